@@ -13,35 +13,38 @@ from simlab.types import Floats, Ints
 FEWEST = 2
 """Segments from which a spread is known."""
 
+ROUNDING = 1e-12
+"""Share of the largest score, and of squares, up to which means are equal and squares are 0."""
+
 
 def segment_t(score: Floats, system: Ints, item: Ints, n_systems: int) -> Floats:
-    """Return the two-sided `p_value[pair]` of paired t tests over the segments that both systems have.
+    """Return the two-sided `p_value[..., pair]` of paired t tests over the segments that both systems have.
 
-    `score[k]` is a rating of `item[k]` of `system[k]`; several ratings of an output are averaged. 1 where a pair shares
-    fewer than two segments, or does not differ.
+    `score[..., k]` is a rating of `item[k]` of `system[k]`, the axes before it are studies of one design; several
+    ratings of an output are averaged. 1 where a pair shares fewer than two segments, or does not differ. Sums over the
+    segments of pairs are products of matrices, `[study, system, system]`.
     """
     from scipy.special import stdtr
 
-    mean = _means(score, system, item, n_systems)
+    studies = score.reshape(-1, len(system))
+    cell, n_items = item * n_systems + system, int(item.max(initial=-1)) + 1
+    count = np.bincount(cell, minlength=n_items * n_systems)
+    # Squares of what lies around 0 lose fewer digits.
+    level = studies.mean(1, keepdims=True)
+    total = np.stack([np.bincount(cell, weights=one, minlength=len(count)) for one in studies - level])
+    mean = (total / np.maximum(count, 1)).reshape(-1, n_items, n_systems)
+    came = (count > 0).reshape(n_items, n_systems).astype(float)
     first, second = np.triu_indices(n_systems, 1)
-    gap = mean[:, first] - mean[:, second]
-    came = np.isfinite(gap)
-    n = came.sum(0)
-    enough = n >= FEWEST
+    n = (came.T @ came)[first, second]
+    by_system = np.swapaxes(mean, 1, 2)
+    sums, squares = by_system @ came, by_system**2 @ came
+    products = (by_system @ mean)[:, first, second]
     size = np.maximum(n, 1)
-    centre = np.where(came, gap, 0.0).sum(0) / size
-    variance = np.where(came, (gap - centre) ** 2, 0.0).sum(0) / np.maximum(n - 1, 1) / size
+    centre = (sums[:, first, second] - sums[:, second, first]) / size
+    whole = squares[:, first, second] + squares[:, second, first] - 2 * products
+    left = whole - size * centre**2
+    variance = np.where(left > ROUNDING * whole, left, 0.0) / np.maximum(n - 1, 1) / size
+    known = (n >= FEWEST) & (np.abs(centre) > ROUNDING * np.abs(studies).max(1, initial=0.0)[:, None])
     t = np.divide(np.abs(centre), np.sqrt(variance), out=np.full_like(centre, np.inf), where=variance > 0)
-    known = enough & (np.abs(centre) > 0)
-    p_value = np.where(np.isfinite(t), 2 * stdtr(np.maximum(n - 1, 1), -np.where(np.isfinite(t), t, 0.0)), 0.0)
-    return np.asarray(np.where(known, p_value, 1.0))
-
-
-def _means(score: Floats, system: Ints, item: Ints, n_systems: int) -> Floats:
-    """Average the ratings of each output: `[item, system]`, NaN where there is none."""
-    cell = item * n_systems + system
-    size = (int(item.max(initial=-1)) + 1) * n_systems
-    count = np.bincount(cell, minlength=size)
-    total = np.bincount(cell, weights=score, minlength=size)
-    mean = np.divide(total, count, out=np.full(size, np.nan), where=count > 0)
-    return np.asarray(mean.reshape(-1, n_systems))
+    p_value = np.where(known, 2 * stdtr(np.maximum(n - 1, 1), -t), 1.0)
+    return np.asarray(p_value.reshape(*score.shape[:-1], -1))

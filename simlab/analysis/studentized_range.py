@@ -22,6 +22,9 @@ _WIDEST, _STEPS = 14.0, 1401
 
 EPSILON = float(np.finfo(float).eps)
 
+ERROR = 1e-3
+"""Share of a p-value, at least, by which the tabulated law may err."""
+
 
 class StudentFamily(NamedTuple):
     """t statistics of pairs and their degrees of freedom, `[pair]`; 0 and 1 of pairs that cannot be compared.
@@ -39,8 +42,8 @@ class StudentFamily(NamedTuple):
 
         return np.asarray(2 * stdtr(self.freedom, -self.size))
 
-    def max_t(self) -> Floats:
-        """Return step-down p-values for all pairs at once.
+    def max_t(self, most: float = 1.0) -> Floats:
+        """Return step-down p-values for all pairs at once; 1 where a pair's own, surely no larger, is beyond `most`.
 
         The most extreme pair is held against the largest of all pairs, the next against the largest of all but the
         first, and so on. All pairs: the studentized range with each pair's degrees of freedom, conservative where
@@ -49,11 +52,12 @@ class StudentFamily(NamedTuple):
         """
         own = self.p_values()
         order = np.argsort(own, kind="stable")
-        left = np.arange(len(own), 0, -1)
+        order = order[: np.searchsorted(own[order], most * (1 + ERROR), "right")]
+        left = np.arange(len(own), len(own) - len(order), -1)
         step = -np.expm1(left * np.log1p(-np.minimum(own[order], 1 - EPSILON)))
         if self.n_systems:
-            step = np.minimum(step, tail(self.size, self.freedom, self.n_systems, len(own))[order])
-        adjusted = np.empty_like(own)
+            step = np.minimum(step, tail(self.size[order], self.freedom[order], self.n_systems, len(own)))
+        adjusted = np.ones_like(own)
         adjusted[order] = np.maximum.accumulate(step)
         return adjusted
 

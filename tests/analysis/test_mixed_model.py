@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.raters.mixed_model import Fit, Term, design_of, fit, forms_of, solve, sums_of
+from simlab.analysis.raters.mixed_model import Fit, Term, design_of, fit, forms_of, solve, step_from, sums_of
 from simlab.analysis.raters.model_comparisons import contrast_variances
 from simlab.types import Array
 from tests.analysis.rating_tables import RatingTable, rating_tables
@@ -55,8 +55,8 @@ def test_degrees_of_freedom_are_those_of_lmertest_up_to_how_information_is_taken
 
 
 def errors(found: Fit) -> Any:
-    covariance = found.component[0] * found.noise
-    for load, component in zip(found.load, found.component[1:], strict=True):
+    covariance = found.component[0] * found.at.noise
+    for load, component in zip(found.at.load, found.component[1:], strict=True):
         covariance = covariance + component * load.T @ load
     return np.sqrt(contrast_variances(covariance))
 
@@ -64,8 +64,8 @@ def errors(found: Fit) -> Any:
 def freedom(found: Fit) -> Any:
     from simlab.analysis.raters.model_comparisons import satterthwaite
 
-    share = [contrast_variances(found.noise), *(contrast_variances(load.T @ load) for load in found.load)]
-    return satterthwaite(found, np.stack(share))[1]
+    share = [contrast_variances(found.at.noise), *(contrast_variances(load.T @ load) for load in found.at.load)]
+    return satterthwaite(found.component[:, None], found.at.information, np.stack(share))[1][0]
 
 
 def test_balanced_tables_have_the_components_of_an_analysis_of_variance() -> None:
@@ -111,13 +111,14 @@ def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:
     table = next(iter(rating_tables()))
     labels = [Term("rater", table.rater), Term("document", table.document)]
     design = design_of(table.system, labels, 4)
-    whole, one = [], []
+    whole, scores = [], []
     for _ in range(60):
         score = rng.normal(size=7)[table.rater] + rng.normal(size=30)[table.document] + rng.normal(size=120)
-        for found, start in ((whole, None), (one, solve(design, np.ones(2)))):
-            fitted = fit(design, score, start)
-            assert fitted is not None
-            found.append(fitted.component)
+        fitted = fit(design, score)
+        assert fitted is not None
+        whole.append(fitted.component)
+        scores.append(score)
+    one = step_from(design, solve(design, np.ones(2)), np.stack(scores, axis=1)).component.T
     # Noise is known best; levels of seven raters scatter, by either way alike.
     assert np.corrcoef(np.array(whole)[:, 0], np.array(one)[:, 0])[0, 1] > 0.98
     gap = np.mean(whole, 0) - np.mean(one, 0)

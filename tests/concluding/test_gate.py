@@ -99,7 +99,7 @@ def test_the_same_table_without_its_claims_is_not_promised_either(tmp_path, shor
     assert list(contradictions(found)) == []
 
 
-@pytest.mark.parametrize("moment", ["control", "claims_something"])
+@pytest.mark.parametrize("moment", ["control", "judge_studies"])
 def test_no_claim_appears_before_the_check_is_over(moment, unheld, tmp_path, monkeypatch, capsys):
     def die(*args, **named):
         raise KeyboardInterrupt

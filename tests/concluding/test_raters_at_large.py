@@ -7,7 +7,7 @@ import pytest
 
 from simlab.cli import answer
 from simlab.concluding.ratings.again import DRAWS, control
-from simlab.concluding.ratings.judging import claims_something
+from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.drawing.reports.answers import conclude_reading
 from simlab.fitting.repetitions import table_world
 from tests.concluding.repeated_tables import study_of, table_of
@@ -25,7 +25,7 @@ def _table(seed, taste):
 
 def _true_share(taste):
     studies = [study_of(table_of(_table(10_000 + seed, taste))) for seed in range(TRUE_STUDIES)]
-    return float(np.mean([claims_something(one.prepared, one.collected, one.family) for one in studies]))
+    return float(np.mean([claimed_pairs(one.prepared, one.collected, one.family).any() for one in studies]))
 
 
 def _check(seed, taste, studies=1_000):

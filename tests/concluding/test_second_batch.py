@@ -18,7 +18,7 @@ from simlab.concluding.plans import Plan
 from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected
 from simlab.concluding.ratings.findings import Table, concluded
-from simlab.concluding.ratings.judging import claims_something
+from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream
 from simlab.studies.ratings.preparing import prepare
@@ -213,7 +213,7 @@ def both(first: Ratings, second: Ratings) -> Ratings:
 
 def claimed(config: Mapping[str, Any], ratings: Ratings, seed: int) -> bool:
     n = ratings.n_systems * (ratings.n_systems - 1) // 2
-    return claims_something(prepare(config), collected(ratings, seed), np.ones(n, bool))
+    return bool(claimed_pairs(prepare(config), collected(ratings, seed), np.ones(n, bool)).any())
 
 
 def batches(

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from simlab.analysis.raters.mixed_model import Fit, design_of, solve
+from simlab.analysis.raters.mixed_model import design_of, solve
 from simlab.analysis.raters.model_comparisons import (
     FEW_RATERS,
     compared,
@@ -86,9 +86,8 @@ def known_difference(rated: Rated, null: Null) -> Floats:
     )
     value = np.array([component["noise"], *(component.get(term.name, 0.0) for term in design.terms)])
     at = solve(design, value[1:] / value[0])
-    fit = Fit(design, value, np.zeros(rated.n_systems), at.noise, at.load, at.information, True)
     share = [contrast_variances(at.noise), *(contrast_variances(load.T @ load) for load in at.load)]
-    variance, freedom = satterthwaite(fit, np.stack(share))
+    (variance,), (freedom,) = satterthwaite(value[:, None], at.information, np.stack(share))
     bar = StudentFamily(np.zeros_like(freedom), freedom, rated.n_systems).bar(LEVEL)
     return np.array([_found(b, f) * np.sqrt(v) for b, f, v in zip(bar, freedom, variance, strict=True)])
 

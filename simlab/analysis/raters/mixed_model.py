@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.types import Floats, Ints
+from simlab.types import Bools, Floats, Ints
 
 MOST_STEPS, TOLERANCE = 200, 1e-5
 """Steps of Fisher scoring at most, and the change of components, as a share of the total, at which they stop."""
@@ -28,6 +28,9 @@ SLACK, LEAST_STEP, LEAST_NOISE = 1e-9, 1e-4, 1e-6
 
 EXPLAINED, ROUNDING, SINGULAR = 1e-18, 1e-12, 1e-9
 """Shares of the sum of squares (within terms, of systems) and of information that are 0 up to rounding."""
+
+SMALL = 1e-3
+"""Ratio of a component to the noise below which differences of the equations' inverse lose digits."""
 
 DENSE = 4_000_000
 """Incidence matrices of so many entries are held whole: sparse ones are slower below."""
@@ -49,8 +52,8 @@ class Design(NamedTuple):
     """Cross-products of a design that no score changes: all that REML needs beside sums of scores by level.
 
     The term with the most levels, the last of `terms`, is eliminated, so that matrices have the size of the others.
-    `columns[rating, column]` is the incidence of systems and of the other terms, `block[k]` the columns of the k-th of
-    these; `cross` is `columns' columns`, `last[rating, level]` the incidence of the last term and `to_last` counts
+    `columns[column, rating]` is the incidence of systems and of the other terms, `block[k]` the columns of the k-th of
+    these; `cross` is `columns columns'`, `last[level, rating]` the incidence of the last term and `to_last` counts
     ratings, `[level, column]`. `rank` counts the systems that were rated.
     """
 
@@ -67,11 +70,11 @@ class Design(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums of scores by column and by level of the last term, and the sum of their squares."""
+    """Sums of scores by column and by level of the last term, and the sum of their squares; studies are a last axis."""
 
     column: Floats
     last: Floats
-    square: float
+    square: Floats
 
 
 class Solved(NamedTuple):
@@ -103,9 +106,9 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
     starts = np.cumsum([0, n_systems, *(term.n_levels for term in ordered[:-1])])
     where = np.concatenate([label + start for label, start in zip(labels, starts[:-1], strict=True)])
     rows = np.tile(np.arange(n), len(labels))
-    columns = sparse.csr_matrix((np.ones(len(where)), (rows, where)), shape=(n, int(starts[-1])))
-    last = sparse.csr_matrix((np.ones(n), (np.arange(n), ordered[-1].label)), shape=(n, ordered[-1].n_levels))
-    to_last = last.T @ columns
+    columns = sparse.csr_matrix((np.ones(len(where)), (where, rows)), shape=(int(starts[-1]), n))
+    last = sparse.csr_matrix((np.ones(n), (ordered[-1].label, np.arange(n))), shape=(ordered[-1].n_levels, n))
+    to_last = last @ columns.T
     return Design(
         n=n,
         n_systems=n_systems,
@@ -113,7 +116,7 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
         terms=ordered,
         block=tuple(slice(int(a), int(b)) for a, b in pairwise(starts[1:])),
         columns=columns,
-        cross=(columns.T @ columns).toarray(),
+        cross=(columns @ columns.T).toarray(),
         last=last,
         to_last=to_last.toarray() if np.prod(to_last.shape) <= DENSE else to_last.tocsr(),
         n_last=np.bincount(ordered[-1].label).astype(float),
@@ -121,13 +124,13 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
 
 
 def sums_of(design: Design, value: Floats) -> Sums:
-    """Add up scores, `value[rating]`."""
-    return Sums(design.columns.T @ value, design.last.T @ value, float(value @ value))
+    """Add up scores, `value[rating]`, or those of many studies, `value[rating, study]`."""
+    return Sums(design.columns @ value, design.last @ value, np.vecdot(value.T, value.T))
 
 
 def solve(design: Design, ratio: Floats) -> Solved:
     """Solve the mixed-model equations; `ratio[term]` is each component over that of the noise, from 0 on."""
-    from scipy.linalg.lapack import dtrtri
+    from scipy.linalg.lapack import dpotri
 
     p = design.n_systems
     weight = 1 / (1 + ratio[-1] * design.n_last)
@@ -142,8 +145,8 @@ def solve(design: Design, ratio: Floats) -> Solved:
     unrated = np.flatnonzero(np.diag(equations)[:p] == 0)
     equations[unrated, unrated] = 1.0
     factor = np.linalg.cholesky(equations)
-    root, _ = dtrtri(factor, lower=1)
-    inverse = scale[:, None] * (root.T @ root) * scale
+    half, _ = dpotri(factor, lower=1)
+    inverse = scale[:, None] * (half + np.tril(half, -1).T) * scale
     log_determinant = 2 * float(np.log(np.diag(factor)).sum()) - float(np.log(weight).sum())
     weights = inverse[:, :p]
     by_column = reduced @ weights
@@ -163,89 +166,97 @@ def _weighted_cross(counts: Any, weight: Floats) -> Floats:
 def _information(design: Design, ratio: Floats, reduced: Floats, inverse: Floats, weight: Floats) -> Floats:
     """Return `tr(P V_k P V_l)` for the noise and all terms.
 
-    Of two terms it is the squared norm of `Z_k' P Z_l`. What the noise has in it follows, since `P V P = P` and
-    `V = I + sum ratio_k V_k`.
+    Of two terms it is the squared norm of `Z_k' P Z_l`. By the mixed-model equations that is `I / ratio_k - C_kk /
+    ratio_k^2`, and `-C_kl / (ratio_k ratio_l)` beside the diagonal, `C` being the inverse, which leaves one product of
+    matrices to do; a ratio near 0, where the difference is lost, asks for two more. What the noise has in it follows,
+    since `P V P = P` and `V = I + sum ratio_k V_k`.
     """
     m = len(design.terms)
-    kept = inverse @ reduced
-    gram, residual = reduced - reduced @ kept, np.eye(len(reduced)) - kept
+    scale, small = np.ones(len(reduced)), np.zeros(len(reduced), bool)
+    for k, at in enumerate(design.block):
+        scale[at], small[at] = ratio[k], ratio[k] < SMALL
+    scale[small] = 1.0
+    own = design.n_last * weight
+    squares = _weighted_cross(design.to_last, weight**2)
+    twice = squares @ inverse
+    left = (inverse * twice).sum(0) / scale**2
+    gram = inverse / -np.outer(scale, scale)
+    gram[np.diag_indices_from(gram)] += 1 / scale
+    if small.any():
+        residual = np.eye(len(reduced))[:, small] - inverse @ reduced[:, small]
+        left[small] = (residual * (squares @ residual)).sum(0)
+        gram[:, small] = reduced @ residual
+        gram[small] = gram[:, small].T
     found, trace = np.zeros((m + 1, m + 1)), np.zeros(m)
     for k, at in enumerate(design.block):
         trace[k] = np.trace(gram[at, at])
+        found[m, k + 1] = found[k + 1, m] = left[at].sum()
         for j, other in enumerate(design.block[: k + 1]):
             found[k + 1, j + 1] = found[j + 1, k + 1] = (gram[at, other] ** 2).sum()
-    own, counts = design.n_last * weight, design.to_last
-    solved = counts @ inverse
-    product = solved * counts if isinstance(counts, np.ndarray) else counts.multiply(solved)
-    explained = np.asarray(product.sum(1)).ravel() * weight**2
-    squares = _weighted_cross(counts, weight**2)
-    twice = squares @ inverse
-    trace[-1] = own.sum() - explained.sum()
-    found[m, m] = (own**2).sum() - 2 * (own * explained).sum() + (twice * twice.T).sum()
-    each = (residual * (squares @ residual)).sum(0)
-    for k, at in enumerate(design.block):
-        found[m, k + 1] = found[k + 1, m] = each[at].sum()
+    trace[-1] = own.sum() - (squares * inverse).sum()
+    common = (_weighted_cross(design.to_last, own * weight**2) * inverse).sum()
+    found[m, m] = (own**2).sum() - 2 * common + (twice * twice.T).sum()
     found[0, 1:] = found[1:, 0] = trace - ratio @ found[1:, 1:]
     found[0, 0] = design.n - design.rank - ratio @ trace - ratio @ found[1:, 0]
     return found
 
 
 class Forms(NamedTuple):
-    """Effects of a study, `[column]`, its quadratic forms `y'P V_k P y`, the noise first, and `residual`, `y'P y`."""
+    """Effects of a study, `[column]`, its quadratic forms `y'P V_k P y`, the noise first, and `residual`, `y'P y`.
+
+    Studies are a last axis.
+    """
 
     effect: Floats
     form: Floats
-    residual: float
+    residual: Floats
 
 
 def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
-    """Return estimates and quadratic forms of a study at solved equations."""
-    taken = at.ratio[-1] * at.last_weight * sums.last
+    """Return estimates and quadratic forms of a study, or of many, at solved equations."""
+    taken = (at.ratio[-1] * at.last_weight * sums.last.T).T
     left = sums.column - design.to_last.T @ taken
     effect = at.inverse @ left
     # What terms explain altogether leaves rounding, of either sign.
-    residual = max(sums.square - float(taken @ sums.last + left @ effect), EXPLAINED * sums.square)
+    explained = np.vecdot(taken.T, sums.last.T) + np.vecdot(left.T, effect.T)
+    residual = np.maximum(sums.square - explained, EXPLAINED * sums.square)
     apart = left - at.reduced @ effect
-    last = at.last_weight * (sums.last - design.to_last @ effect)
-    form = np.array([0.0, *(float(apart[block] @ apart[block]) for block in design.block), float(last @ last)])
-    form[0] = residual - at.ratio @ form[1:]
+    last = (at.last_weight * (sums.last - design.to_last @ effect).T).T
+    parts = (*(apart[block] for block in design.block), last)
+    form = np.array([residual, *(np.vecdot(part.T, part.T) for part in parts)])
+    form[0] -= at.ratio @ form[1:]
     return Forms(effect, form, residual)
 
 
-class Fit(NamedTuple):
-    """A fitted model: `component[noise and term]`, `estimate[system]`, and how these weigh what varies.
+def estimates_of(design: Design, at: Solved, value: Floats) -> Floats:
+    """Return the estimates of systems alone, `[system, study]`, from `value[rating, study]`."""
+    taken = (at.ratio[-1] * at.last_weight * (design.last @ value).T).T
+    return np.asarray(at.inverse[: design.n_systems] @ (design.columns @ value - design.to_last.T @ taken))
 
-    `load`, `noise` and `information` are those of the equations (`Solved`). `converged` is False where steps ended
-    before components did.
+
+class Fit(NamedTuple):
+    """A fitted model: `component[noise and term]`, `estimate[system]`, and the equations, which weigh what varies.
+
+    `converged` is False where steps ended before components did.
     """
 
     design: Design
     component: Floats
     estimate: Floats
-    noise: Floats
-    load: tuple[Floats, ...]
-    information: Floats
+    at: Solved
     converged: bool
 
 
-def fit(design: Design, value: Floats, start: Solved | None = None) -> Fit | None:
-    """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart.
-
-    With a `start` (of `solve`) one step of Fisher scoring is made from there, which is efficient where the components
-    that it was solved at are true, and costs no new equations.
-    """
+def fit(design: Design, value: Floats) -> Fit | None:
+    """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart."""
     sums = sums_of(design, value)
-    of_system, n = sums.column[: design.n_systems], design.cross.diagonal()[: design.n_systems]
-    free, scatter = design.n - design.rank, sums.square - (of_system**2 / np.maximum(n, 1)).sum()
-    if free <= 0 or scatter <= ROUNDING * sums.square:
+    if not _scattered(design, sums):
         return None
-    at = solve(design, np.full(len(design.terms), 0.5)) if start is None else start
+    free, at = design.n - design.rank, solve(design, np.full(len(design.terms), 0.5))
     forms = forms_of(design, at, sums)
-    if start is not None:
-        return _fitted(design, at, forms, nearest_components(at.information, forms.form), converged=True)
     deviance, converged = _deviance(design, at, forms), False
     for _ in range(MOST_STEPS):
-        aim = nearest_components(at.information, forms.form)
+        aim = nearest_components(at.information, forms.form[:, None])[:, 0]
         if not aim.any():
             break
         ratio, step = at.ratio, 1.0
@@ -262,8 +273,38 @@ def fit(design: Design, value: Floats, start: Solved | None = None) -> Fit | Non
         if change < TOLERANCE:
             converged = True
             break
-    component = forms.residual / free * np.append(1.0, at.ratio)
-    return _fitted(design, at, forms, component, converged=converged)
+    component = float(forms.residual) / free * np.append(1.0, at.ratio)
+    return Fit(design, component, forms.effect[: design.n_systems], at, converged)
+
+
+class Steps(NamedTuple):
+    """What one step of Fisher scoring makes of many studies: `component[noise and term, study]` and their estimates.
+
+    `estimate[system, study]`; `scattered[study]` is False where nothing is left of the scores once systems are told
+    apart.
+    """
+
+    component: Floats
+    estimate: Floats
+    scattered: Bools
+
+
+def step_from(design: Design, at: Solved, value: Floats) -> Steps:
+    """Make one step for each study, `value[rating, study]`, from the components of solved equations.
+
+    It is efficient where these are the true ones, and costs no new equations.
+    """
+    sums = sums_of(design, value)
+    forms = forms_of(design, at, sums)
+    component = nearest_components(at.information, forms.form)
+    return Steps(component, forms.effect[: design.n_systems], _scattered(design, sums))
+
+
+def _scattered(design: Design, sums: Sums) -> Bools:
+    """Tell the studies whose scores vary beyond what systems explain."""
+    of_system, n = sums.column[: design.n_systems], design.cross.diagonal()[: design.n_systems]
+    scatter = sums.square - (of_system.T**2 / np.maximum(n, 1)).sum(-1)
+    return np.asarray((scatter > ROUNDING * sums.square) & (design.n > design.rank))
 
 
 def _deviance(design: Design, at: Solved, forms: Forms) -> float:
@@ -271,18 +312,16 @@ def _deviance(design: Design, at: Solved, forms: Forms) -> float:
 
 
 def nearest_components(information: Floats, form: Floats) -> Floats:
-    """Return the components, none below 0, whose expected quadratic forms are nearest to the observed ones."""
+    """Return the components, none below 0, whose expected quadratic forms are nearest to those observed.
+
+    `form[noise and term, study]`, as what is returned.
+    """
     from scipy.optimize import nnls
 
     own = np.diag(information)
     size = np.sqrt(np.maximum(own, SINGULAR**2 * own.max()))
     values, vectors = np.linalg.eigh(information / np.outer(size, size))
     known = values > SINGULAR * values[-1]
-    root = vectors[:, known] * np.sqrt(values[known])
-    aim = (vectors[:, known] / np.sqrt(values[known])).T @ (form / size)
-    return np.asarray(nnls(root.T, aim)[0] / size)
-
-
-def _fitted(design: Design, at: Solved, forms: Forms, component: Floats, *, converged: bool) -> Fit:
-    estimate = forms.effect[: design.n_systems]
-    return Fit(design, component, estimate, at.noise, at.load, at.information, converged)
+    root = (vectors[:, known] * np.sqrt(values[known])).T
+    aim = (vectors[:, known] / np.sqrt(values[known])).T @ (form.T / size).T
+    return np.stack([nnls(root, one)[0] / size for one in aim.T], axis=1)

@@ -7,16 +7,23 @@ not compared: a system that one rater alone rated where nobody met both, and poo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from simlab.analysis.raters.mixed_model import LEAST_NOISE, Design, Fit, Solved, Term, design_of, fit, solve
+from simlab.analysis.raters.mixed_model import (
+    LEAST_NOISE,
+    Design,
+    Fit,
+    Solved,
+    Term,
+    design_of,
+    estimates_of,
+    fit,
+    step_from,
+)
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.types import Bools, Floats, Ints, Rated
 
@@ -49,8 +56,9 @@ class Comparisons(NamedTuple):
     case, `lasting` is the part of `variance` that more documents do not shrink, `lasts` True where there is one, be it
     estimated at 0. `comparable` is False where the design cannot tell two systems apart, `pools` is True where that is
     because two pools of raters share no system, `dealt` where no rater met both systems, so that the difference is one
-    between raters. `raters` are those on the thinner side, `documents` those that both systems share. `settled` is
-    False where the fit did not reach its maximum.
+    between raters. `raters` are those on the thinner side, `documents` those that both systems share, `units` these or
+    the raters where others may judge differently, if they are fewer. `settled` is False where the fit did not reach its
+    maximum.
     """
 
     mean: Floats
@@ -69,12 +77,8 @@ class Comparisons(NamedTuple):
     pools: Bools
     raters: Floats
     documents: Floats
+    units: Floats
     settled: bool
-
-    @property
-    def units(self) -> Floats:
-        """Documents that both systems share, or the fewer raters on one side where others may judge differently."""
-        return np.where(self.at_large, np.minimum(self.raters, self.documents), self.documents)
 
     @property
     def lone(self) -> Bools:
@@ -87,17 +91,24 @@ class Comparisons(NamedTuple):
         Where scores do not scatter at all, p-values are those of signs: each document, or rater, might as well have
         gone the other way.
         """
-        from scipy.special import ndtri
-
         variance = self.at_large_variance if at_large else self.variance
         freedom = self.at_large_freedom if at_large else self.freedom
-        scattered = self.comparable & (variance > 0) & (freedom > 0)
-        size = np.abs(self.difference)
-        t = np.divide(size, np.sqrt(variance), out=np.zeros_like(size), where=scattered)
-        alike = self.comparable & (variance == 0) & (size > 0)
-        t = np.where(alike, -ndtri(2.0 ** -np.maximum(self.units, 1.0)), t)
-        known = np.where(scattered, np.clip(freedom, LEAST_FREEDOM, MOST_FREEDOM), MOST_FREEDOM)
-        return StudentFamily(t, known, len(self.mean))
+        sizes = t_statistics(self.difference, variance, freedom, self.comparable, self.units)
+        return StudentFamily(*sizes, len(self.mean))
+
+
+def t_statistics(
+    difference: Floats, variance: Floats, freedom: Floats, comparable: Bools, units: Floats
+) -> tuple[Floats, Floats]:
+    """Return |t| of differences, `[..., pair]`, and degrees of freedom within bounds."""
+    from scipy.special import ndtri
+
+    scattered = comparable & (variance > 0) & (freedom > 0)
+    size = np.abs(difference)
+    t = np.divide(size, np.sqrt(variance), out=np.zeros_like(size), where=scattered)
+    alike = comparable & (variance == 0) & (size > 0)
+    t = np.where(alike, -ndtri(2.0 ** -np.maximum(units, 1.0)), t)
+    return t, np.where(scattered, np.clip(freedom, LEAST_FREEDOM, MOST_FREEDOM), MOST_FREEDOM)
 
 
 def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floats:
@@ -120,49 +131,40 @@ def model_differences(rated: Rated, *, pools: Pools) -> Floats:
     return np.nan_to_num(compared(rated, pools).difference)
 
 
-_START: ContextVar[tuple[Design, Solved] | None] = ContextVar("start", default=None)
+def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
+    """Return what judges simulated studies in the design of these ratings.
 
-
-@contextmanager
-def studies_of(rated: Rated) -> Iterator[None]:
-    """Let studies of a large design within make one step of Fisher scoring from the components of these ratings."""
-    layout = _layout(*_key_of(rated))
-    found = fit(layout.design, layout.averaged(rated.value)) if len(layout.design.cross) > MANY else None
-    at = None
-    if found is not None:
-        noise = max(found.component[0], 1e-9 * found.component.sum())
-        at = layout.design, solve(layout.design, found.component[1:] / noise)
-    before = _START.set(at)
-    try:
-        yield
-    finally:
-        _START.reset(before)
+    Studies of a large design make one step of Fisher scoring from the components of these ratings.
+    """
+    key, value = _key_of(rated, pools)
+    layout = _layout(*key)
+    found = _fitted(key, value) if len(layout.design.cross) > MANY else None
+    return SimulatedStudies(layout, *(None, None) if found is None else (found.at, layout.shares(found.at)))
 
 
 def compared(rated: Rated, pools: Pools = "apart") -> Comparisons:
     """Fit the model to ratings and compare all pairs; a fit is kept for the next who asks about the same ratings."""
-    key, value = _key_of(rated), np.ascontiguousarray(rated.value, float).tobytes()
-    return _compared(key, value, pools, _START.get() is not None)
+    return _compared(*_key_of(rated, pools))
 
 
-Key: TypeAlias = tuple[bytes, bytes, bytes, bytes, int]
+Key: TypeAlias = tuple[bytes, bytes, bytes, bytes, int, Pools]
 
 
-def _key_of(rated: Rated) -> Key:
+def _key_of(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
     columns = (rated.system, rated.rater, rated.item, rated.document)
     system, rater, item, document = (np.ascontiguousarray(one, np.int64).tobytes() for one in columns)
-    return system, rater, item, document, rated.n_systems
+    value = np.ascontiguousarray(rated.value, float).tobytes()
+    return (system, rater, item, document, rated.n_systems, pools), value
 
 
 @lru_cache(maxsize=2)
-def _compared(key: Key, value: bytes, pools: Pools, in_studies: bool) -> Comparisons:
-    layout = _layout(*key)
-    start = _START.get() if in_studies else None
-    at = start[1] if start is not None and start[0] is layout.design else None
-    score = np.frombuffer(value, float)
-    # Matrices are small: threads that share them cost more than they do.
-    with _threads().limit(limits=1):
-        return layout.compare(fit(layout.design, layout.averaged(score), at), score, pools)
+def _compared(key: Key, value: bytes) -> Comparisons:
+    return _layout(*key).compare(_fitted(key, value), np.frombuffer(value, float))
+
+
+@lru_cache(maxsize=2)
+def _fitted(key: Key, value: bytes) -> Fit | None:
+    return _layout(*key).fit(np.frombuffer(value, float))
 
 
 @lru_cache(maxsize=1)
@@ -170,112 +172,163 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class Shares(NamedTuple):
+    """What a unit of each component adds to variances, `[component, pair]`, the noise first; equations decide it.
+
+    `scoped` is that of differences in their scope, `large` with tastes in any case, `lasting` what more documents do
+    not shrink, `lasts[pair]` True where there is some. `mean[component, system]` is that of estimates.
+    """
+
+    scoped: Floats
+    large: Floats
+    lasting: Floats
+    lasts: Bools
+    mean: Floats
+
+
 class Layout(NamedTuple):
     """What a design alone decides of its comparisons.
 
-    `cell[rating]` are the groups within which scores are averaged (None: they are not). `met[rater, system]` says who
-    rated what, `shared[pair]` counts documents of both systems, and `pool[system]` numbers the pools of raters that
-    share no system with others; `single[pool]` are those of one system.
+    `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
+    them. `met[rater, system]` says who rated what; what else there is of the pairs `first` and `second` is that of
+    `Comparisons`, `refused` its `pools`.
     """
 
     design: Design
     system: Ints
-    cell: Ints | None
+    averages: Any
+    n_averaged: Ints
     met: Bools
-    shared: Floats
-    pool: Ints
-    single: Bools
+    first: Ints
+    second: Ints
+    documents: Floats
+    raters: Floats
+    units: Floats
+    dealt: Bools
+    refused: Bools
+    comparable: Bools
+    at_large: Bools
 
     def averaged(self, value: Floats) -> Floats:
-        """Return the mean score of each cell, or the scores themselves."""
-        if self.cell is None:
-            return value
-        return np.asarray(np.bincount(self.cell, value) / np.bincount(self.cell))
+        """Return the mean score of each cell, or the scores themselves; studies may be a last axis."""
+        return value if self.averages is None else np.asarray(((self.averages @ value).T / self.n_averaged).T)
 
-    def compare(self, found: Fit | None, value: Floats, pools: Pools) -> Comparisons:
+    def fit(self, value: Floats) -> Fit | None:
+        """Fit the model to scores."""
+        # Matrices are small: threads that share them cost more than they do.
+        with _threads().limit(limits=1):
+            return fit(self.design, self.averaged(value))
+
+    def compare(self, found: Fit | None, value: Floats) -> Comparisons:
         """Compare all pairs under a fit; None: scores do not scatter, so that means are all there is."""
-        n_systems = self.design.n_systems
-        first, second = np.triu_indices(n_systems, 1)
-        n_raters = self.met.sum(0)
-        both = self.met.astype(float).T @ self.met
-        thinner = np.minimum(n_raters[first], n_raters[second])
-        dealt = both[first, second] == 0
-        apart = self.pool[first] != self.pool[second]
-        pooled = apart & ~(self.single[self.pool[first]] & self.single[self.pool[second]])
-        refused = pooled & (pools == "apart")
-        comparable = (self.shared > 1) & ~refused & (~dealt | (thinner > 1))
-        at_large = (thinner >= FEW_RATERS) | (dealt & comparable)
+        n_systems, size = self.design.n_systems, np.abs(value).max(initial=0.0)
         if found is None:
             count = np.bincount(self.system, minlength=n_systems)
             mean = np.bincount(self.system, value, n_systems) / np.where(count > 0, count, np.nan)
-            nothing, none = np.zeros(len(first)), np.full(n_systems, np.nan)
-            parts, lasts, errors = (nothing,) * 5, nothing > 0, (none, none)
+            nothing, none = np.zeros(len(self.first)), np.full(n_systems, np.nan)
+            errors, parts, lasts = (none, none), (nothing,) * 5, nothing > 0
         else:
-            mean = np.where(n_raters > 0, found.estimate, np.nan)
-            (parts, lasts), errors = self._errors(found, at_large), _mean_errors(found, for_raters=not at_large.all())
-            # Nothing scatters where terms explain all that systems do not, up to rounding.
-            rounding, total = (ROUNDING * max(1.0, float(np.abs(value).max()))) ** 2, float(found.component.sum())
-            if found.component[0] <= 2 * LEAST_NOISE * total:
-                rounding = max(rounding, 4 * LEAST_NOISE * total)
-            variance, freedom, large, large_freedom, lasting = parts
-            variance, large = (np.where(one > rounding, one, 0.0) for one in (variance, large))
-            parts = variance, freedom, large, large_freedom, lasting
-        difference = np.where(self.shared > 0, mean[first] - mean[second], np.nan)
-        equal = np.abs(difference) <= ROUNDING * float(np.abs(value).max(initial=0.0))
-        difference = np.where(equal, 0.0, difference)
-        reached = np.asarray(thinner, float)
+            share, component = self.shares(found.at), found.component[:, None]
+            errors, scoped, large = (
+                satterthwaite(component, found.at.information, one) for one in (share.mean, share.scoped, share.large)
+            )
+            mean, lasts = np.where(self.met.any(0), found.estimate, np.nan), share.lasts
+            rounding = _rounding(component, size)
+            (variance, freedom), (at_large, large_freedom) = (
+                (np.where(one > rounding, one, 0.0)[0], degrees[0]) for one, degrees in (scoped, large)
+            )
+            parts = variance, freedom, at_large, large_freedom, found.component @ share.lasting
+            errors = errors[0][0], errors[1][0]
         return Comparisons(
             mean,
             *errors,
-            difference,
+            self.difference(mean, size),
             *parts,
             lasts,
-            at_large,
-            dealt,
-            comparable,
-            refused,
-            reached,
-            self.shared,
+            self.at_large,
+            self.dealt,
+            self.comparable,
+            self.refused,
+            self.raters,
+            self.documents,
+            self.units,
             found is None or found.converged,
         )
 
-    def _errors(self, found: Fit, at_large: Bools) -> tuple[tuple[Floats, Floats, Floats, Floats, Floats], Bools]:
-        """Return variances and degrees of freedom in their scope and at large, and the lasting part of the first.
+    def difference(self, mean: Floats, size: Floats) -> Floats:
+        """Return the difference of each pair, `[..., pair]`, of estimates from scores up to a `size[...]`.
 
-        Beside them, True where there is a lasting part.
+        0 where it is rounding; NaN without a document that both systems share.
         """
-        share = [contrast_variances(found.noise)]
-        given, lasting, lasts = list(share), np.zeros(len(at_large)), np.zeros(len(at_large), bool)
-        for term, load, component in zip(found.design.terms, found.load, found.component[1:], strict=True):
+        gap = np.where(self.documents > 0, mean[..., self.first] - mean[..., self.second], np.nan)
+        return np.where(np.abs(gap) <= ROUNDING * size[..., None], 0.0, gap)
+
+    def shares(self, at: Solved) -> Shares:
+        """Return what a unit of each component adds to variances at solved equations."""
+        noise = contrast_variances(at.noise)
+        large, scoped, lasting, mean = [noise], [noise], [np.zeros_like(noise)], [np.maximum(np.diag(at.noise), 0.0)]
+        for term, load in zip(self.design.terms, at.load, strict=True):
             squares = contrast_variances(load.T @ load)
-            kept = squares
-            if term.name == TASTES and not at_large.all():
-                kept = np.where(at_large, squares, self._one_sided(load))
-            share.append(squares)
-            given.append(kept)
+            own = term.name in (RATERS, TASTES)
+            one_sided = term.name == TASTES and not self.at_large.all()
+            kept = np.where(self.at_large, squares, self._one_sided(load)) if one_sided else squares
+            large.append(squares)
+            scoped.append(kept)
             # Of these raters more documents show what there is; others would be other raters.
-            if term.name in (RATERS, TASTES):
-                lasting += component * kept * at_large
-                lasts |= at_large & (kept > ROUNDING)
-        large = satterthwaite(found, np.stack(share))
-        scoped = large if at_large.all() else satterthwaite(found, np.stack(given))
-        return (*scoped, *large, lasting), lasts
+            lasting.append(kept * self.at_large * own)
+            mean.append((load**2).sum(0) * (self.at_large.all() or not own))
+        whole = np.stack(lasting)
+        return Shares(np.stack(scoped), np.stack(large), whole, np.asarray((whole > ROUNDING).any(0)), np.stack(mean))
 
     def _one_sided(self, load: Floats) -> Floats:
         """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
-        first, second = np.triu_indices(self.design.n_systems, 1)
-        one = ~(self.met[:, first] & self.met[:, second])
+        one = ~(self.met[:, self.first] & self.met[:, self.second])
         # Tastes are numbered as raters and systems that met, rater by rater.
         rater = np.nonzero(self.met)[0]
-        return np.asarray((one[rater] * (load[:, first] - load[:, second]) ** 2).sum(0))
+        return np.asarray((one[rater] * (load[:, self.first] - load[:, self.second]) ** 2).sum(0))
 
 
-def _mean_errors(found: Fit, *, for_raters: bool) -> tuple[Floats, Floats]:
-    """Return the variance of each system's estimate, and its degrees of freedom; `for_raters`: for these raters."""
-    share = [np.maximum(np.diag(found.noise), 0.0)]
-    for term, load in zip(found.design.terms, found.load, strict=True):
-        share.append((load**2).sum(0) * (not for_raters or term.name not in (RATERS, TASTES)))
-    return satterthwaite(found, np.stack(share))
+def _rounding(component: Floats, size: Floats) -> Floats:
+    """Return the variance that is rounding, `[study, 1]`: nothing scatters where terms explain all systems do not."""
+    total = component.sum(0)
+    rounding = (ROUNDING * np.maximum(1.0, size)) ** 2
+    explained = component[0] <= 2 * LEAST_NOISE * total
+    return np.where(explained, np.maximum(rounding, 4 * LEAST_NOISE * total), rounding)[:, None]
+
+
+class SimulatedStudies(NamedTuple):
+    """The layout that simulated studies of one design share; of a large one equations, and what follows from them, too.
+
+    Values are `[rating, study]`.
+    """
+
+    layout: Layout
+    at: Solved | None
+    share: Shares | None
+
+    def differences(self, value: Floats) -> Floats:
+        """Return the difference of estimates of each pair, `[study, pair]`; 0 where there is none."""
+        if self.at is None:
+            return self.families(value)[0]
+        estimate = estimates_of(self.layout.design, self.at, self.layout.averaged(value))
+        return self._differences(estimate, np.abs(value).max(0))
+
+    def families(self, value: Floats) -> tuple[Floats, list[StudentFamily]]:
+        """Return differences, and the t statistics of all pairs in each study."""
+        layout = self.layout
+        if self.at is None or self.share is None:
+            each = [layout.compare(layout.fit(one), one) for one in np.ascontiguousarray(value.T)]
+            return np.nan_to_num([one.difference for one in each]), [one.family() for one in each]
+        size = np.abs(value).max(0)
+        steps = step_from(layout.design, self.at, layout.averaged(value))
+        difference = self._differences(steps.estimate, size)
+        variance, freedom = satterthwaite(steps.component, self.at.information, self.share.scoped)
+        variance = np.where((variance > _rounding(steps.component, size)) & steps.scattered[:, None], variance, 0.0)
+        statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)
+        return difference, [StudentFamily(*one, layout.design.n_systems) for one in zip(*statistics, strict=True)]
+
+    def _differences(self, estimate: Floats, size: Floats) -> Floats:
+        return np.nan_to_num(self.layout.difference(estimate.T, size))
 
 
 def contrast_variances(covariance: Floats) -> Floats:
@@ -285,40 +338,67 @@ def contrast_variances(covariance: Floats) -> Floats:
     return np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
 
 
-def satterthwaite(found: Fit, share: Floats) -> tuple[Floats, Floats]:
-    """Return variances and their degrees of freedom, from what a unit of each component adds, `share[component, pair]`.
+def satterthwaite(component: Floats, information: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Return variances and their degrees of freedom, `[study, pair]`.
 
-    Components at 0 count as known: so lmerTest does, and levels hold (see the tests).
+    `share[component, pair]` is what a unit of each `component[component, study]` adds, the `information` that of ratios
+    to the noise. Components at 0 count as known: so lmerTest does, and levels hold (see the tests).
     """
-    component = found.component
-    variance = component @ share
-    there = component > 1e-8 * component.sum()
-    inverse = np.linalg.pinv(found.information[np.ix_(there, there)], hermitian=True)
-    # The information is that of ratios to the noise.
-    spread = component[0] ** 2 * np.einsum("kp,kl,lp->p", share[there], inverse, share[there])
-    freedom = np.divide(variance**2, spread, out=np.zeros_like(variance), where=spread > 0)
-    return variance, freedom
+    variance = component.T @ share
+    there, which = np.unique(component > 1e-8 * component.sum(0), axis=1, return_inverse=True)
+    spread = np.empty_like(variance)
+    for k, known in enumerate(there.T):
+        inverse = np.linalg.pinv(information[np.ix_(known, known)], hermitian=True)
+        spread[which.ravel() == k] = np.einsum("kp,kl,lp->p", share[known], inverse, share[known])
+    spread *= component[0][:, None] ** 2
+    return variance, np.divide(variance**2, spread, out=np.zeros_like(variance), where=spread > 0)
 
 
 @lru_cache(maxsize=8)
-def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int) -> Layout:
+def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools) -> Layout:
+    from scipy import sparse
+
     of_system = np.frombuffer(system, np.int64)
     of_rater, of_item, of_document = (
         np.unique(np.frombuffer(one, np.int64), return_inverse=True)[1] for one in (rater, item, document)
     )
     met = np.zeros((int(of_rater.max(initial=-1)) + 1, n_systems), bool)
     met[of_rater, of_system] = True
-    terms, cell = terms_of(of_system, of_rater, of_item, of_document), None
+    terms, averages = terms_of(of_system, of_rater, of_item, of_document), None
+    at, n_averaged = np.arange(len(of_system)), np.ones(len(of_system), np.int64)
     if sum(term.n_levels for term in terms) - max(term.n_levels for term in terms) > LARGEST:
         cell = _labelled(of_rater, of_document, of_system)
-        at = np.unique(cell, return_index=True)[1]
+        at, n_averaged = np.unique(cell, return_index=True, return_counts=True)[1:]
+        averages = sparse.csr_matrix((np.ones(len(cell)), (cell, np.arange(len(cell)))))
         terms = terms_of(of_system[at], of_rater[at], of_document[at], of_document[at])
-    design = design_of(of_system if cell is None else of_system[at], terms, n_systems)
     there = np.zeros((int(of_document.max(initial=-1)) + 1, n_systems))
     there[of_document, of_system] = 1.0
     first, second = np.triu_indices(n_systems, 1)
+    documents = (there.T @ there)[first, second]
     pool, single = _pools(met)
-    return Layout(design, of_system, cell, met, (there.T @ there)[first, second], pool, single)
+    n_raters = met.sum(0)
+    thinner = np.minimum(n_raters[first], n_raters[second])
+    dealt = (met.astype(float).T @ met)[first, second] == 0
+    apart = (pool[first] != pool[second]) & ~(single[pool[first]] & single[pool[second]])
+    refused = apart & (pools == "apart")
+    comparable = (documents > 1) & ~refused & (~dealt | (thinner > 1))
+    at_large = (thinner >= FEW_RATERS) | (dealt & comparable)
+    return Layout(
+        design_of(of_system[at], terms, n_systems),
+        of_system,
+        averages,
+        n_averaged,
+        met,
+        first,
+        second,
+        documents,
+        thinner.astype(float),
+        np.where(at_large, np.minimum(thinner, documents), documents),
+        dealt,
+        refused,
+        comparable,
+        at_large,
+    )
 
 
 def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Term, ...]:

@@ -7,19 +7,19 @@ table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simlab.analysis.raters.model_comparisons import studies_of
+from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
-from simlab.concluding.ratings.judging import claimed_pairs, claims_something, family_of, share_of_claims
+from simlab.concluding.ratings.judging import family_of, judge_studies, study_leads
 from simlab.concluding.simulations import share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
@@ -28,7 +28,7 @@ from simlab.fitting.repetitions import TableWorld, table_world
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
 from simlab.rng import stream
-from simlab.studies.ratings.concluding import document_totals, lead_of, rated_of, scored
+from simlab.studies.ratings.concluding import document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
@@ -36,6 +36,9 @@ from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
 FLIPS, PER_LEVEL = 299, 15
 DRAWS, EACH, TESTED = 100, 10, 3
 """Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
+
+AT_ONCE = 50
+"""Studies that are judged at once."""
 
 OTHERS_DRAWS, OTHERS_SHARE = 40, 5
 """Draws of the world in which other raters carry the study out, and how many times fewer such studies there are."""
@@ -53,7 +56,8 @@ STREAMS = {
 class Study:
     """Hold the study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
 
-    `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all.
+    `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all, `shared` is what all
+    simulated studies have in common (None: each is judged by itself).
     """
 
     ratings: Ratings
@@ -63,6 +67,15 @@ class Study:
     family: Bools
     raters_drawn: bool
     level: float
+    shared: SimulatedStudies | None = None
+
+    def leads(self, studies: Sequence[Collected]) -> Floats:
+        """Return by how much the first of each two systems came out better, `[study, pair]`."""
+        return study_leads(self.prepared, self.shared, studies)
+
+    def judge(self, studies: Sequence[Collected]) -> tuple[Floats, Bools]:
+        """Return leads, and which pairs are claimed, `[study, pair]`."""
+        return judge_studies(self.prepared, self.shared, studies, self.family)
 
 
 def with_again(
@@ -79,7 +92,7 @@ def with_again(
         return unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
     if collected.metric is not None:
         return unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
-    ratings, collected = _in_order(ratings, collected)
+    ratings, collected = in_order(ratings, collected)
     check_seed = _seed(ratings)
     prepared = prepare(_with_fewer_flips(config))
     family = family_of(collected.frame.system_names, wanted.against)
@@ -93,22 +106,23 @@ def with_again(
         world, why = try_to_simulate(lambda: table_world(ratings, check_seed, DRAWS))
         if world is None:
             return unrepeated(found, why)
-        with studies_of(_rated(study)):
-            checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed))
-            rough = ranked(Rank.LEFT_OUT, _lies(world))
-            found = with_gate(
-                replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
-            )
-            if found.withdrawn:
-                return found
-            if not wanted.again:
-                return replace(found, repetition_missing=NOT_ASKED)
-            repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
+        if prepared.studies is not None:
+            study = replace(study, shared=prepared.studies(_rated(study)))
+        checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed))
+        rough = ranked(Rank.LEFT_OUT, _lies(world))
+        found = with_gate(
+            replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
+        )
+        if found.withdrawn:
+            return found
+        if not wanted.again:
+            return replace(found, repetition_missing=NOT_ASKED)
+        repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
     return replace(found, repetition=kept, repetition_missing=refused or unknown)
 
 
-def _in_order(ratings: Ratings, collected: Collected) -> tuple[Ratings, Collected]:
+def in_order(ratings: Ratings, collected: Collected) -> tuple[Ratings, Collected]:
     """Put ratings, and what was collected with them, in an order that does not hang on that of the table's rows."""
     at = np.lexsort((ratings.score, ratings.rater, ratings.item, ratings.system))
     columns = {name: getattr(ratings, name)[at] for name in ("system", "item", "rater", "score", "errors", "seconds")}
@@ -186,14 +200,22 @@ def _confirmed(
     word = STREAMS[word]
     lead = np.empty((n_draws, EACH, len(claimed)))
     anew = np.empty((n_draws, TESTED, len(claimed)), bool)
-    for draw in range(n_draws):
-        rng = stream(seed, "conclude", word, draw)
-        for k in range(EACH):
-            repeated = with_scores(study, answer(rng, draw))
-            lead[draw, k] = lead_of(study.prepared, repeated)[claimed]
-            if k < TESTED:
-                tested = replace(repeated, streams=Streams(seed, ("conclude", word, draw * TESTED + k)))
-                anew[draw, k] = claimed_pairs(study.prepared, tested, study.family)[claimed]
+    for start in range(0, n_draws, AT_ONCE // EACH):
+        draws = range(start, min(start + AT_ONCE // EACH, n_draws))
+        tested, others = [], []
+        for draw in draws:
+            rng = stream(seed, "conclude", word, draw)
+            for k in range(EACH):
+                repeated = with_scores(study, answer(rng, draw))
+                if k < TESTED:
+                    tested.append(_drawn(repeated, seed, draw * TESTED + k, word))
+                else:
+                    others.append(repeated)
+        leads, claims = study.judge(tested)
+        at = slice(draws.start, draws.stop)
+        lead[at, :TESTED] = leads[:, claimed].reshape(len(draws), TESTED, -1)
+        lead[at, TESTED:] = study.leads(others)[:, claimed].reshape(len(draws), EACH - TESTED, -1)
+        anew[at] = claims[:, claimed].reshape(len(draws), TESTED, -1)
     lead *= study.verdict[claimed]
     average = lead.mean(1)
     scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
@@ -237,28 +259,35 @@ def _by_others(study: Study, world: TableWorld, seed: int, studies: int) -> tupl
     """
     draws = min(OTHERS_DRAWS, world.n_draws)
     each = max(studies // draws, 2)
-    claimed = np.empty((draws, each), bool)
-    for at, draw in enumerate(np.linspace(0, world.n_draws - 1, draws).astype(int)):
-        for k in range(at * each, (at + 1) * each):
-            score = world.equal(stream(seed, "conclude", "at_large", k), int(draw), raters_drawn=True)
-            tested = _drawn(with_scores(study, score), seed, k, "at_large")
-            claimed[at, k % each] = claims_something(study.prepared, tested, study.family)
+    at = np.repeat(np.linspace(0, world.n_draws - 1, draws).astype(int), each)
+    some = np.empty(draws * each, bool)
+    for start in range(0, len(at), AT_ONCE):
+        tested = []
+        for k, draw in enumerate(at[start : start + AT_ONCE].tolist(), start):
+            score = world.equal(stream(seed, "conclude", "at_large", k), draw, raters_drawn=True)
+            tested.append(_drawn(with_scores(study, score), seed, k, "at_large"))
+        some[start : start + AT_ONCE] = study.judge(tested)[1].any(1)
+    claimed = some.reshape(draws, each)
     by_world = float(claimed.mean(1).std(ddof=1)) / math.sqrt(draws) if draws > 1 else 0.0
     return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
 
 
 def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator[tuple[float, bool]]:
-    # Where each pair is promised something by itself it matters how many are claimed.
-    count = share_of_claims if study.prepared.multiplicity == "none" else claims_something
-    for k in range(studies):
-        rng = stream(seed, "conclude", "control", k)
-        score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
-        claimed = count(study.prepared, _drawn(with_scores(study, score), seed, k), study.family)
-        p_value = segment_t(score, study.ratings.system, study.ratings.item, study.ratings.n_systems)
-        yield (
-            float(claimed),
-            bool((p_value[study.family] <= study.level).any()),
-        )
+    """Yield the claims of studies with equal systems: some, or a share of the pairs; and whether t tests find any."""
+    ratings = study.ratings
+    for start in range(0, studies, AT_ONCE):
+        drawn, scores = [], []
+        for k in range(start, min(start + AT_ONCE, studies)):
+            rng = stream(seed, "conclude", "control", k)
+            score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
+            scores.append(score)
+            drawn.append(_drawn(with_scores(study, score), seed, k))
+        claims = study.judge(drawn)[1][:, study.family]
+        # Where each pair is promised something by itself it matters how many are claimed.
+        claimed = claims.mean(1) if study.prepared.multiplicity == "none" else claims.any(1)
+        p_value = segment_t(np.stack(scores), ratings.system, ratings.item, ratings.n_systems)
+        plain = np.asarray((p_value[:, study.family] <= study.level).any(1))
+        yield from zip(claimed.astype(float).tolist(), plain.tolist(), strict=True)
 
 
 def with_scores(study: Study, score: Floats) -> Collected:

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.gate import NOT_ASKED, unrepeated
-from simlab.concluding.ratings.again import with_again
+from simlab.concluding.ratings.again import in_order, with_again
 from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import Whole, collected, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
@@ -84,11 +84,13 @@ def study_of(table: Path, wanted: Wanted) -> Study:
 
 
 def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
-    found = concluded(study.config, study.collected, wanted, study.table, study.notes)
+    # Fitted once: the studies that are simulated beside a conclusion start from the same rows.
+    ratings, collected = in_order(study.ratings, study.collected)
+    found = concluded(study.config, collected, wanted, study.table, study.notes)
     if not wanted.gate or is_undecided(found.read, wanted):
         return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return with_again(found, study.ratings, study.config, study.collected, wanted)
+    return with_again(found, ratings, study.config, collected, wanted)
 
 
 def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:

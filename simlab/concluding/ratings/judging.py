@@ -10,12 +10,13 @@ import numpy as np
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.contributions import differ
+from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.concluding.ratings.intervals import Spans, spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.formulas import passes
 from simlab.messages import legible, or_nearest
 from simlab.parts import chosen, name_of
-from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
+from simlab.studies.ratings.concluding import conclude, document_totals, lead_of, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import Array, Bools, Collected, Floats, InputError, Rated
 
@@ -121,16 +122,38 @@ def claimed_pairs(prepared: Prepared, collected: Collected, family: Bools) -> Bo
     return np.asarray(verdicts(prepared, collected, outcome, rated, family).verdict != 0)
 
 
-def share_of_claims(prepared: Prepared, collected: Collected, family: Bools) -> float:
-    """Return the share of the pairs of a family that are claimed."""
-    return float(claimed_pairs(prepared, collected, family)[family].mean())
+def study_leads(prepared: Prepared, shared: SimulatedStudies | None, studies: Sequence[Collected]) -> Floats:
+    """Return by how much the first of each two systems came out better, `[study, pair]`.
+
+    `shared` is what studies of one design have in common; None: each is judged by itself.
+    """
+    if shared is None:
+        return np.stack([lead_of(prepared, one) for one in studies])
+    return _leads(shared.differences(_values(prepared, studies)), studies)
 
 
-def claims_something(prepared: Prepared, collected: Collected, family: Bools) -> bool:
-    """Tell whether any pair of the family is claimed; of max-T the largest statistic alone decides that."""
-    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
-    if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = prepared.family(collected.streams("test"), rated).keep(family)
-        return bool(passes(of.max_t(), prepared.level).any())
-    outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    return bool(verdicts(prepared, collected, outcome, rated, family).verdict.any())
+def judge_studies(
+    prepared: Prepared, shared: SimulatedStudies | None, studies: Sequence[Collected], family: Bools
+) -> tuple[Floats, Bools]:
+    """Return the leads of studies, as `study_leads` does, and which pairs are claimed, `[study, pair]`."""
+    if shared is None:
+        claims = np.stack([claimed_pairs(prepared, one, family) for one in studies])
+        return study_leads(prepared, None, studies), claims
+    differences, families = shared.families(_values(prepared, studies))
+    claims = np.zeros(differences.shape, bool)
+    for claimed, each in zip(claims, families, strict=True):
+        kept = each.keep(family)
+        at_once = kept.max_t(prepared.level) if prepared.multiplicity == "max_t" else kept.p_values()
+        if prepared.multiplicity in ("holm", "bh"):
+            at_once = adjusted(at_once, prepared.multiplicity)
+        claimed[family] = passes(at_once, prepared.level)
+    return _leads(differences, studies), claims
+
+
+def _values(prepared: Prepared, studies: Sequence[Collected]) -> Floats:
+    """Return normalised scores, `[rating, study]`."""
+    return np.stack([np.asarray(scored(prepared, one).value, float) for one in studies], axis=1)
+
+
+def _leads(differences: Floats, studies: Sequence[Collected]) -> Floats:
+    return -differences if studies[0].frame.lower_is_better else differences

@@ -12,7 +12,13 @@ import numpy as np
 from simlab.analysis.multiplicity import Family, Multiplicity
 from simlab.analysis.raters.crossed import crossed, crossed_flips
 from simlab.analysis.raters.flips import flipped, rater_flips
-from simlab.analysis.raters.model_comparisons import mixed_model, model_differences, model_family
+from simlab.analysis.raters.model_comparisons import (
+    SimulatedStudies,
+    mixed_model,
+    model_differences,
+    model_family,
+    model_studies,
+)
 from simlab.analysis.significance import permutation, permuted
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.design.assignment import one_stream
@@ -32,6 +38,9 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | StudentFamily]] = {
 DIFFERENCES: Mapping[Callable[..., Any], Callable[..., Floats]] = {mixed_model: model_differences}
 """Tests of other differences than those of plain means, each with the function that estimates these."""
 
+STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies]] = {mixed_model: model_studies}
+"""Tests that judge many studies of one design at once, each with the function that says what these share."""
+
 
 class Prepared(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
@@ -39,8 +48,9 @@ class Prepared(NamedTuple):
     `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
 
     The test is handed the ratings if `reads_ratings`, else documents' totals. `family` is what max-T asks (None: a test
-    has none), `differences` are those that are tested (None: of plain means). `claim` is a decision rule that watches
-    ratings come (None: the test's p-values decide).
+    has none), `differences` are those that are tested (None: of plain means), `studies` judges many studies of one
+    design at once (None: they are judged one by one). `claim` is a decision rule that watches ratings come (None: the
+    test's p-values decide).
 
     `assign` is a rule for who takes which task (None: tasks are dealt beforehand), `in_order`: it takes them as they
     come; `further` says who else is asked.
@@ -56,6 +66,7 @@ class Prepared(NamedTuple):
     reads_ratings: bool = False
     family: Callable[[np.random.Generator, Rated], Family | StudentFamily] | None = None
     differences: Callable[[Rated], Floats] | None = None
+    studies: Callable[[Rated], SimulatedStudies] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
     budget: Mapping[str, Any] = {}
@@ -110,6 +121,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         reads_ratings=data_of(test.func) is Rated,
         family=_beside(FAMILIES, config["analysis"]["test"], plugins),
         differences=_beside(DIFFERENCES, config["analysis"]["test"], plugins),
+        studies=_beside(STUDIES, config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,

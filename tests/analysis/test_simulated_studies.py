@@ -1,0 +1,101 @@
+"""Many studies of one design are judged at once as each is by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simlab.analysis.raters.mixed_model import fit, step_from
+from simlab.analysis.raters.model_comparisons import MANY, compared, model_studies
+from simlab.analysis.segment_t import segment_t
+from simlab.analysis.studentized_range import StudentFamily
+from simlab.types import Floats, Ints, Rated
+
+
+def designed(rng: np.random.Generator, n_systems: int, n_raters: int, n_documents: int, n: int) -> Rated:
+    """Return ratings of outputs that were dealt by chance, with equal systems."""
+    output = rng.permutation(n_systems * n_documents)[:n]
+    document, system = output // n_systems, output % n_systems
+    rater = rng.integers(0, n_raters, n)
+    value = rng.normal(size=n_raters)[rater] + rng.normal(size=n_documents)[document] + rng.normal(size=n)
+    return Rated(document, document, rater, system, value, np.ones(n), np.ones((n_documents, n_systems)))
+
+
+def with_value(rated: Rated, value: Floats) -> Rated:
+    return Rated(rated.document, rated.item, rated.rater, rated.system, value, rated.share, rated.total)
+
+
+@pytest.mark.parametrize("n_raters", [4, 10])
+def test_studies_of_a_small_design_are_fitted_one_by_one(n_raters: int) -> None:
+    rng = np.random.default_rng(n_raters)
+    rated = designed(rng, 3, n_raters, 40, 100)
+    studies = model_studies(rated, pools="apart")
+    assert studies.at is None
+    value = rng.normal(size=(100, 3)) + rated.value[:, None]
+    differences, families = studies.families(value)
+    for one, difference, family in zip(value.T, differences, families, strict=True):
+        alone = compared(with_value(rated, one))
+        np.testing.assert_array_equal(difference, alone.difference)
+        np.testing.assert_array_equal(family.size, alone.family().size)
+
+
+def test_studies_of_a_large_design_make_one_step_each() -> None:
+    rng = np.random.default_rng(1)
+    rated = designed(rng, 8, 12, 60, 400)
+    studies = model_studies(rated, pools="apart")
+    layout, at = studies.layout, studies.at
+    assert at is not None
+    assert len(layout.design.cross) > MANY
+    value = rng.normal(size=(400, 5)) + rated.value[:, None]
+    # Nothing is left to vary: p-values are those of signs.
+    value[:, 4] = rated.system
+    differences, families = studies.families(value)
+    np.testing.assert_allclose(studies.differences(value), differences, atol=1e-12)
+    for k in range(5):
+        difference, family = studies.families(value[:, [k]])
+        np.testing.assert_allclose(difference[0], differences[k], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(family[0].size, families[k].size, rtol=1e-9)
+    alone = compared(with_value(rated, value[:, 4])).family()
+    np.testing.assert_allclose(families[4].size, alone.size)
+    assert alone.size.min() > 3
+    # From its own components a study steps to where it is.
+    step = step_from(layout.design, at, layout.averaged(rated.value[:, None]))
+    found = fit(layout.design, layout.averaged(rated.value))
+    assert found is not None
+    np.testing.assert_allclose(step.component[:, 0], found.component, rtol=1e-3, atol=1e-4)
+
+
+def test_p_values_up_to_a_bound_are_those_of_all() -> None:
+    rng = np.random.default_rng(2)
+    family = StudentFamily(np.abs(rng.normal(0, 2, 45)), rng.uniform(3, 50, 45), 10)
+    whole, some = family.max_t(), family.max_t(0.05)
+    low = whole <= 0.05
+    assert 0 < low.sum() < 45
+    np.testing.assert_array_equal(some[low], whole[low])
+    assert (some[~low] > 0.05).all()
+
+
+def by_scipy(score: Floats, system: Ints, item: Ints) -> list[float]:
+    mean = {(s, i): score[(system == s) & (item == i)].mean() for s, i in set(zip(system, item, strict=True))}
+    found = []
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        both = [i for i in range(30) if (first, i) in mean and (second, i) in mean]
+        found.append(stats.ttest_rel([mean[first, i] for i in both], [mean[second, i] for i in both]).pvalue)
+    return found
+
+
+def test_t_tests_over_segments_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    system, item = rng.integers(0, 3, 150), rng.integers(0, 30, 150)
+    scores = 50 + rng.normal(size=(4, 150)) + 0.3 * system
+    found = segment_t(scores, system, item, 3)
+    for score, p_value in zip(scores, found, strict=True):
+        np.testing.assert_allclose(p_value, by_scipy(score, system, item), rtol=1e-9)
+        np.testing.assert_array_equal(segment_t(score, system, item, 3), p_value)
+
+
+def test_segments_that_differ_alike_are_certain_and_equal_ones_are_not() -> None:
+    system, item = np.repeat([0, 1], 10), np.tile(np.arange(10), 2)
+    score = np.stack([item / 3, item / 3 + 0.1 * system])
+    assert segment_t(score, system, item, 2).tolist() == [[1.0], [0.0]]
