@@ -109,7 +109,7 @@ def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
 
 
 def compared(
-    rng: np.random.Generator, of: Influence, pairs: tuple[Ints, Ints], *, level: float, flips: int
+    rng: np.random.Generator, of: Influence, pairs: tuple[Ints, Ints], *, level: float, flips: int, pool: float = 0.0
 ) -> Compared:
     """Test pairs by flipping whole documents, all pairs of a document together; the largest t sets the bar for all.
 
@@ -120,17 +120,19 @@ def compared(
     leave out what is claimed and nothing else. All `2^(documents - 1)` patterns are enumerated where they are at most
     `flips`. Source: Canay, Romano and Shaikh 2017; Cameron, Gelbach and Miller 2008; Romano and Wolf 2005 (in one
     step); CR3 of Bell and McCaffrey 2002 for the error.
+
+    Squared errors are drawn towards their mean over pairs by the share `pool`, in flipped documents too.
     """
     gap = of.value[pairs[0]] - of.value[pairs[1]]
     stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
-    se = np.sqrt(np.einsum("pd,pd->p", part, part))
+    se = np.sqrt(pooled(np.einsum("pd,pd->p", part, part), pool))
     observed = ratio(np.abs(gap), se, np.abs(gap))
     told = np.asarray(of.part.any(0) | of.share.any(0))
     pattern, every = _patterns(rng, int(told.sum()), flips)
     own, adjusted, bar = np.zeros(len(gap)), np.zeros(len(gap)), 0.0
     for nearer in (gap, np.zeros(len(gap))):
-        reached, largest = _flipped(_sides(of, pairs, nearer, stretch, told), pattern, observed)
+        reached, largest = _flipped(_sides(of, pairs, nearer, stretch, told), pattern, observed, pool)
         beyond = len(largest) - np.searchsorted(np.sort(largest), _reached_from(observed))
         own, adjusted = (np.maximum(p, _share(n, largest, every)) for p, n in ((own, reached), (adjusted, beyond)))
         bar = max(bar, _bar(largest, level, every=every))
@@ -176,19 +178,19 @@ def _sides(of: Influence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats
     return _Sides(sums, tuple(np.einsum("pd,pd->p", a, b) for a, b in products))
 
 
-def _flipped(sides: _Sides, pattern: Floats, observed: Floats) -> tuple[Ints, Floats]:
+def _flipped(sides: _Sides, pattern: Floats, observed: Floats, pool: float) -> tuple[Ints, Floats]:
     """Count the patterns in which each pair's t reaches what was observed; return the largest t of each pattern."""
     reached, largest = np.zeros(len(observed), np.int64), np.zeros(len(pattern))
     step, least = max(1, STEP // max(len(observed), 1)), _reached_from(observed)
     for start in range(0, len(pattern), step):
         some = slice(start, start + step)
-        t = _t([pattern[some] @ x for x in sides.sums], sides.own)
+        t = _t([pattern[some] @ x for x in sides.sums], sides.own, pool)
         reached += (t >= least).sum(0)
         largest[some] = t.max(1, initial=0.0)
     return reached, largest
 
 
-def _t(sums: Sequence[Floats], own: Sequence[Floats]) -> Floats:
+def _t(sums: Sequence[Floats], own: Sequence[Floats], pool: float) -> Floats:
     """Return `t[pattern, pair]` of flipped documents from sums over them."""
     first, second, by_first, by_second = sums
     each, one, other, both = own
@@ -196,7 +198,12 @@ def _t(sums: Sequence[Floats], own: Sequence[Floats]) -> Floats:
     square -= 2 * (first * by_first - second * by_second)
     top = np.abs(first - second)
     # What is left of documents that all say the same is rounding.
-    return ratio(top, np.sqrt(np.maximum(square, 0.0)), np.broadcast_to(np.sqrt(each), top.shape))
+    return ratio(top, np.sqrt(pooled(np.maximum(square, 0.0), pool)), np.broadcast_to(np.sqrt(each), top.shape))
+
+
+def pooled(variance: Floats, share: float) -> Floats:
+    """Draw variances `[..., pair]` towards their mean over pairs by a share between 0 and 1."""
+    return variance + share * (variance.mean(-1, keepdims=True) - variance) if share else variance
 
 
 def ratio(top: Floats, error: Floats, scale: Floats) -> Floats:
