@@ -23,10 +23,10 @@ class Leniency(NamedTuple):
 
 
 def leniency(rated: Rated, n_raters: int, level: float) -> Leniency:
-    """Hold each rater's scores against what others say, with an interval by the documents that the rater saw.
+    """Hold each rater's scores against what others say, with an interval by the documents that they rest on.
 
     Outputs that others rated, too, count alone where they are at least half of a rater's; else all outputs do, each
-    held against what others say of its system on average.
+    held against what others say of its system on average, which the others' documents make uncertain, too.
     """
     item = np.unique(rated.item, return_inverse=True)[1]
     output = item * rated.n_systems + rated.system
@@ -35,7 +35,7 @@ def leniency(rated: Rated, n_raters: int, level: float) -> Leniency:
     common = np.bincount(rated.rater[~np.isnan(apart)], minlength=n_raters)
     outputs = (2 * common >= n) & (n > 0)
     apart = np.where(outputs[rated.rater], apart, rated.value - _others(rated, rated.system))
-    above, width = _estimated(rated, apart, n_raters, level)
+    above, width = _estimated(rated, apart, outputs, level)
     return Leniency(n, above, width, outputs)
 
 
@@ -49,21 +49,50 @@ def _others(rated: Rated, label: Ints) -> Floats:
     return np.asarray(np.divide(difference, left, out=np.full(len(label), np.nan), where=left > 0))
 
 
-def _estimated(rated: Rated, apart: Floats, n_raters: int, level: float) -> tuple[Floats, Floats]:
+def _estimated(rated: Rated, apart: Floats, outputs: Bools, level: float) -> tuple[Floats, Floats]:
+    """Return each rater's mean difference from others, and the half width of its interval (infinite: not known).
+
+    A document contributes what its ratings add to the difference: the rater's and, where these are held against the
+    mean of a system and not of an output (`outputs`), the others'. Squares of contributions where the rater was are
+    corrected for what centring takes away, and have degrees of freedom, as ratings of one variance make them, which
+    loads alone decide; documents that only others rated have theirs. Source: Bell and McCaffrey 2002; Satterthwaite
+    1946.
+    """
     from scipy.special import stdtrit
 
-    known = ~np.isnan(apart)
-    rater, document, value = rated.rater[known], rated.document[known], apart[known]
-    n = np.bincount(rater, minlength=n_raters)
-    mean = np.divide(
-        np.bincount(rater, weights=value, minlength=n_raters), n, out=np.full(n_raters, np.nan), where=n > 0
-    )
-    cell, at = np.unique(rater * rated.n_documents + document, return_inverse=True)
-    squares = np.bincount(at, weights=value - mean[rater], minlength=len(cell)) ** 2
-    documents = np.bincount(cell // rated.n_documents, minlength=n_raters)
-    variance = np.bincount(cell // rated.n_documents, weights=squares, minlength=n_raters) / np.maximum(n, 1) ** 2
-    # Differences that are all alike do not say how far others would be; their spread is rounding, not exactly 0.
-    few = (documents < 2) | (np.sqrt(variance) <= 1e-9 * np.abs(rated.value).max(initial=0.0))
-    spare = np.where(few, 1, documents - 1)
-    width = stdtrit(spare.astype(float), 1 - level / 2) * np.sqrt(variance * documents / spare)
-    return mean, np.where(few, np.inf, width)
+    known, size = ~np.isnan(apart), rated.n_documents
+    mean, width = np.full(len(outputs), np.nan), np.full(len(outputs), np.inf)
+    for rater in np.unique(rated.rater[known]):
+        own = known & (rated.rater == rater)
+        mean[rater] = apart[own].mean()
+        load = np.bincount(rated.document[own], minlength=size) / own.sum()
+        contribution = np.bincount(rated.document[own], apart[own] - mean[rater], size) / own.sum()
+        squares, cubes, seen, net = (load**2).sum(), (load**3).sum(), load > 0, load
+        if not outputs[rater]:
+            of_others, their_load = _contributions_of_others(rated, own, rated.rater != rater)
+            contribution, net = contribution - of_others, load - their_load
+        spread = np.sqrt((contribution**2).sum())
+        # Differences that are all alike do not say how far others would be; their spread is rounding, not exactly 0.
+        if seen.sum() < 2 or spread <= 1e-9 * np.abs(rated.value).max():
+            continue
+        variance = (contribution[seen] ** 2).sum() / (1 - squares) + (contribution[~seen] ** 2).sum()
+        spare = (1 - squares) ** 2 / (squares - 2 * cubes + squares**2)
+        here, elsewhere = (net[seen] ** 2).sum(), (net[~seen] ** 2).sum()
+        freedom = (here + elsewhere) ** 2 / (here**2 / spare + elsewhere**2 / max(np.count_nonzero(net[~seen]) - 1, 1))
+        width[rater] = stdtrit(freedom, 1 - level / 2) * np.sqrt(variance)
+    return mean, width
+
+
+def _contributions_of_others(rated: Rated, own: Bools, others: Bools) -> tuple[Floats, Floats]:
+    """Return what others' ratings in each document add to the mean that a rater's `own` are held against.
+
+    Beside it stand the documents' shares in that mean.
+    """
+    system, document, n_systems = rated.system[others], rated.document[others], rated.n_systems
+    count = np.maximum(np.bincount(system, minlength=n_systems), 1)
+    mean = np.bincount(system, rated.value[others], n_systems) / count
+    weight = (np.bincount(rated.system[own], minlength=n_systems) / own.sum() / count)[system]
+    deviation = rated.value[others] - mean[system]
+    size = rated.n_documents
+    contribution = np.bincount(document, weight * deviation, size)
+    return np.asarray(contribution), np.asarray(np.bincount(document, weight, size), float)

@@ -311,6 +311,14 @@ def _deviance(design: Design, at: Solved, forms: Forms) -> float:
     return at.log_determinant + (design.n - design.rank) * math.log(forms.residual)
 
 
+def is_identified(information: Floats) -> bool:
+    """True if a design tells all components apart, by their `information[component, component]`."""
+    own = np.diag(information)
+    if own.min() <= SINGULAR * own.max():
+        return False
+    return bool(np.linalg.eigvalsh(information / np.sqrt(np.outer(own, own)))[0] > SINGULAR)
+
+
 def nearest_components(information: Floats, form: Floats) -> Floats:
     """Return the components, none below 0, whose expected quadratic forms are nearest to those observed.
 

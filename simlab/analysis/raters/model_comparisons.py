@@ -3,6 +3,10 @@
 A difference that rests on raters who met both systems is free of their leniency; one that rests on other raters carries
 the variance of leniency with the degrees of freedom of those raters, because the model has both. What no model tells is
 not compared: a system that one rater alone rated where nobody met both, and pools of raters that share no system.
+
+Of these raters tastes are fixed: what documents and noise add to a difference is then estimated within raters and
+systems. The fit with random tastes pools it with tastes where it puts these at 0, and not where it does not, which
+takes the smaller variance in both.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from simlab.analysis.raters.mixed_model import (
     LEAST_NOISE,
+    SINGULAR,
     Design,
     Fit,
     Solved,
@@ -22,6 +27,8 @@ from simlab.analysis.raters.mixed_model import (
     design_of,
     estimates_of,
     fit,
+    is_identified,
+    solve,
     step_from,
 )
 from simlab.analysis.studentized_range import StudentFamily
@@ -139,7 +146,10 @@ def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
     key, value = _key_of(rated, pools)
     layout = _layout(*key)
     found = _fitted(key, value) if len(layout.design.cross) > MANY else None
-    return SimulatedStudies(layout, *(None, None) if found is None else (found.at, layout.shares(found.at)))
+    if found is None:
+        return SimulatedStudies(layout)
+    within = layout.fit(np.frombuffer(value, float), layout.within)
+    return SimulatedStudies(layout, found.at, layout.shares(found.at), None if within is None else within.at)
 
 
 def compared(rated: Rated, pools: Pools = "apart") -> Comparisons:
@@ -164,7 +174,8 @@ def _compared(key: Key, value: bytes) -> Comparisons:
 
 @lru_cache(maxsize=2)
 def _fitted(key: Key, value: bytes) -> Fit | None:
-    return _layout(*key).fit(np.frombuffer(value, float))
+    layout = _layout(*key)
+    return layout.fit(np.frombuffer(value, float), layout.design)
 
 
 @lru_cache(maxsize=1)
@@ -176,7 +187,8 @@ class Shares(NamedTuple):
     """What a unit of each component adds to variances, `[component, pair]`, the noise first; equations decide it.
 
     `scoped` is that of differences in their scope, `large` with tastes in any case, `lasting` what more documents do
-    not shrink, `lasts[pair]` True where there is some. `mean[component, system]` is that of estimates.
+    not shrink, `lasts[pair]` True where there is some. `mean[component, system]` is that of estimates. Where a layout
+    has a design within raters, the parts of it that speak of these raters are in `within` and `mean_within`.
     """
 
     scoped: Floats
@@ -184,17 +196,29 @@ class Shares(NamedTuple):
     lasting: Floats
     lasts: Bools
     mean: Floats
+    within: Floats
+    mean_within: Floats
+
+
+class Components(NamedTuple):
+    """Components of studies, `component[noise and term, study]`, and the information on their ratios to the noise."""
+
+    component: Floats
+    information: Floats
 
 
 class Layout(NamedTuple):
     """What a design alone decides of its comparisons.
 
+    `within` has each rater's mean of each system for fixed effects: None where all pairs are for raters at large, or
+    where tastes cannot be told from documents, and stay in the variance.
     `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
     them. `met[rater, system]` says who rated what; what else there is of the pairs `first` and `second` is that of
     `Comparisons`, `refused` its `pools`.
     """
 
     design: Design
+    within: Design | None
     system: Ints
     averages: Any
     n_averaged: Ints
@@ -213,15 +237,16 @@ class Layout(NamedTuple):
         """Return the mean score of each cell, or the scores themselves; studies may be a last axis."""
         return value if self.averages is None else np.asarray(((self.averages @ value).T / self.n_averaged).T)
 
-    def fit(self, value: Floats) -> Fit | None:
-        """Fit the model to scores."""
+    def fit(self, value: Floats, design: Design | None) -> Fit | None:
+        """Fit the model of a design to scores."""
         # Matrices are small: threads that share them cost more than they do.
         with _threads().limit(limits=1):
-            return fit(self.design, self.averaged(value))
+            return None if design is None else fit(design, self.averaged(value))
 
     def compare(self, found: Fit | None, value: Floats) -> Comparisons:
         """Compare all pairs under a fit; None: scores do not scatter, so that means are all there is."""
         n_systems, size = self.design.n_systems, np.abs(value).max(initial=0.0)
+        within = self.fit(value, self.within)
         if found is None:
             count = np.bincount(self.system, minlength=n_systems)
             mean = np.bincount(self.system, value, n_systems) / np.where(count > 0, count, np.nan)
@@ -229,9 +254,12 @@ class Layout(NamedTuple):
             errors, parts, lasts = (none, none), (nothing,) * 5, nothing > 0
         else:
             share, component = self.shares(found.at), found.component[:, None]
-            errors, scoped, large = (
-                satterthwaite(component, found.at.information, one) for one in (share.mean, share.scoped, share.large)
-            )
+            whole = Components(component, found.at.information)
+            inner = None if within is None else Components(within.component[:, None], within.at.information)
+            for_raters = np.full(n_systems, not self.at_large.all())
+            errors = self.errors(whole, inner, share.mean, share.mean_within, for_raters)
+            scoped = self.errors(whole, inner, share.scoped, share.within, ~self.at_large)
+            large = satterthwaite(*whole, share.large)
             mean, lasts = np.where(self.met.any(0), found.estimate, np.nan), share.lasts
             rounding = _rounding(component, size)
             (variance, freedom), (at_large, large_freedom) = (
@@ -252,7 +280,7 @@ class Layout(NamedTuple):
             self.raters,
             self.documents,
             self.units,
-            found is None or found.converged,
+            all(one is None or one.converged for one in (found, within)),
         )
 
     def difference(self, mean: Floats, size: Floats) -> Floats:
@@ -263,22 +291,48 @@ class Layout(NamedTuple):
         gap = np.where(self.documents > 0, mean[..., self.first] - mean[..., self.second], np.nan)
         return np.where(np.abs(gap) <= ROUNDING * size[..., None], 0.0, gap)
 
+    def errors(
+        self, whole: Components, within: Components | None, share: Floats, share_within: Floats, given: Bools
+    ) -> tuple[Floats, Floats]:
+        """Return variances and degrees of freedom, `[study, pair]`, of raters at large or, where `given`, of these.
+
+        Of these raters components that are estimated at 0 count as estimated: documents of few raters are too few to
+        know it. `within` is None where nothing scatters there.
+        """
+        variance, freedom = satterthwaite(*whole, share)
+        if not given.any():
+            return variance, freedom
+        if self.within is None:
+            parts = [satterthwaite(*whole, share, zeros_known=False)]
+        else:
+            parts = [(variance, freedom)]
+            if within is not None:
+                parts.append(satterthwaite(*within, share_within, zeros_known=False))
+        total = np.asarray(sum(one for one, _ in parts))
+        squares = sum(np.divide(one**2, df, out=np.zeros_like(one), where=df > 0) for one, df in parts)
+        spare = np.divide(total**2, squares, out=np.zeros_like(total), where=np.asarray(squares) > 0)
+        return np.where(given, total, variance), np.where(given, spare, freedom)
+
     def shares(self, at: Solved) -> Shares:
         """Return what a unit of each component adds to variances at solved equations."""
-        noise = contrast_variances(at.noise)
-        large, scoped, lasting, mean = [noise], [noise], [np.zeros_like(noise)], [np.maximum(np.diag(at.noise), 0.0)]
+        noise, own_noise = contrast_variances(at.noise), np.maximum(np.diag(at.noise), 0.0)
+        large, of_raters, means = [noise], [np.zeros_like(noise)], [own_noise]
+        apart = [False]
         for term, load in zip(self.design.terms, at.load, strict=True):
             squares = contrast_variances(load.T @ load)
-            own = term.name in (RATERS, TASTES)
-            one_sided = term.name == TASTES and not self.at_large.all()
-            kept = np.where(self.at_large, squares, self._one_sided(load)) if one_sided else squares
+            apart.append(term.name in (RATERS, TASTES))
             large.append(squares)
-            scoped.append(kept)
-            # Of these raters more documents show what there is; others would be other raters.
-            lasting.append(kept * self.at_large * own)
-            mean.append((load**2).sum(0) * (self.at_large.all() or not own))
-        whole = np.stack(lasting)
-        return Shares(np.stack(scoped), np.stack(large), whole, np.asarray((whole > ROUNDING).any(0)), np.stack(mean))
+            of_raters.append(self._one_sided(load) if term.name == TASTES else squares * apart[-1])
+            means.append((load**2).sum(0))
+        whole, mean, raters = np.stack(large), np.stack(means), np.array(apart)[:, None]
+        # Of these raters more documents show what there is; others would be other raters.
+        lasting = whole * self.at_large * raters
+        lasts, scoped, own = np.asarray((lasting > ROUNDING).any(0)), whole, mean
+        if self.within is not None:
+            scoped = np.where(self.at_large, whole, np.stack(of_raters))
+            own = np.zeros_like(mean)
+        left = ~raters[:, 0]
+        return Shares(scoped, whole, lasting, lasts, own, whole[left], mean[left])
 
     def _one_sided(self, load: Floats) -> Floats:
         """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
@@ -303,8 +357,9 @@ class SimulatedStudies(NamedTuple):
     """
 
     layout: Layout
-    at: Solved | None
-    share: Shares | None
+    at: Solved | None = None
+    share: Shares | None = None
+    at_within: Solved | None = None
 
     def differences(self, value: Floats) -> Floats:
         """Return the difference of estimates of each pair, `[study, pair]`; 0 where there is none."""
@@ -317,12 +372,17 @@ class SimulatedStudies(NamedTuple):
         """Return differences, and the t statistics of all pairs in each study."""
         layout = self.layout
         if self.at is None or self.share is None:
-            each = [layout.compare(layout.fit(one), one) for one in np.ascontiguousarray(value.T)]
+            each = [layout.compare(layout.fit(one, layout.design), one) for one in np.ascontiguousarray(value.T)]
             return np.nan_to_num([one.difference for one in each]), [one.family() for one in each]
         size = np.abs(value).max(0)
-        steps = step_from(layout.design, self.at, layout.averaged(value))
+        averaged = layout.averaged(value)
+        steps, within = step_from(layout.design, self.at, averaged), None
+        if layout.within is not None and self.at_within is not None:
+            inner = step_from(layout.within, self.at_within, averaged)
+            within = Components(inner.component, self.at_within.information)
         difference = self._differences(steps.estimate, size)
-        variance, freedom = satterthwaite(steps.component, self.at.information, self.share.scoped)
+        whole = Components(steps.component, self.at.information)
+        variance, freedom = layout.errors(whole, within, self.share.scoped, self.share.within, ~layout.at_large)
         variance = np.where((variance > _rounding(steps.component, size)) & steps.scattered[:, None], variance, 0.0)
         statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)
         return difference, [StudentFamily(*one, layout.design.n_systems) for one in zip(*statistics, strict=True)]
@@ -338,17 +398,22 @@ def contrast_variances(covariance: Floats) -> Floats:
     return np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
 
 
-def satterthwaite(component: Floats, information: Floats, share: Floats) -> tuple[Floats, Floats]:
+def satterthwaite(
+    component: Floats, information: Floats, share: Floats, *, zeros_known: bool = True
+) -> tuple[Floats, Floats]:
     """Return variances and their degrees of freedom, `[study, pair]`.
 
     `share[component, pair]` is what a unit of each `component[component, study]` adds, the `information` that of ratios
-    to the noise. Components at 0 count as known: so lmerTest does, and levels hold (see the tests).
+    to the noise. Components at 0 count as known: so lmerTest does, and levels hold for raters at large (see the tests).
+    Unless `zeros_known`, they count as estimated.
     """
     variance = component.T @ share
-    there, which = np.unique(component > 1e-8 * component.sum(0), axis=1, return_inverse=True)
+    positive = component > 1e-8 * component.sum(0)
+    there, which = np.unique(positive if zeros_known else np.ones_like(positive), axis=1, return_inverse=True)
     spread = np.empty_like(variance)
     for k, known in enumerate(there.T):
-        inverse = np.linalg.pinv(information[np.ix_(known, known)], hermitian=True)
+        rounding = 1e-15 if zeros_known else SINGULAR
+        inverse = np.linalg.pinv(information[np.ix_(known, known)], rounding, hermitian=True)
         spread[which.ravel() == k] = np.einsum("kp,kl,lp->p", share[known], inverse, share[known])
     spread *= component[0][:, None] ** 2
     return variance, np.divide(variance**2, spread, out=np.zeros_like(variance), where=spread > 0)
@@ -385,6 +450,7 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     at_large = (thinner >= FEW_RATERS) | (dealt & comparable)
     return Layout(
         design_of(of_system[at], terms, n_systems),
+        None if at_large.all() else _within_raters(terms, of_rater[at], of_document[at]),
         of_system,
         averages,
         n_averaged,
@@ -399,6 +465,19 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
         comparable,
         at_large,
     )
+
+
+def _within_raters(terms: tuple[Term, ...], rater: Ints, document: Ints) -> Design | None:
+    """Return the design in which raters' means of systems are fixed effects; None where it does not tell terms apart.
+
+    With one document of each rater tastes are what documents do to systems.
+    """
+    left = [term for term in terms if term.name not in (RATERS, TASTES)]
+    tastes = [term for term in terms if term.name == TASTES]
+    if not left or not tastes or len(np.unique(_labelled(rater, document))) == len(np.unique(rater)):
+        return None
+    design = design_of(tastes[0].label, left, tastes[0].n_levels)
+    return design if is_identified(solve(design, np.full(len(left), 0.5)).information) else None
 
 
 def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Term, ...]:

@@ -83,13 +83,17 @@ class Row(NamedTuple):
         wider = self.bound + (0.005 if self.side == "at most" else -0.005)
         return fresh._replace(bound=wider, decided=True)
 
-    def holds(self, errors: float) -> bool:
-        """Tell whether a promise holds up to so many errors, or a control fails by as many of its own."""
+    @property
+    def beyond(self) -> float:
+        """Return how far the value is beyond the bound, on the side that breaks it; below 0 where it keeps it."""
         above = self.value - self.bound
-        beyond = above if self.side in ("at most", "control above") else -above
-        if self.decided:
-            return beyond <= 0
-        return beyond > errors * self.mcse if self.control else beyond <= errors * self.allowed
+        return above if self.side in ("at most", "control above") else -above
+
+    def holds(self, errors: float, beyond: float = 0.0) -> bool:
+        """True if a promise is broken by at most `beyond` up to so many errors, or a control fails by as many."""
+        if self.control:
+            return self.beyond > errors * self.mcse
+        return self.beyond <= beyond + (0.0 if self.decided else errors * self.allowed)
 
     def sharp(self) -> bool:
         """Tell whether the error is at most a fifth of what is between value and bound, or a tenth of the bound."""

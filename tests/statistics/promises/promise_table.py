@@ -51,21 +51,10 @@ LOOK, AGAIN = 4000, 20_000
 PATIENCE = 20.0
 """Seconds that a part may take at least."""
 PAIRS = ("pseudo_side_by_side",)
-MISSED: dict[str, tuple[tuple[str, str], ...]] = {
-    "Of three raters, taken as given, who rated 8 or 12 documents, the mixed model claims more than it promises, and "
-    "its intervals are short by as much": (
-        ("some claim, systems equal", "3 raters, 8 documents"),
-        ("some claim, systems equal", "3 raters, 12 documents, skewed"),
-        ("all differences in their intervals", "3 raters, 8 documents"),
-        ("a system's mean in its interval", "3 raters, 8 documents"),
-    ),
-    "Intervals of leniency are a hundredth short where few documents, or others on other outputs, stand behind them": (
-        ("leniency coverage, raters equal", "raters: by output, half missing"),
-        ("leniency coverage, raters equal", "raters: segments, normal"),
-        ("leniency coverage, raters equal", "raters: side by side, 5 systems"),
-    ),
-}
+MISSED: dict[str, tuple[tuple[str, str], ...]] = {}
 """Promises that the page shows as missed, by a name and how a setting begins; whatever else is missed fails tests."""
+FURTHEST = 0.03
+"""What is known to be missed is so far beyond its bound at most: a name on the list must not hide more."""
 
 
 class Part(NamedTuple):
@@ -247,6 +236,11 @@ def put_in(rows: Sequence[Row], new: Sequence[Row]) -> list[Row]:
 def is_of(row: Row, missed: Sequence[tuple[str, str]]) -> bool:
     """Tell whether a row is one of those that are named."""
     return any(row.name == name and row.setting.startswith(setting) for name, setting in missed)
+
+
+def is_known_miss(row: Row, missed: Sequence[tuple[str, str]], errors: float) -> bool:
+    """True if a row that does not hold is one of those that are named, and misses its bound by `FURTHEST` at most."""
+    return is_of(row, missed) and row.holds(errors, FURTHEST)
 
 
 def counted(found: dict[str, list[Row]]) -> str:
