@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +19,9 @@ from simlab.types import Bools, InputError
 Result = TypeVar("Result")
 
 LONGEST = 200
+
+THREADS = min(2, os.cpu_count() or 1)
+"""Threads that simulate: one computes in arrays while the other has Python to itself, which more would wait for."""
 
 
 def share_again(claimed: Bools) -> Interval:
@@ -46,3 +52,11 @@ def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]
         return None, shortened(
             f"a study like this one could not be simulated ({type(error).__name__}: {error})", LONGEST
         )
+
+
+def in_parts(simulate: Callable[[range], Result], n: int, size: int) -> list[Result]:
+    """Simulate studies 0 to n in parts of a size, in threads; return the results of parts in their order."""
+    parts = [range(start, min(start + size, n)) for start in range(0, n, size)]
+    contexts = [copy_context() for _ in parts]
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(lambda context, part: context.run(simulate, part), contexts, parts))

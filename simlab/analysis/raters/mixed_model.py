@@ -80,6 +80,7 @@ class Sums(NamedTuple):
 class Solved(NamedTuple):
     """The mixed-model equations solved at ratios of components to the noise; all of it follows from the design alone.
 
+    `per_column[column]` is the ratio of each column's component, 1 of systems.
     `inverse` is that of the equations left when the last term is eliminated, `reduced` their data part, `last_weight`
     what is left of each level of the last term. `load[term][level, system]` is the weight of each level in each
     estimate, `noise[system, system]` the covariance of estimates that a unit of noise makes. `log_determinant` is that
@@ -87,6 +88,7 @@ class Solved(NamedTuple):
     """
 
     ratio: Floats
+    per_column: Floats
     reduced: Floats
     inverse: Floats
     last_weight: Floats
@@ -135,9 +137,10 @@ def solve(design: Design, ratio: Floats) -> Solved:
     p = design.n_systems
     weight = 1 / (1 + ratio[-1] * design.n_last)
     reduced = design.cross - _weighted_cross(design.to_last, ratio[-1] * weight)
-    scale = np.ones(len(reduced))
+    per_column = np.ones(len(reduced))
     for k, at in enumerate(design.block):
-        scale[at] = np.sqrt(ratio[k])
+        per_column[at] = ratio[k]
+    scale = np.sqrt(per_column)
     equations = scale[:, None] * reduced * scale
     diagonal = np.arange(len(reduced))
     equations[diagonal[p:], diagonal[p:]] += 1.0
@@ -152,18 +155,21 @@ def solve(design: Design, ratio: Floats) -> Solved:
     by_column = reduced @ weights
     load = (*(by_column[block] for block in design.block), weight[:, None] * (design.to_last @ weights))
     noise = weights[:p] - sum(share * one.T @ one for share, one in zip(ratio, load, strict=True))
-    information = _information(design, ratio, reduced, inverse, weight)
-    return Solved(ratio, reduced, inverse, weight, load, noise, log_determinant, information)
+    information = _information(design, ratio, per_column, reduced, inverse, weight)
+    return Solved(ratio, per_column, reduced, inverse, weight, load, noise, log_determinant, information)
 
 
 def _weighted_cross(counts: Any, weight: Floats) -> Floats:
     """Return `counts' diag(weight) counts`."""
     if isinstance(counts, np.ndarray):
-        return np.asarray(counts.T @ (weight[:, None] * counts))
+        half = np.sqrt(weight)[:, None] * counts
+        return np.asarray(half.T @ half)
     return np.asarray((counts.T @ counts.multiply(weight[:, None])).toarray())
 
 
-def _information(design: Design, ratio: Floats, reduced: Floats, inverse: Floats, weight: Floats) -> Floats:
+def _information(
+    design: Design, ratio: Floats, per_column: Floats, reduced: Floats, inverse: Floats, weight: Floats
+) -> Floats:
     """Return `tr(P V_k P V_l)` for the noise and all terms.
 
     Of two terms it is the squared norm of `Z_k' P Z_l`. By the mixed-model equations that is `I / ratio_k - C_kk /
@@ -172,10 +178,8 @@ def _information(design: Design, ratio: Floats, reduced: Floats, inverse: Floats
     since `P V P = P` and `V = I + sum ratio_k V_k`.
     """
     m = len(design.terms)
-    scale, small = np.ones(len(reduced)), np.zeros(len(reduced), bool)
-    for k, at in enumerate(design.block):
-        scale[at], small[at] = ratio[k], ratio[k] < SMALL
-    scale[small] = 1.0
+    small = per_column < SMALL
+    scale = np.where(small, 1.0, per_column)
     own = design.n_last * weight
     squares = _weighted_cross(design.to_last, weight**2)
     twice = squares @ inverse
@@ -220,7 +224,10 @@ def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
     # What terms explain altogether leaves rounding, of either sign.
     explained = np.vecdot(taken.T, sums.last.T) + np.vecdot(left.T, effect.T)
     residual = np.maximum(sums.square - explained, EXPLAINED * sums.square)
-    apart = left - at.reduced @ effect
+    # `Z_k' P y` is what the equations make of effects, over the ratio.
+    small = at.per_column < SMALL
+    apart = (effect.T / np.where(small, 1.0, at.per_column)).T
+    apart[small] = left[small] - at.reduced[small] @ effect
     last = (at.last_weight * (sums.last - design.to_last @ effect).T).T
     parts = (*(apart[block] for block in design.block), last)
     form = np.array([residual, *(np.vecdot(part.T, part.T) for part in parts)])

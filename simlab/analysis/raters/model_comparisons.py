@@ -43,6 +43,9 @@ FEW_RATERS = 6
 LARGEST = 200
 """Columns of equations from which on scores are averaged within documents: a fit then takes milliseconds."""
 
+SORTED = 1_000_000
+"""Labels up to so large a number are told apart without sorting them."""
+
 MANY = 60
 """Columns from which on studies of one design make one step from the components of the first."""
 
@@ -424,19 +427,19 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     from scipy import sparse
 
     of_system = np.frombuffer(system, np.int64)
-    of_rater, of_item, of_document = (
-        np.unique(np.frombuffer(one, np.int64), return_inverse=True)[1] for one in (rater, item, document)
-    )
-    met = np.zeros((int(of_rater.max(initial=-1)) + 1, n_systems), bool)
+    of_rater, of_item, of_document = (_numbered(np.frombuffer(one, np.int64)) for one in (rater, item, document))
+    met = np.zeros((_count(of_rater), n_systems), bool)
     met[of_rater, of_system] = True
     terms, averages = terms_of(of_system, of_rater, of_item, of_document), None
     at, n_averaged = np.arange(len(of_system)), np.ones(len(of_system), np.int64)
     if sum(term.n_levels for term in terms) - max(term.n_levels for term in terms) > LARGEST:
         cell = _labelled(of_rater, of_document, of_system)
-        at, n_averaged = np.unique(cell, return_index=True, return_counts=True)[1:]
+        n_averaged = np.bincount(cell)
+        at = np.empty(len(n_averaged), np.int64)
+        at[cell] = np.arange(len(cell))
         averages = sparse.csr_matrix((np.ones(len(cell)), (cell, np.arange(len(cell)))))
         terms = terms_of(of_system[at], of_rater[at], of_document[at], of_document[at])
-    there = np.zeros((int(of_document.max(initial=-1)) + 1, n_systems))
+    there = np.zeros((_count(of_document), n_systems))
     there[of_document, of_system] = 1.0
     first, second = np.triu_indices(n_systems, 1)
     documents = (there.T @ there)[first, second]
@@ -495,16 +498,15 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
         "output": (item, system),
     }
     kept: list[Term] = []
+    n_rated = _count(_numbered(system))
     for name, columns in labels.items():
         label = _labelled(*columns)
-        n_levels = int(label.max(initial=-1)) + 1
+        n_levels = _count(label)
         # One level is a constant, which systems explain: its component might be anything, and noise next to it nothing.
-        if n_levels in (1, len(system)) or n_levels == len(np.unique(_labelled(system, label))) == len(
-            np.unique(system)
-        ):
+        if n_levels in (1, len(system)) or n_levels == n_rated == _count(_labelled(system, label)):
             continue
         # Labels are finer or coarser one after the other: as many levels together as each has are the same levels.
-        if any(term.n_levels == n_levels == int(_labelled(term.label, label).max()) + 1 for term in kept):
+        if any(term.n_levels == n_levels == _count(_labelled(term.label, label)) for term in kept):
             continue
         kept.append(Term(name, label))
     return tuple(kept) or (Term("none", np.zeros(len(system), np.int64)),)
@@ -514,8 +516,23 @@ def _labelled(*columns: Ints) -> Ints:
     """Number the combinations of labels that occur, from 0."""
     code = columns[0]
     for column in columns[1:]:
-        code = np.unique(code * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1]
-    return np.asarray(np.unique(code, return_inverse=True)[1])
+        code = _numbered(code * (int(column.max(initial=0)) + 1) + column)
+    return _numbered(code)
+
+
+def _numbered(label: Ints) -> Ints:
+    """Number the labels that occur, from 0, in their order."""
+    size = int(label.max(initial=-1)) + 1
+    if size > SORTED:
+        return np.asarray(np.unique(label, return_inverse=True)[1])
+    # Marking labels is faster than sorting them.
+    there = np.zeros(size, bool)
+    there[label] = True
+    return np.asarray((np.cumsum(there) - 1)[label])
+
+
+def _count(label: Ints) -> int:
+    return int(label.max(initial=-1)) + 1
 
 
 def _pools(met: Bools) -> tuple[Ints, Bools]:

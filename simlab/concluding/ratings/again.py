@@ -20,7 +20,7 @@ from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, Re
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
 from simlab.concluding.ratings.judging import family_of, judge_studies, study_leads
-from simlab.concluding.simulations import share_again, try_to_simulate
+from simlab.concluding.simulations import in_parts, share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
@@ -198,10 +198,8 @@ def _confirmed(
     differ.
     """
     word = STREAMS[word]
-    lead = np.empty((n_draws, EACH, len(claimed)))
-    anew = np.empty((n_draws, TESTED, len(claimed)), bool)
-    for start in range(0, n_draws, AT_ONCE // EACH):
-        draws = range(start, min(start + AT_ONCE // EACH, n_draws))
+
+    def repeat(draws: range) -> tuple[Floats, Bools]:
         tested, others = [], []
         for draw in draws:
             rng = stream(seed, "conclude", word, draw)
@@ -212,10 +210,10 @@ def _confirmed(
                 else:
                     others.append(repeated)
         leads, claims = study.judge(tested)
-        at = slice(draws.start, draws.stop)
-        lead[at, :TESTED] = leads[:, claimed].reshape(len(draws), TESTED, -1)
-        lead[at, TESTED:] = study.leads(others)[:, claimed].reshape(len(draws), EACH - TESTED, -1)
-        anew[at] = claims[:, claimed].reshape(len(draws), TESTED, -1)
+        by_draw = [one[:, claimed].reshape(len(draws), -1, len(claimed)) for one in (leads, study.leads(others))]
+        return np.concatenate(by_draw, axis=1), claims[:, claimed].reshape(len(draws), -1, len(claimed))
+
+    lead, anew = (np.concatenate(one) for one in zip(*in_parts(repeat, n_draws, AT_ONCE // EACH), strict=True))
     lead *= study.verdict[claimed]
     average = lead.mean(1)
     scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
@@ -232,8 +230,23 @@ def _confirmed(
 def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by two analyses."""
     studies = studies or current_effort().equal_studies
-    claimed, plain = (np.array(column) for column in zip(*_nulls(study, world, seed, studies), strict=True))
-    some, each = claimed > 0, study.prepared.multiplicity == "none"
+    ratings, each = study.ratings, study.prepared.multiplicity == "none"
+
+    def simulate(some: range) -> tuple[Floats, Bools]:
+        drawn, scores = [], []
+        for k in some:
+            rng = stream(seed, "conclude", "control", k)
+            score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
+            scores.append(score)
+            drawn.append(_drawn(with_scores(study, score), seed, k))
+        claims = study.judge(drawn)[1][:, study.family]
+        p_value = segment_t(np.stack(scores), ratings.system, ratings.item, ratings.n_systems)
+        # Where each pair is promised something by itself it matters how many are claimed.
+        claimed = claims.mean(1) if each else claims.any(1).astype(float)
+        return claimed, np.asarray((p_value[:, study.family] <= study.level).any(1))
+
+    claimed, plain = (np.concatenate(one) for one in zip(*in_parts(simulate, studies, AT_ONCE), strict=True))
+    some = claimed > 0
     # Nothing is known of how raters differ where there is one.
     known = not study.raters_drawn and study.ratings.n_raters > 1
     others, others_mcse = _by_others(study, world, seed, studies // OTHERS_SHARE) if known else (None, None)
@@ -260,34 +273,17 @@ def _by_others(study: Study, world: TableWorld, seed: int, studies: int) -> tupl
     draws = min(OTHERS_DRAWS, world.n_draws)
     each = max(studies // draws, 2)
     at = np.repeat(np.linspace(0, world.n_draws - 1, draws).astype(int), each)
-    some = np.empty(draws * each, bool)
-    for start in range(0, len(at), AT_ONCE):
+
+    def simulate(some: range) -> Bools:
         tested = []
-        for k, draw in enumerate(at[start : start + AT_ONCE].tolist(), start):
-            score = world.equal(stream(seed, "conclude", "at_large", k), draw, raters_drawn=True)
+        for k in some:
+            score = world.equal(stream(seed, "conclude", "at_large", k), int(at[k]), raters_drawn=True)
             tested.append(_drawn(with_scores(study, score), seed, k, "at_large"))
-        some[start : start + AT_ONCE] = study.judge(tested)[1].any(1)
-    claimed = some.reshape(draws, each)
+        return np.asarray(study.judge(tested)[1].any(1))
+
+    claimed = np.concatenate(in_parts(simulate, len(at), AT_ONCE)).reshape(draws, each)
     by_world = float(claimed.mean(1).std(ddof=1)) / math.sqrt(draws) if draws > 1 else 0.0
     return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
-
-
-def _nulls(study: Study, world: TableWorld, seed: int, studies: int) -> Iterator[tuple[float, bool]]:
-    """Yield the claims of studies with equal systems: some, or a share of the pairs; and whether t tests find any."""
-    ratings = study.ratings
-    for start in range(0, studies, AT_ONCE):
-        drawn, scores = [], []
-        for k in range(start, min(start + AT_ONCE, studies)):
-            rng = stream(seed, "conclude", "control", k)
-            score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
-            scores.append(score)
-            drawn.append(_drawn(with_scores(study, score), seed, k))
-        claims = study.judge(drawn)[1][:, study.family]
-        # Where each pair is promised something by itself it matters how many are claimed.
-        claimed = claims.mean(1) if study.prepared.multiplicity == "none" else claims.any(1)
-        p_value = segment_t(np.stack(scores), ratings.system, ratings.item, ratings.n_systems)
-        plain = np.asarray((p_value[:, study.family] <= study.level).any(1))
-        yield from zip(claimed.astype(float).tolist(), plain.tolist(), strict=True)
 
 
 def with_scores(study: Study, score: Floats) -> Collected:
