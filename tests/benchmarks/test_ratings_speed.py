@@ -13,7 +13,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from simlab.analysis.significance import permutation
-from simlab.config import compose_sweep
+from simlab.config import compose, compose_sweep
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.studies.bundles import run_blocks
@@ -79,3 +79,19 @@ def test_many_pairs_against_the_plain_formula(benchmark: Any) -> None:
         np.testing.assert_array_equal(benchmark(tested), plainly(total))
         benchmark.extra_info["ratio"] = ratio(tested, lambda: plainly(total))
     assert benchmark.extra_info["ratio"] > 5
+
+
+MODEL, MODEL_TIMES = ("analysis.test=mixed_model", "decision.multiplicity=max_t"), 4.0
+"""The test of all pairs by the mixed model, and the campaigns by the published test that one of its own may cost."""
+
+
+@pytest.mark.benchmark(group="all pairs of 15 systems, 181 documents, 7 raters: mixed model, or published permutations")
+def test_all_pairs_by_the_mixed_model_against_the_published_test(benchmark: Any) -> None:
+    """Whole campaigns are compared, each with a design of its own: who rates which document is dealt anew."""
+    published, model = compose(["design.documents=181"]), compose(["design.documents=181", *MODEL])
+    with threadpool_limits(1):
+        run_block(model, places(0, 1))
+        benchmark.pedantic(lambda: run_block(model, places(0, 20)), rounds=3)
+        times = 1 / ratio(lambda: run_block(model, places(0, 20)), lambda: run_block(published, places(0, 20)))
+    benchmark.extra_info |= {"ratio": times, "ms": 1000 * benchmark.stats.stats.min / 20}
+    assert times <= MODEL_TIMES

@@ -114,7 +114,7 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
     return Design(
         n=n,
         n_systems=n_systems,
-        rank=len(np.unique(system)),
+        rank=int(np.count_nonzero(np.bincount(system))),
         terms=ordered,
         block=tuple(slice(int(a), int(b)) for a, b in pairwise(starts[1:])),
         columns=columns,

@@ -411,13 +411,12 @@ def satterthwaite(
     Unless `zeros_known`, they count as estimated.
     """
     variance = component.T @ share
-    positive = component > 1e-8 * component.sum(0)
-    there, which = np.unique(positive if zeros_known else np.ones_like(positive), axis=1, return_inverse=True)
-    spread = np.empty_like(variance)
-    for k, known in enumerate(there.T):
+    positive, spread = (component > 1e-8 * component.sum(0)).T, np.empty_like(variance)
+    counted = positive if zeros_known else np.ones_like(positive)
+    for known in map(np.array, set(map(tuple, counted.tolist()))):
         rounding = 1e-15 if zeros_known else SINGULAR
         inverse = np.linalg.pinv(information[np.ix_(known, known)], rounding, hermitian=True)
-        spread[which.ravel() == k] = np.einsum("kp,kl,lp->p", share[known], inverse, share[known])
+        spread[(counted == known).all(1)] = np.einsum("kp,kl,lp->p", share[known], inverse, share[known])
     spread *= component[0][:, None] ** 2
     return variance, np.divide(variance**2, spread, out=np.zeros_like(variance), where=spread > 0)
 
