@@ -6,6 +6,7 @@ that here the law of the range is tabulated once for each number of systems.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -75,6 +76,36 @@ class StudentFamily(NamedTuple):
             above = tail(middle, self.freedom, self.n_systems, len(high)) > level
             low, high = np.where(above, middle, low), np.where(above, high, middle)
         return high
+
+
+class SimulatedFamily(NamedTuple):
+    """|t| and degrees of freedom of pairs, `[pair]`, and |t| in studies of equal systems, `null[study, pair]`."""
+
+    size: Floats
+    freedom: Floats
+    null: Floats
+
+    def p_values(self) -> Floats:
+        """Return each pair's own two-sided p-value, by Student's t."""
+        from scipy.special import stdtr
+
+        return np.asarray(2 * stdtr(self.freedom, -self.size))
+
+    def max_t(self, most: float = 1.0) -> Floats:
+        """Return p-values for all pairs at once, also beyond `most`: in a single step, as intervals are."""
+        largest = np.sort(self.null.max(1))
+        beyond = len(largest) - np.searchsorted(largest, self.size)
+        return np.asarray((1 + beyond) / (1 + len(largest)))
+
+    def keep(self, pairs: Bools) -> SimulatedFamily:
+        """Return the family of some of its pairs."""
+        return SimulatedFamily(self.size[pairs], self.freedom[pairs], self.null[:, pairs])
+
+    def bar(self, level: float) -> Floats:
+        """Return the |t| beyond which each pair is claimed at a level, `[pair]`; infinite where studies are too few."""
+        largest = np.sort(self.null.max(1))
+        reached = math.floor(level * (1 + len(largest)) + EPSILON)
+        return np.full(len(self.size), largest[-reached] if reached else np.inf)
 
 
 def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:

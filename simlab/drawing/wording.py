@@ -95,6 +95,7 @@ VALUE_LABELS = {
     ("test", "rater_flips"): "flips of raters (other raters)",
     ("test", "crossed_flips"): "flips of raters, documents (others)",
     ("test", "mixed_model"): "mixed model (others)",
+    ("test", "moderated"): "moderated mixed model (others)",
     ("metric", "mu_matrix"): "mixture matrix",
     ("metric", "none"): "no metric",
     ("column", "none"): "no metric",

@@ -241,6 +241,18 @@ def estimates_of(design: Design, at: Solved, value: Floats) -> Floats:
     return np.asarray(at.inverse[: design.n_systems] @ (design.columns @ value - design.to_last.T @ taken))
 
 
+def predictions(design: Design, at: Solved, value: Floats) -> dict[str, Floats]:
+    """Return the best linear unbiased prediction of each level of each term, `[level, study]`.
+
+    From `value[rating, study]`.
+    """
+    sums = sums_of(design, value)
+    effect = forms_of(design, at, sums).effect
+    last = at.ratio[-1] * (at.last_weight * (sums.last - design.to_last @ effect).T).T
+    each = (*(effect[block] for block in design.block), last)
+    return {term.name: levels for term, levels in zip(design.terms, each, strict=True)}
+
+
 class Fit(NamedTuple):
     """A fitted model: `component[noise and term]`, `estimate[system]`, and the equations, which weigh what varies.
 

@@ -31,7 +31,7 @@ from simlab.analysis.raters.mixed_model import (
     solve,
     step_from,
 )
-from simlab.analysis.studentized_range import StudentFamily
+from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
 from simlab.types import Bools, Floats, Ints, Rated
 
 Pools: TypeAlias = Literal["apart", "exchangeable"]
@@ -55,7 +55,7 @@ LEAST_FREEDOM, MOST_FREEDOM = 0.5, 1e5
 ROUNDING = 1e-9
 """Share of the largest score below which estimates, and their errors, are equal up to rounding."""
 
-RATERS, TASTES = "rater", "rater x system"
+RATERS, TASTES, WITHIN_RATERS = "rater", "rater x system", "rater x document x system"
 
 
 class Comparisons(NamedTuple):
@@ -68,7 +68,7 @@ class Comparisons(NamedTuple):
     because two pools of raters share no system, `dealt` where no rater met both systems, so that the difference is one
     between raters. `raters` are those on the thinner side, `documents` those that both systems share, `units` these or
     the raters where others may judge differently, if they are fewer. `settled` is False where the fit did not reach its
-    maximum.
+    maximum. `null[study, pair]` are the |t| of studies with equal systems (None: t is Student's).
     """
 
     mean: Floats
@@ -89,13 +89,14 @@ class Comparisons(NamedTuple):
     documents: Floats
     units: Floats
     settled: bool
+    null: Floats | None = None
 
     @property
     def lone(self) -> Bools:
         """True where one rater alone rated a system of a pair that nobody rated both of."""
         return self.dealt & ~self.pools & (self.raters < 2) & (self.documents > 1)
 
-    def family(self, *, at_large: bool = False) -> StudentFamily:
+    def family(self, *, at_large: bool = False) -> StudentFamily | SimulatedFamily:
         """Return the t statistics of all pairs; of pairs that cannot be compared 0.
 
         Where scores do not scatter at all, p-values are those of signs: each document, or rater, might as well have
@@ -104,7 +105,7 @@ class Comparisons(NamedTuple):
         variance = self.at_large_variance if at_large else self.variance
         freedom = self.at_large_freedom if at_large else self.freedom
         sizes = t_statistics(self.difference, variance, freedom, self.comparable, self.units)
-        return StudentFamily(*sizes, len(self.mean))
+        return StudentFamily(*sizes, len(self.mean)) if self.null is None else SimulatedFamily(*sizes, self.null)
 
 
 def t_statistics(
@@ -158,6 +159,12 @@ def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
 def compared(rated: Rated, pools: Pools = "apart") -> Comparisons:
     """Fit the model to ratings and compare all pairs; a fit is kept for the next who asks about the same ratings."""
     return _compared(*_key_of(rated, pools))
+
+
+def fitted(rated: Rated, pools: Pools) -> tuple[Layout, Fit | None, Floats]:
+    """Return the layout of ratings, the fit to them (None: nothing scatters), and their scores."""
+    key, value = _key_of(rated, pools)
+    return _layout(*key), _fitted(key, value), np.frombuffer(value, float)
 
 
 Key: TypeAlias = tuple[bytes, bytes, bytes, bytes, int, Pools]
@@ -216,8 +223,8 @@ class Layout(NamedTuple):
     `within` has each rater's mean of each system for fixed effects: None where all pairs are for raters at large, or
     where tastes cannot be told from documents, and stay in the variance.
     `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
-    them. `met[rater, system]` says who rated what; what else there is of the pairs `first` and `second` is that of
-    `Comparisons`, `refused` its `pools`.
+    them, `cell_rater[cell]` and `cell_system[cell]` say whose they are. `met[rater, system]` says who rated what; what
+    else there is of the pairs `first` and `second` is that of `Comparisons`, `refused` its `pools`.
     """
 
     design: Design
@@ -225,6 +232,8 @@ class Layout(NamedTuple):
     system: Ints
     averages: Any
     n_averaged: Ints
+    cell_rater: Ints
+    cell_system: Ints
     met: Bools
     first: Ints
     second: Ints
@@ -456,6 +465,8 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
         of_system,
         averages,
         n_averaged,
+        of_rater[at],
+        of_system[at],
         met,
         first,
         second,
@@ -493,7 +504,7 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
         "document": (document,),
         "document x system": (document, system),
         "segment": (item,),
-        "rater x document x system": (rater, document, system),
+        WITHIN_RATERS: (rater, document, system),
         "output": (item, system),
     }
     kept: list[Term] = []

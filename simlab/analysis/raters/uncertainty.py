@@ -14,7 +14,8 @@ from simlab.analysis.raters.contributions import Sides, added, by_pair
 from simlab.analysis.raters.crossed import contributed
 from simlab.analysis.raters.flips import levels
 from simlab.analysis.raters.model_comparisons import Comparisons, Pools, compared
-from simlab.analysis.studentized_range import StudentFamily
+from simlab.analysis.raters.moderated import moderated_comparisons
+from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
 from simlab.types import Bools, Floats, Ints, Rated
 
 ONE = 1 + 1e-6
@@ -68,7 +69,7 @@ class Uncertainty(NamedTuple):
         return there if self.comparisons is None else there | self.comparisons.lasts
 
     @property
-    def family(self) -> StudentFamily | None:
+    def family(self) -> StudentFamily | SimulatedFamily | None:
         """The t statistics of all pairs under a model; None without one."""
         return None if self.comparisons is None else self.comparisons.family()
 
@@ -96,9 +97,10 @@ def of_both(rated: Rated) -> Uncertainty:
     return _of_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
 
 
-def of_model(rated: Rated, pools: Pools) -> Uncertainty:
-    """Return the uncertainty of differences in the mixed model of ratings, each in its scope."""
-    sides, of = by_pair(rated, documents=True), compared(rated, pools)
+def of_model(rated: Rated, pools: Pools, draws: int | None = None) -> Uncertainty:
+    """Return the uncertainty of differences in the mixed model of ratings, each in its scope; moderated by `draws`."""
+    sides = by_pair(rated, documents=True)
+    of = compared(rated, pools) if draws is None else moderated_comparisons(rated, pools, draws)
     variance = np.where(of.comparable, of.variance, np.inf)
     family = of.family()
     raters = np.where(of.at_large, of.raters, len(np.unique(rated.rater)))

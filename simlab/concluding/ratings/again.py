@@ -15,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
+from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
@@ -67,7 +68,7 @@ class Study:
     family: Bools
     raters_drawn: bool
     level: float
-    shared: SimulatedStudies | None = None
+    shared: SimulatedStudies | Judge | None = None
 
     def leads(self, studies: Sequence[Collected]) -> Floats:
         """Return by how much the first of each two systems came out better, `[study, pair]`."""
@@ -151,7 +152,9 @@ def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
     if decision["multiplicity"] != "max_t":
         return config
     enough = max(FLIPS, math.ceil(PER_LEVEL / decision["level"]) - 1)
-    fewer = {key: min(analysis["test"][key], enough) for key in ("permutations", "flips") if key in analysis["test"]}
+    fewer = {
+        key: min(analysis["test"][key], enough) for key in ("permutations", "flips", "draws") if key in analysis["test"]
+    }
     return {**config, "analysis": {**analysis, "test": {**analysis["test"], **fewer}}}
 
 

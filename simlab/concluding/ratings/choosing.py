@@ -16,7 +16,7 @@ FLIPS = 2000
 USUAL = {"decision.multiplicity": "max_t", "analysis.test": "mixed_model"}
 """The analysis of every table: its design alone decides what each pair is claimed for, and never a score."""
 
-AT_ONCE = ("mixed_model", "permutation", "rater_flips", "crossed_flips")
+AT_ONCE = ("mixed_model", "moderated", "permutation", "rater_flips", "crossed_flips")
 """Tests that judge all pairs at once."""
 
 

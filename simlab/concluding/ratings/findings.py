@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion, Pair, Promise, Rank, System, ranked
-from simlab.concluding.ratings.intervals import DOCUMENTS, drawn_by, drawn_in
+from simlab.concluding.ratings.intervals import DOCUMENTS, MODELS, drawn_by, drawn_in
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
 from simlab.concluding.ratings.limits import blind_pairs, warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
@@ -155,7 +155,7 @@ def _about(
         "drawn": sorted(drawn),
         "raters": "drawn" if "raters" in drawn else "given",
         "groups": [[names[k] for k in group] for group in groups_of(verdict, order)],
-        **({"estimate": "mixed model"} if name_of(test) == "mixed_model" else {}),
+        **({"estimate": "mixed model"} if name_of(test) in MODELS else {}),
         "intervals": "of systems each by itself; of differences all at once",
         **({"margin": wanted.margin} if wanted.margin is not None else {}),
         **({"against": wanted.against} if wanted.against is not None else {}),

@@ -23,9 +23,13 @@ DRAWN: Mapping[str, frozenset[str]] = {
     "by_rater": RATERS,
     "crossed_flips": BOTH,
     "mixed_model": BOTH,
+    "moderated": BOTH,
     "two_way": BOTH,
 }
 """What each test takes for a sample of more; a test that is not known takes documents for one."""
+
+MODELS = ("mixed_model", "moderated")
+"""Tests of the differences that the mixed model estimates."""
 
 _OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
     "rater_flips": of_raters,
@@ -95,8 +99,8 @@ def drawn_in(model: Comparisons, family: Bools) -> frozenset[str]:
 
 def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
     """Say how uncertain differences are, by what the test takes as drawn."""
-    if name_of(test) == "mixed_model":
-        return of_model(rated, test["pools"])
+    if name_of(test) in MODELS:
+        return of_model(rated, test["pools"], test.get("draws"))
     return _OF.get(name_of(test), of_documents)(rated)
 
 

@@ -11,6 +11,7 @@ from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.contributions import differ
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
+from simlab.analysis.raters.moderated import Judge
 from simlab.concluding.ratings.intervals import Spans, spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.formulas import passes
@@ -32,8 +33,8 @@ def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -
         raise InputError(
             "decision.multiplicity=max_t needs a test of all pairs at once, and "
             f"analysis.test={name_of(config['analysis']['test'])} has none; choose "
-            "decision.multiplicity=holm, or analysis.test=mixed_model, rater_flips, "
-            "crossed_flips or permutation"
+            "decision.multiplicity=holm, or analysis.test=mixed_model, moderated, "
+            "rater_flips, crossed_flips or permutation"
         )
     section, plugins, seen = config["analysis"]["normalization"], config.get("plugins", ()), collected.seen
     by_errors = chosen(section, error, plugins)
@@ -122,7 +123,7 @@ def claimed_pairs(prepared: Prepared, collected: Collected, family: Bools) -> Bo
     return np.asarray(verdicts(prepared, collected, outcome, rated, family).verdict != 0)
 
 
-def study_leads(prepared: Prepared, shared: SimulatedStudies | None, studies: Sequence[Collected]) -> Floats:
+def study_leads(prepared: Prepared, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected]) -> Floats:
     """Return by how much the first of each two systems came out better, `[study, pair]`.
 
     `shared` is what studies of one design have in common; None: each is judged by itself.
@@ -133,7 +134,7 @@ def study_leads(prepared: Prepared, shared: SimulatedStudies | None, studies: Se
 
 
 def judge_studies(
-    prepared: Prepared, shared: SimulatedStudies | None, studies: Sequence[Collected], family: Bools
+    prepared: Prepared, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected], family: Bools
 ) -> tuple[Floats, Bools]:
     """Return the leads of studies, as `study_leads` does, and which pairs are claimed, `[study, pair]`."""
     if shared is None:

@@ -52,11 +52,15 @@ REFERENCES = {
     "Finding replicable human evaluations via stable ranking probability. NAACL 2024.",
     "Romano and Wolf 2005": "Romano, J. P. and Wolf, M. (2005). Exact and approximate stepdown methods for multiple "
     "hypothesis testing. Journal of the American Statistical Association 100, 94-108.",
+    "Smyth 2004": "Smyth, G. K. (2004). Linear models and empirical Bayes methods for assessing differential "
+    "expression in microarray experiments. Statistical Applications in Genetics and Molecular Biology 3, article 3.",
     "Ville 1939": "Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.",
     "von Däniken et al. 2022": "von Däniken, P., Deriu, J., Tuggener, D. and Cieliebak, M. (2022). On the "
     "effectiveness of automated metrics for text generation systems. Findings of EMNLP 2022.",
     "Vovk and Wang 2021": "Vovk, V. and Wang, R. (2021). E-values: calibration, combination and applications. Annals "
     "of Statistics 49, 1736-1754.",
+    "Westfall and Young 1993": "Westfall, P. H. and Young, S. S. (1993). Resampling-based multiple testing: examples "
+    "and methods for p-value adjustment. Wiley.",
     "Wang and Ramdas 2022": "Wang, R. and Ramdas, A. (2022). False discovery rate control with e-values. Journal of "
     "the Royal Statistical Society B 84, 822-852.",
     "Waudby-Smith and Ramdas 2024": "Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random "
@@ -118,6 +122,11 @@ METHODS = {
         "systems were compared by a linear mixed model of the ratings with raters, raters by systems, documents and "
         "outputs as random effects (REML, generalised least squares, degrees of freedom after Satterthwaite)",
         ("Patterson and Thompson 1971", "Giesbrecht and Burns 1985"),
+    ),
+    "moderated": Method(
+        "systems were compared by a linear mixed model of the ratings, the variances of their differences shrunk "
+        "towards the median of all pairs, and the largest statistic held against simulated studies of equal systems",
+        ("Patterson and Thompson 1971", "Smyth 2004", "Westfall and Young 1993"),
     ),
     "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
     "document_flips": Method(

@@ -172,7 +172,7 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         raise InputError(
             "decision.multiplicity=max_t needs a test of all pairs at once, and "
             f"analysis.test={name_of(test)} has none; choose decision.multiplicity=holm, or analysis.test="
-            "mixed_model, rater_flips, crossed_flips or permutation"
+            "mixed_model, moderated, rater_flips, crossed_flips or permutation"
         )
     if prepared.multiplicity == "holm":
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)

@@ -73,7 +73,7 @@ def _of_flip(config: Mapping[str, Any]) -> int:
 def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
     """Count what tests lay out by pair, what each rater (on each document) says of either system, or by equation."""
     test = name_of(config["analysis"].get("test", {}))
-    if test == "mixed_model":
+    if test in ("mixed_model", "moderated"):
         # Some eight matrices of the equations of raters and documents.
         return [need(64, size.pool, size.pool), need(64, chosen, chosen)]
     if test in ("two_way", "crossed_flips"):

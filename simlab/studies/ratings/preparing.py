@@ -19,26 +19,40 @@ from simlab.analysis.raters.model_comparisons import (
     model_family,
     model_studies,
 )
+from simlab.analysis.raters.moderated import (
+    Judge,
+    moderated,
+    moderated_differences,
+    moderated_family,
+    moderated_studies,
+)
 from simlab.analysis.significance import permutation, permuted
-from simlab.analysis.studentized_range import StudentFamily
+from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, Rated, Seen
 
-FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | StudentFamily]] = {
+FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | StudentFamily | SimulatedFamily]] = {
     permutation: permuted,
     rater_flips: flipped,
     crossed_flips: crossed,
     mixed_model: model_family,
+    moderated: moderated_family,
 }
 """Tests that judge all pairs at once, each with the function that says how."""
 
-DIFFERENCES: Mapping[Callable[..., Any], Callable[..., Floats]] = {mixed_model: model_differences}
+DIFFERENCES: Mapping[Callable[..., Any], Callable[..., Floats]] = {
+    mixed_model: model_differences,
+    moderated: moderated_differences,
+}
 """Tests of other differences than those of plain means, each with the function that estimates these."""
 
-STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies]] = {mixed_model: model_studies}
+STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = {
+    mixed_model: model_studies,
+    moderated: moderated_studies,
+}
 """Tests that judge many studies of one design at once, each with the function that says what these share."""
 
 
@@ -64,9 +78,9 @@ class Prepared(NamedTuple):
     level: float
     prices: Prices
     reads_ratings: bool = False
-    family: Callable[[np.random.Generator, Rated], Family | StudentFamily] | None = None
+    family: Callable[[np.random.Generator, Rated], Family | StudentFamily | SimulatedFamily] | None = None
     differences: Callable[[Rated], Floats] | None = None
-    studies: Callable[[Rated], SimulatedStudies] | None = None
+    studies: Callable[[Rated], SimulatedStudies | Judge] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
     budget: Mapping[str, Any] = {}

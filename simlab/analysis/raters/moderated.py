@@ -1,0 +1,239 @@
+"""Test all pairs of systems by variances that pairs share, against what studies of equal systems would show.
+
+Estimates are those of the mixed model. What each rater contributes to a difference says how far raters disagree about
+it. Few raters say little, so that this sum of squares, over the one that the model expects, is shrunk towards the
+median of all pairs (moderated). The largest |t| of all pairs is held against its law in studies of equal systems that
+are drawn from the fitted model and judged in the same way; systems in them differ in spread as their ratings do.
+
+Source: Smyth 2004 (moderated variances); Westfall and Young 1993 (the largest of all statistics); Henderson 1975 (the
+estimate from scores less the predicted effects of documents is the generalised least squares estimate).
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.analysis.raters.mixed_model import Fit, Solved, estimates_of, predictions
+from simlab.analysis.raters.model_comparisons import (
+    FEW_RATERS,
+    RATERS,
+    TASTES,
+    WITHIN_RATERS,
+    Comparisons,
+    Layout,
+    Pools,
+    SimulatedStudies,
+    compared,
+    fitted,
+    model_studies,
+)
+from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
+from simlab.types import Floats, Ints, Rated
+from simlab.types.bounds import Count
+
+PRIOR = 12.0
+"""Degrees of freedom of the median over pairs, to which the variance of each is shrunk."""
+
+COMMON = 10.0
+"""Degrees of freedom of the common spread of ratings, to which that of each system is shrunk."""
+
+LEAST_FREEDOM, NOTHING = 0.5, 1e-300
+
+
+def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count) -> Floats:
+    """Test each pair by the difference of GLS estimates in the mixed model, its variance moderated over all pairs.
+
+    All pairs at once are held against `draws` studies of equal systems. Where fewer than six raters rated a system of
+    some pair, the test is that of the mixed model. `rng` is not used: draws follow the
+    scores, whatever their order.
+    """
+    return moderated_comparisons(rated, pools, draws).family().p_values()
+
+
+def moderated_family(
+    rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count
+) -> StudentFamily | SimulatedFamily:
+    """Return the t statistics of all pairs at once."""
+    return moderated_comparisons(rated, pools, draws).family()
+
+
+def moderated_differences(rated: Rated, *, pools: Pools, draws: Count) -> Floats:
+    """Return the difference of estimates of each pair, first less second; 0 where there is none."""
+    return np.nan_to_num(compared(rated, pools).difference)
+
+
+def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons:
+    """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
+    layout, found, value = fitted(rated, pools)
+    of = compared(rated, pools)
+    if found is None or not _enough_raters(layout):
+        return of
+    judge = judge_of(layout, found, value, draws)
+    factor = judge.factors(value[:, None])[0] / found.component[0]
+    return of._replace(
+        variance=of.variance * factor,
+        at_large_variance=of.at_large_variance * factor,
+        lasting=of.lasting * factor,
+        freedom=judge.freedom,
+        at_large_freedom=judge.freedom,
+        null=judge.null,
+    )
+
+
+def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
+    """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
+    layout, found, value = fitted(rated, pools)
+    if found is None or not _enough_raters(layout):
+        return model_studies(rated, pools=pools)
+    return judge_of(layout, found, value, draws)
+
+
+def _enough_raters(layout: Layout) -> bool:
+    return bool(layout.comparable.any() and (layout.raters >= FEW_RATERS)[layout.comparable].all())
+
+
+class Judge(NamedTuple):
+    """What the equations of a fit decide of studies in its design, in units of the noise.
+
+    `precision[rater, system]` is that of a rater's mean score of a system given the rater's leniency, of variance
+    `leniency`, and 0 where there is none; `inverse[system, system]` is the covariance of estimates. `added[rater and
+    system, cell]` adds scores up, weighted. `unit[pair]` is the variance of a difference, `inflation[pair]` how many
+    times as large it is since systems differ in spread, `expected[pair]` the sum of squares of what raters contribute
+    to it, `freedom[pair]` the degrees of freedom of its moderated variance. `null[draw, pair]` are the |t| of equal
+    systems.
+    """
+
+    layout: Layout
+    at: Solved
+    precision: Floats
+    leniency: float
+    inverse: Floats
+    added: Any
+    unit: Floats
+    inflation: Floats
+    expected: Floats
+    freedom: Floats
+    null: Floats
+
+    def differences(self, value: Floats) -> Floats:
+        """Return the difference of estimates of each pair, `[study, pair]`, from `value[rating, study]`."""
+        layout = self.layout
+        estimate = estimates_of(layout.design, self.at, layout.averaged(value))
+        return np.nan_to_num(layout.difference(estimate.T, np.abs(value).max(0)))
+
+    def families(self, value: Floats) -> tuple[Floats, list[SimulatedFamily]]:
+        """Return differences, and the t statistics of all pairs in each study."""
+        difference = self.differences(value)
+        error = np.sqrt(self.unit * self.factors(value))
+        known = self.layout.comparable & (error > 0)
+        t = np.divide(np.abs(difference), error, out=np.zeros_like(difference), where=known)
+        return difference, [SimulatedFamily(one, self.freedom, self.null) for one in t]
+
+    def factors(self, value: Floats) -> Floats:
+        """Return what the variance of each difference is, over that by a unit of noise, `[study, pair]`."""
+        layout = self.layout
+        score = layout.averaged(value)
+        mean = self.means(self.without_documents(score))
+        estimate = estimates_of(layout.design, self.at, score).T[:, None]
+        residual = self.contributions(np.where(layout.met, mean - np.nan_to_num(estimate), 0.0))
+        squares = _squares(residual, layout.first, layout.second)
+        return self.inflation * self.moderated(squares / self.expected)
+
+    def without_documents(self, score: Floats) -> Floats:
+        """Take out of scores, `[cell, study]`, what documents and outputs are predicted to add, whoever rates them."""
+        effects = predictions(self.layout.design, self.at, score)
+        for term in self.layout.design.terms:
+            if term.name not in (RATERS, TASTES, WITHIN_RATERS):
+                score = score - effects[term.name][term.label]
+        return score
+
+    def means(self, left: Floats) -> Floats:
+        """Return raters' mean scores, `[study, rater, system]`, from `left[cell, study]`."""
+        return np.asarray((self.added @ left).T.reshape(-1, *self.layout.met.shape))
+
+    def contributions(self, score: Floats) -> Floats:
+        """Return what raters add to each estimate, `[..., rater, system]`, by their mean scores of that shape."""
+        weighted = self.precision * score
+        level = self.shrunk * weighted.sum(-1)
+        return np.asarray((weighted - self.precision * level[..., None]) @ self.inverse)
+
+    @property
+    def shrunk(self) -> Floats:
+        """How far the level of each rater is drawn to that of all, over the precision of the rater's scores."""
+        return np.asarray(self.leniency / (1 + self.leniency * self.precision.sum(-1)))
+
+    def moderated(self, ratio: Floats) -> Floats:
+        """Shrink variances over their expectation, `[..., pair]`, towards the median of the pairs that are compared."""
+        middle = np.median(ratio[..., self.layout.comparable], -1, keepdims=True)
+        own = self.freedom - PRIOR
+        return (PRIOR * middle + own * ratio) / self.freedom
+
+    def against(self, spread: Floats, rng: np.random.Generator, draws: int) -> Judge:
+        """Learn from studies of equal systems whose standard deviations are `spread[system]` times as large."""
+        first, second = self.layout.first, self.layout.second
+        known = self.precision > 0
+        score = rng.standard_normal((draws, *self.precision.shape))
+        score *= np.where(known, spread / np.sqrt(np.where(known, self.precision, 1.0)), 0.0)
+        if self.leniency > 0:
+            score += np.sqrt(self.leniency) * rng.standard_normal((draws, len(self.precision), 1))
+        estimate = self.contributions(score).sum(1)
+        squares = _squares(self.contributions(score - estimate[:, None]), first, second)
+        own = self.precision[:, :, None] * (np.eye(len(spread)) - (self.shrunk[:, None] * self.precision)[:, None])
+        each = _of_pairs(spread[:, None] * (self.inverse @ own @ self.inverse) * spread, first, second)
+        variance = each.sum(0)
+        judge = self._replace(
+            inflation=variance / _of_pairs(self.inverse, first, second),
+            expected=squares.mean(0),
+            freedom=PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM),
+        )
+        t = np.abs(estimate[:, first] - estimate[:, second])
+        t /= np.sqrt(variance * judge.moderated(squares / judge.expected))
+        return judge._replace(null=np.where(self.layout.comparable, t, 0.0))
+
+
+def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
+    """Weigh scores as a fit does, and draw the studies of equal systems that follow from it."""
+    from scipy import sparse
+
+    at, n_cells = layout.cell_rater * layout.met.shape[1] + layout.cell_system, len(layout.cell_rater)
+    ratio = dict(zip((term.name for term in layout.design.terms), found.at.ratio, strict=True))
+    weight = np.ones(n_cells)
+    for term in layout.design.terms:
+        if term.name == WITHIN_RATERS:
+            weight = 1 / (1 + ratio[term.name] * np.bincount(term.label)[term.label])
+    size = np.bincount(at, weight, layout.met.size)
+    added = sparse.csr_matrix((weight / size[at], (at, np.arange(n_cells))), shape=(layout.met.size, n_cells))
+    scatter = 1 / np.where(layout.met, size.reshape(layout.met.shape), 1.0)
+    precision = np.where(layout.met, 1 / (ratio.get(TASTES, 0.0) + scatter), 0.0)
+    leniency = ratio.get(RATERS, 0.0)
+    shrunk = leniency / (1 + leniency * precision.sum(1))
+    information = np.diag(precision.sum(0)) - (precision * shrunk[:, None]).T @ precision
+    unit, nothing = np.append(1.0, found.at.ratio) @ layout.shares(found.at).large, np.zeros(0)
+    inverse = np.linalg.pinv(information, hermitian=True)
+    judge = Judge(layout, found.at, precision, leniency, inverse, added, unit, *(nothing,) * 4)
+    rng = np.random.default_rng(zlib.crc32(np.sort(value).tobytes()))
+    return judge.against(_spread(judge, layout.averaged(value), at, weight), rng, draws)
+
+
+def _spread(judge: Judge, score: Floats, at: Ints, weight: Floats) -> Floats:
+    """Return how many times as much each system's ratings vary within raters as all do, as a standard deviation."""
+    met, left = judge.layout.met, judge.without_documents(score[:, None])
+    mean = judge.means(left)[0].ravel()
+    within = np.bincount(at, weight * (left[:, 0] - mean[at]) ** 2, met.size).reshape(met.shape).sum(0)
+    freedom = np.bincount(judge.layout.cell_system, minlength=met.shape[1]) - met.sum(0)
+    common = within.sum() / max(int(freedom.sum()), 1)
+    return np.sqrt((COMMON + within / common) / (COMMON + freedom)) if common > 0 else np.ones(met.shape[1])
+
+
+def _squares(contribution: Floats, first: Ints, second: Ints) -> Floats:
+    """Sum up squares of what raters contribute to each difference, `[..., pair]`, from `[..., rater, system]`."""
+    return np.maximum(_of_pairs(contribution.swapaxes(-1, -2) @ contribution, first, second), NOTHING)
+
+
+def _of_pairs(covariance: Floats, first: Ints, second: Ints) -> Floats:
+    """Return the variance of each difference, `[..., pair]`, from `covariance[..., system, system]`."""
+    own = np.diagonal(covariance, axis1=-2, axis2=-1)
+    return np.asarray(own[..., first] + own[..., second] - 2 * covariance[..., first, second])
