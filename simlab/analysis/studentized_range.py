@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -106,6 +106,10 @@ class SimulatedFamily(NamedTuple):
         largest = np.sort(self.null.max(1))
         reached = math.floor(level * (1 + len(largest)) + EPSILON)
         return np.full(len(self.size), largest[-reached] if reached else np.inf)
+
+
+TFamily: TypeAlias = StudentFamily | SimulatedFamily
+"""t statistics of all pairs, whatever they are held against."""
 
 
 def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:

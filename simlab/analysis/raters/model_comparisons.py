@@ -31,7 +31,7 @@ from simlab.analysis.raters.mixed_model import (
     solve,
     step_from,
 )
-from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
+from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily, TFamily
 from simlab.types import Bools, Floats, Ints, Rated
 
 Pools: TypeAlias = Literal["apart", "exchangeable"]
@@ -96,7 +96,7 @@ class Comparisons(NamedTuple):
         """True where one rater alone rated a system of a pair that nobody rated both of."""
         return self.dealt & ~self.pools & (self.raters < 2) & (self.documents > 1)
 
-    def family(self, *, at_large: bool = False) -> StudentFamily | SimulatedFamily:
+    def family(self, *, at_large: bool = False) -> TFamily:
         """Return the t statistics of all pairs; of pairs that cannot be compared 0.
 
         Where scores do not scatter at all, p-values are those of signs: each document, or rater, might as well have
@@ -132,7 +132,7 @@ def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floa
     return compared(rated, pools).family().p_values()
 
 
-def model_family(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> StudentFamily:
+def model_family(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> TFamily:
     """Return the t statistics of all pairs at once."""
     return compared(rated, pools).family()
 
@@ -380,7 +380,7 @@ class SimulatedStudies(NamedTuple):
         estimate = estimates_of(self.layout.design, self.at, self.layout.averaged(value))
         return self._differences(estimate, np.abs(value).max(0))
 
-    def families(self, value: Floats) -> tuple[Floats, list[StudentFamily]]:
+    def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
         layout = self.layout
         if self.at is None or self.share is None:

@@ -30,7 +30,7 @@ from simlab.analysis.raters.model_comparisons import (
     fitted,
     model_studies,
 )
-from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
+from simlab.analysis.studentized_range import SimulatedFamily, TFamily
 from simlab.types import Floats, Ints, Rated
 from simlab.types.bounds import Count
 
@@ -53,9 +53,7 @@ def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Co
     return moderated_comparisons(rated, pools, draws).family().p_values()
 
 
-def moderated_family(
-    rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count
-) -> StudentFamily | SimulatedFamily:
+def moderated_family(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count) -> TFamily:
     """Return the t statistics of all pairs at once."""
     return moderated_comparisons(rated, pools, draws).family()
 
@@ -124,7 +122,7 @@ class Judge(NamedTuple):
         estimate = estimates_of(layout.design, self.at, layout.averaged(value))
         return np.nan_to_num(layout.difference(estimate.T, np.abs(value).max(0)))
 
-    def families(self, value: Floats) -> tuple[Floats, list[SimulatedFamily]]:
+    def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
         difference = self.differences(value)
         error = np.sqrt(self.unit * self.factors(value))

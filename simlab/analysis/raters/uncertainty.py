@@ -15,7 +15,7 @@ from simlab.analysis.raters.crossed import contributed
 from simlab.analysis.raters.flips import levels
 from simlab.analysis.raters.model_comparisons import Comparisons, Pools, compared
 from simlab.analysis.raters.moderated import moderated_comparisons
-from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
+from simlab.analysis.studentized_range import TFamily
 from simlab.types import Bools, Floats, Ints, Rated
 
 ONE = 1 + 1e-6
@@ -69,7 +69,7 @@ class Uncertainty(NamedTuple):
         return there if self.comparisons is None else there | self.comparisons.lasts
 
     @property
-    def family(self) -> StudentFamily | SimulatedFamily | None:
+    def family(self) -> TFamily | None:
         """The t statistics of all pairs under a model; None without one."""
         return None if self.comparisons is None else self.comparisons.family()
 

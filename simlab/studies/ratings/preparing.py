@@ -27,14 +27,14 @@ from simlab.analysis.raters.moderated import (
     moderated_studies,
 )
 from simlab.analysis.significance import permutation, permuted
-from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily
+from simlab.analysis.studentized_range import TFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, Rated, Seen
 
-FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | StudentFamily | SimulatedFamily]] = {
+FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | TFamily]] = {
     permutation: permuted,
     rater_flips: flipped,
     crossed_flips: crossed,
@@ -78,7 +78,7 @@ class Prepared(NamedTuple):
     level: float
     prices: Prices
     reads_ratings: bool = False
-    family: Callable[[np.random.Generator, Rated], Family | StudentFamily | SimulatedFamily] | None = None
+    family: Callable[[np.random.Generator, Rated], Family | TFamily] | None = None
     differences: Callable[[Rated], Floats] | None = None
     studies: Callable[[Rated], SimulatedStudies | Judge] | None = None
     multiplicity: Multiplicity = "none"
