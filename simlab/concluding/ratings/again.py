@@ -85,7 +85,7 @@ def with_again(
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out.
 
     Where one of them cannot be simulated the conclusion stands, and says why it is missing. World and check follow the
-    table alone, whatever the order of its rows; the repetition follows the seed, too.
+    table alone; the repetition follows the seed, too.
     """
     if not current_effort().equal_studies:
         return unrepeated(found, NOT_ASKED)
@@ -93,7 +93,6 @@ def with_again(
         return unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
     if collected.metric is not None:
         return unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
-    ratings, collected = in_order(ratings, collected)
     check_seed = _seed(ratings)
     prepared = prepare(_with_fewer_flips(config))
     family = family_of(collected.frame.system_names, wanted.against)
@@ -121,19 +120,6 @@ def with_again(
         repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
     return replace(found, repetition=kept, repetition_missing=refused or unknown)
-
-
-def in_order(ratings: Ratings, collected: Collected) -> tuple[Ratings, Collected]:
-    """Put ratings, and what was collected with them, in an order that does not hang on that of the table's rows."""
-    at = np.lexsort((ratings.score, ratings.rater, ratings.item, ratings.system))
-    columns = {name: getattr(ratings, name)[at] for name in ("system", "item", "rater", "score", "errors", "seconds")}
-    criteria = {name: values[at] for name, values in ratings.criteria.items()}
-    names = ("unit", "item", "rater", "value", "errors", "order", "at")
-    seen = {name: held[at] for name in names if (held := getattr(collected.seen, name)) is not None}
-    return (
-        replace(ratings, criteria=criteria, **columns),
-        replace(collected, seen=replace(collected.seen, **seen)),
-    )
 
 
 def _seed(ratings: Ratings) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.concluding.expected import Expected, expected, systems_apart
-from simlab.concluding.ratings.collecting import collected
+from simlab.concluding.ratings.collecting import collected, in_order
 from simlab.concluding.sheets import Read
 from simlab.concluding.wanted import Wanted
 from simlab.formulas import normalized_entropy
@@ -27,7 +27,7 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.
     """
-    ratings = read(table, wanted.told)
+    ratings = in_order(read(table, wanted.told))
     where, per_output = legible(table), int(config["design"]["ratings_per_item"])
     if ratings.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")

@@ -12,9 +12,9 @@ import numpy as np
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.gate import NOT_ASKED, unrepeated
-from simlab.concluding.ratings.again import in_order, with_again
+from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import Whole, collected, in_whole, without
+from simlab.concluding.ratings.collecting import Whole, collected, in_order, in_whole, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.second import with_second
 from simlab.concluding.wanted import Wanted
@@ -64,7 +64,7 @@ def study_of(table: Path, wanted: Wanted) -> Study:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
     # As planned means as planned: a segment that is missing then costs its document.
     made = Whole(kept) if wanted.plan else in_whole(kept)
-    whole = made.ratings
+    whole = in_order(made.ratings)
     config = wanted.plan.config if wanted.plan else config_of(wanted)
     # What is read off the page counts who was left out, and does not count what could not be compared.
     shown = replace(
@@ -84,13 +84,11 @@ def study_of(table: Path, wanted: Wanted) -> Study:
 
 
 def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
-    # Fitted once: the studies that are simulated beside a conclusion start from the same rows.
-    ratings, collected = in_order(study.ratings, study.collected)
-    found = concluded(study.config, collected, wanted, study.table, study.notes)
+    found = concluded(study.config, study.collected, wanted, study.table, study.notes)
     if not wanted.gate or is_undecided(found.read, wanted):
         return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return with_again(found, ratings, study.config, collected, wanted)
+    return with_again(found, study.ratings, study.config, study.collected, wanted)
 
 
 def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:

@@ -53,14 +53,14 @@ REFERENCES = {
     "Romano and Wolf 2005": "Romano, J. P. and Wolf, M. (2005). Exact and approximate stepdown methods for multiple "
     "hypothesis testing. Journal of the American Statistical Association 100, 94-108.",
     "Smyth 2004": "Smyth, G. K. (2004). Linear models and empirical Bayes methods for assessing differential "
-    "expression in microarray experiments. Statistical Applications in Genetics and Molecular Biology 3, article 3.",
+    "expression in microarray experiments. Statistical Applications in Genetics and Molecular Biology 3, 1-25.",
     "Ville 1939": "Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars, Paris.",
     "von Däniken et al. 2022": "von Däniken, P., Deriu, J., Tuggener, D. and Cieliebak, M. (2022). On the "
     "effectiveness of automated metrics for text generation systems. Findings of EMNLP 2022.",
     "Vovk and Wang 2021": "Vovk, V. and Wang, R. (2021). E-values: calibration, combination and applications. Annals "
     "of Statistics 49, 1736-1754.",
     "Westfall and Young 1993": "Westfall, P. H. and Young, S. S. (1993). Resampling-based multiple testing: examples "
-    "and methods for p-value adjustment. Wiley.",
+    "and methods for p-value adjustment. Wiley, New York.",
     "Wang and Ramdas 2022": "Wang, R. and Ramdas, A. (2022). False discovery rate control with e-values. Journal of "
     "the Royal Statistical Society B 84, 822-852.",
     "Waudby-Smith and Ramdas 2024": "Waudby-Smith, I. and Ramdas, A. (2024). Estimating means of bounded random "

@@ -19,7 +19,7 @@ from simlab.analysis.raters.leniency import leniency as leniency_of
 from simlab.analysis.raters.model_comparisons import compared
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings
+from simlab.concluding.ratings.collecting import collected, in_order, in_whole, of_ratings
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
 from simlab.tables.held import Ratings
@@ -57,7 +57,7 @@ QUICK = ("7 raters, side by side", "7 raters, two ratings", "3 raters, 12 docume
 
 def conclusion(ratings: Ratings, words: tuple[str, ...] = (), **asked: Any) -> Conclusion:
     """Conclude from a table that was made, as from one that was read."""
-    whole = in_whole(of_ratings(ratings, np.ones(len(ratings.score), bool))).ratings
+    whole = in_order(in_whole(of_ratings(ratings, np.ones(len(ratings.score), bool))).ratings)
     config = _config(words)
     return concluded(config, collected(whole, 1), Wanted(overrides=words, **asked), Table({}, ""))
 
