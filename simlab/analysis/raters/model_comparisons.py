@@ -40,6 +40,9 @@ Pools: TypeAlias = Literal["apart", "exchangeable"]
 FEW_RATERS = 6
 """Of fewer raters on a side the variance of tastes is hardly known: the difference is one of these raters' means."""
 
+FEW_EFFECTIVE = 4.0
+"""Where loads differ, raters count as (sum of loads)^2 / sum of squared loads; of fewer the same holds."""
+
 LARGEST = 200
 """Columns of equations from which on scores are averaged within documents: a fit then takes milliseconds."""
 
@@ -126,8 +129,8 @@ def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floa
     """Test each pair by the difference of GLS estimates in the mixed model of ratings, with Satterthwaite's t.
 
     Raters, what each thinks of each system, documents, segments and outputs are random; components are those of REML.
-    Pairs are compared for raters like these, with six or more on either side or where nobody rated both systems, else
-    for these raters. `rng` is not used. Source: Patterson and Thompson 1971; Giesbrecht and Burns 1985.
+    Pairs are compared for raters like these, with six or more on either side (four effective ones) or where nobody
+    rated both systems, else for these raters. `rng` is not used. Source: Patterson and Thompson 1971; Giesbrecht and Burns 1985.
     """
     return compared(rated, pools).family().p_values()
 
@@ -224,7 +227,8 @@ class Layout(NamedTuple):
     where tastes cannot be told from documents, and stay in the variance.
     `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
     them, `cell_rater[cell]` and `cell_system[cell]` say whose they are. `met[rater, system]` says who rated what; what
-    else there is of the pairs `first` and `second` is that of `Comparisons`, `refused` its `pools`.
+    else there is of the pairs `first` and `second` is that of `Comparisons`, `refused` its `pools`; `enough` raters, evenly
+    enough loaded, rated both systems of a pair.
     """
 
     design: Design
@@ -244,6 +248,7 @@ class Layout(NamedTuple):
     refused: Bools
     comparable: Bools
     at_large: Bools
+    enough: Bools
 
     def averaged(self, value: Floats) -> Floats:
         """Return the mean score of each cell, or the scores themselves; studies may be a last axis."""
@@ -458,7 +463,11 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     apart = (pool[first] != pool[second]) & ~(single[pool[first]] & single[pool[second]])
     refused = apart & (pools == "apart")
     comparable = (documents > 1) & ~refused & (~dealt | (thinner > 1))
-    at_large = (thinner >= FEW_RATERS) | (dealt & comparable)
+    load = np.zeros(met.shape)
+    np.add.at(load, (of_rater, of_system), 1.0)
+    effective = load.sum(0) ** 2 / np.maximum((load**2).sum(0), 1.0)
+    enough = (thinner >= FEW_RATERS) & (np.minimum(effective[first], effective[second]) >= FEW_EFFECTIVE)
+    at_large = enough | (dealt & comparable)
     return Layout(
         design_of(of_system[at], terms, n_systems),
         None if at_large.all() else _within_raters(terms, of_rater[at], of_document[at]),
@@ -477,6 +486,7 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
         refused,
         comparable,
         at_large,
+        enough,
     )
 
 

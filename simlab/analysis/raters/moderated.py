@@ -18,7 +18,6 @@ import numpy as np
 
 from simlab.analysis.raters.mixed_model import Fit, Solved, estimates_of, predictions
 from simlab.analysis.raters.model_comparisons import (
-    FEW_RATERS,
     RATERS,
     TASTES,
     WITHIN_RATERS,
@@ -46,9 +45,9 @@ LEAST_FREEDOM, NOTHING = 0.5, 1e-300
 def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count) -> Floats:
     """Test each pair by the difference of GLS estimates in the mixed model, its variance moderated over all pairs.
 
-    All pairs at once are held against `draws` studies of equal systems. Where fewer than six raters rated a system of
-    some pair, the test is that of the mixed model. `rng` is not used: draws follow the
-    scores, whatever their order.
+    All pairs at once are held against `draws` studies of equal systems. Where fewer than six raters, or fewer than
+    four effective ones, rated a system of some pair, the test is that of the mixed model. `rng` is not used: draws
+    follow the scores, whatever their order.
     """
     return moderated_comparisons(rated, pools, draws).family().p_values()
 
@@ -90,7 +89,7 @@ def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | Si
 
 
 def _enough_raters(layout: Layout) -> bool:
-    return bool(layout.comparable.any() and (layout.raters >= FEW_RATERS)[layout.comparable].all())
+    return bool(layout.comparable.any() and layout.enough[layout.comparable].all())
 
 
 class Judge(NamedTuple):

@@ -10,10 +10,11 @@ import numpy as np
 from simlab.analysis.raters.clusters import spread
 from simlab.analysis.raters.contributions import by_pair
 from simlab.analysis.raters.model_comparisons import compared
+from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.types import Bools, Floats, Ints, Rated
 from tests.statistics import null_tables
 
-LEVEL = 0.05
+LEVEL, DRAWS = 0.05, 1999
 
 
 class Found(NamedTuple):
@@ -52,7 +53,17 @@ def by_rater(system: Ints, document: Ints, rater: Ints, score: Floats) -> Found:
     return _with_reach(gap, reach, np.abs(gap) > reach)
 
 
-TESTS: Mapping[str, Test] = {"mixed_model": mixed_model, "by_rater": by_rater}
+def moderated(system: Ints, document: Ints, rater: Ints, score: Floats) -> Found:
+    """Test by moderated variances for raters at large; of few raters, or few effective ones, nothing is said."""
+    found = moderated_comparisons(_rated(system, document, rater, score), "apart", DRAWS)
+    family = found.family()
+    known = found.comparable & found.at_large & (found.variance > 0)
+    claimed = known & (family.max_t() <= LEVEL) & (found.difference != 0)
+    reach = np.where(known, family.bar(LEVEL) * np.sqrt(found.variance), np.inf)
+    return _with_reach(found.difference, reach, claimed)
+
+
+TESTS: Mapping[str, Test] = {"mixed_model": mixed_model, "by_rater": by_rater, "moderated": moderated}
 
 
 def _rated(system: Ints, document: Ints, rater: Ints, score: Floats) -> Rated:
