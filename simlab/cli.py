@@ -524,11 +524,18 @@ def conclude(
     metric: Annotated[
         str | None, typer.Option(metavar="COLUMN[,COLUMN]", help="Hold these metrics, or judges, against humans.")
     ] = None,
+    family: Annotated[
+        Literal["all", "against", "best", "ranks", "fdr"] | None,
+        typer.Option(
+            help="Promise claims of all pairs, or those with one system; who may be best; ranks; a share of claims.",
+            show_default=False,
+        ),
+    ] = None,
     against: Annotated[
         str | None, typer.Option(metavar="SYSTEM", help="Compare all systems with this one only.")
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(metavar="X", help="Say which pairs are equivalent, or not inferior, up to X.")
+        float | None, typer.Option(metavar="X", help="Say which pairs are no more than X apart, or not worse by more.")
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="RATER", help="Show the conclusion without this rater, too.")
@@ -580,6 +587,7 @@ def conclude(
         promise,
         level,
         metric,
+        family,
         against,
         margin,
         exclude or [],

@@ -45,6 +45,15 @@ class Family(NamedTuple):
         step = self._share(np.count_nonzero(largest >= (self.observed - self.slack)[order], axis=0))
         return _placed(np.maximum.accumulate(step), order)
 
+    def single_step(self) -> Floats:
+        """Return p-values of the largest statistic of all pairs, in a single step."""
+        largest = self.null.max(axis=1, initial=0.0)[:, None]
+        return self._share(np.count_nonzero(largest >= self.observed - self.slack, axis=0))
+
+    def step_down(self) -> Floats:
+        """Return `max_t`, which steps down."""
+        return self.max_t()
+
     def keep(self, pairs: Bools) -> Family:
         """Return the family of some of its pairs."""
         slack = self.slack[pairs] if isinstance(self.slack, np.ndarray) else self.slack

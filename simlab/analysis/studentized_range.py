@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from simlab.analysis.multiplicity import Family
 from simlab.types import Bools, Floats
 
 _NODES, _SPREAD, _TAIL = 241, 9.0, 30.0
@@ -62,6 +63,14 @@ class StudentFamily(NamedTuple):
         adjusted[order] = np.maximum.accumulate(step)
         return adjusted
 
+    def single_step(self) -> Floats:
+        """Return p-values for all pairs at once in a single step, as intervals are."""
+        return tail(self.size, self.freedom, self.n_systems, len(self.size))
+
+    def step_down(self) -> Floats:
+        """Return `max_t`, which steps down."""
+        return self.max_t()
+
     def keep(self, pairs: Bools) -> StudentFamily:
         """Return the family of some of its pairs."""
         return StudentFamily(self.size[pairs], self.freedom[pairs], 0) if not pairs.all() else self
@@ -97,15 +106,27 @@ class SimulatedFamily(NamedTuple):
         beyond = len(largest) - np.searchsorted(largest, self.size)
         return np.asarray((1 + beyond) / (1 + len(largest)))
 
+    def single_step(self) -> Floats:
+        """Return `max_t`, which is in a single step."""
+        return self.max_t()
+
+    def step_down(self) -> Floats:
+        """Return p-values by stepping down: what is found no longer raises the bar for the rest."""
+        return Family(self.size, self.null, every=False, slack=0.0).max_t()
+
     def keep(self, pairs: Bools) -> SimulatedFamily:
         """Return the family of some of its pairs."""
         return SimulatedFamily(self.size[pairs], self.freedom[pairs], self.null[:, pairs])
 
     def bar(self, level: float) -> Floats:
         """Return the |t| beyond which each pair is claimed at a level, `[pair]`; infinite where studies are too few."""
-        largest = np.sort(self.null.max(1))
-        reached = math.floor(level * (1 + len(largest)) + EPSILON)
-        return np.full(len(self.size), largest[-reached] if reached else np.inf)
+        return np.full(len(self.size), upper(np.sort(self.null.max(1)), level))
+
+
+def upper(ordered: Floats, level: float) -> Floats:
+    """Return what a statistic must exceed for p <= level, of simulated ones in order, `[..., study]`."""
+    reached = math.floor(level * (1 + ordered.shape[-1]) + EPSILON)
+    return np.asarray(ordered[..., -reached] if reached else np.full(ordered.shape[:-1], np.inf))
 
 
 TFamily: TypeAlias = StudentFamily | SimulatedFamily

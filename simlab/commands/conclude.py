@@ -12,7 +12,7 @@ from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion, PromiseName
+from simlab.concluding.conclusion import Conclusion, FamilyName, PromiseName
 from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
@@ -45,6 +45,7 @@ def asked(
     promise: PromiseName | None,
     level: float | None,
     metric: str | None,
+    family: FamilyName | None,
     against: str | None,
     margin: float | None,
     exclude: Sequence[str],
@@ -71,6 +72,13 @@ def asked(
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < float("inf")):
         raise InputError(f"--margin {margin:g}: a difference that does not matter is above 0")
+    if family == "against" and against is None:
+        raise InputError("--family against: names no baseline; add --against SYSTEM")
+    if against is not None and family not in (None, "against"):
+        raise InputError(
+            f"--against {legible(against, 60)}: is of the family of pairs with one system, and --family {family} of "
+            "all systems; leave one of them out"
+        )
     table, second = (*tables_named, None, None)[:2]
     if table and second and table.is_file() and second.is_file() and filecmp.cmp(table, second, shallow=False):
         raise InputError(
@@ -84,6 +92,7 @@ def asked(
         level=level,
         metrics=metrics,
         second=second,
+        family="against" if against is not None else family,
         against=against,
         margin=margin,
         exclude=tuple(dict.fromkeys(exclude)),
@@ -159,7 +168,7 @@ def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
     return [
         ("--promise", wanted.promise is not None),
         ("--metric", bool(wanted.metrics)),
-        ("--against", wanted.against is not None),
+        ("--family and --against", wanted.family is not None),
         ("--margin", wanted.margin is not None),
         ("--exclude", bool(wanted.exclude)),
         ("--no-repetition", not wanted.again),

@@ -38,6 +38,7 @@ def asked(table: Path, wanted: Wanted) -> list[str]:
         *option("promise", wanted.promise),
         *option("level", wanted.level),
         *option("metric", ",".join(wanted.metrics) or None),
+        *option("family", None if wanted.against else wanted.family),
         *option("against", wanted.against),
         *option("margin", wanted.margin),
         *(word for rater in wanted.exclude for word in option("exclude", rater)),

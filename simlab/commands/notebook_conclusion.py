@@ -61,6 +61,7 @@ def conclude(
     promise: Literal["fixed", "anytime"] | None = None,
     level: float | None = None,
     metric: Sequence[str] | str | None = None,
+    family: Literal["all", "against", "best", "ranks", "fdr"] | None = None,
     against: str | None = None,
     margin: float | None = None,
     exclude: Sequence[str] | str = (),
@@ -100,6 +101,7 @@ def conclude(
             promise,
             level,
             metrics,
+            family,
             against,
             margin,
             [exclude] if isinstance(exclude, str) else list(exclude),
@@ -133,6 +135,7 @@ def labelled(found: Conclusion) -> Concluded:
 def _pair(pair: Any) -> dict[str, Any]:
     """Flatten a pair; what would settle it is NaN where that is not known."""
     held = {**pair._asdict(), "pair": f"{pair.first} - {pair.second}", "within": pair.within or ""}
+    held["family"] = pair.family or ""
     more = held.pop("more")
     for name in ("median", "low", "high"):
         held[f"more_{name}"] = float("nan") if more is None else getattr(more, name)

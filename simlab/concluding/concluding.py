@@ -75,6 +75,8 @@ def refuse_misplaced(wanted: Wanted, question: str) -> None:
         raise InputError(
             "--promise anytime: is one of preferences, vote by vote; leave it out, and look once at the end"
         )
+    if question != RATE and wanted.family not in (None, "all", "against"):
+        raise InputError(f"--family {wanted.family}: is of tables of ratings; leave it out, or name --against SYSTEM")
     if question == RATE:
         for option, value in (("--adequate-from", wanted.adequate_from), ("--threshold", wanted.threshold)):
             if value is not None:

@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
 MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
 Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
+FamilyName: TypeAlias = Literal["all", "against", "best", "ranks", "fdr"]
+FamilySays: TypeAlias = Literal["claimed", "step_down", "excludes", "open"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
 
 
@@ -133,6 +135,8 @@ class Pair(NamedTuple):
     `unpromised` is what would have been claimed where the promise is withdrawn, else 0.
     `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings). `detectable`
     is the difference of this pair that such a table finds with 80 % probability (None: not known by pair).
+    `family` is what the family says of it: `step_down` where stepping down finds what a single step does not,
+    `excludes` where the better one excludes the other from those that may be the best (None: not of ratings).
     """
 
     first: str
@@ -150,6 +154,36 @@ class Pair(NamedTuple):
     scope: Scope | None = None
     unpromised: int = 0
     detectable: float | None = None
+    family: FamilySays | None = None
+
+
+class Candidate(NamedTuple):
+    """A system as a candidate for the best: whether it may be, its p-value, and how far behind the best it is at most.
+
+    `within`: it is no more than the margin behind the best (None: no margin was named).
+    """
+
+    system: str
+    may_be_best: bool
+    p_value: float
+    behind: float
+    within: bool | None = None
+
+
+class Family(NamedTuple):
+    """The answer of a family of comparisons, beside what stands with systems and pairs.
+
+    `says` is what is promised of it as a sentence; of an exploratory one, which a plan did not fix, nothing is.
+    `candidates` are the systems, best first, for `best`; `tiers` the groups of a tied ranking, for `ranks`: each system
+    of a group is claimed to be better than each one of the groups after it. `claims` are pairs, the better first, that
+    an exploratory family would claim.
+    """
+
+    name: FamilyName
+    says: str
+    candidates: Sequence[Candidate] = ()
+    tiers: Sequence[Sequence[str]] = ()
+    claims: Sequence[tuple[str, str]] = ()
 
 
 class Rater(NamedTuple):
@@ -274,6 +308,8 @@ class Control(NamedTuple):
     `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself).
     `at_large` is the share of studies by other raters that claim something for theirs, systems equal for raters at
     large, with a 90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
+    `best_excluded` is the share of studies in which a system that is a best one, as all are, is excluded from those
+    that may be the best: of the system that is excluded most often (None: that is not asked).
     """
 
     studies: int
@@ -289,11 +325,15 @@ class Control(NamedTuple):
     pair_claim_mcse: float | None = None
     at_large: Interval | None = None
     at_large_mcse: float | None = None
+    best_excluded: float | None = None
+    best_excluded_mcse: float | None = None
 
     def gated(self, promise: Promise) -> tuple[float, float]:
         """Return the share of wrong claims that a promise bounds, and its Monte-Carlo standard error."""
         if promise.multiplicity == "none" and self.pair_claim is not None and self.pair_claim_mcse is not None:
             return self.pair_claim, self.pair_claim_mcse
+        if promise.multiplicity == "best" and self.best_excluded is not None and self.best_excluded_mcse is not None:
+            return self.best_excluded, self.best_excluded_mcse
         return self.some_claim, self.some_claim_mcse
 
     def contradicts(self, promise: Promise) -> bool:
@@ -338,6 +378,8 @@ class Conclusion:
     check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
     numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
     limits the conclusion, those first that change most; `limits` what no analysis of so few raters can know.
+    `family` is the answer of the family of comparisons (None: not of ratings, or each pair stands by itself),
+    `exploratory` that of another one than a plan has fixed, of which nothing is promised.
     """
 
     question: str
@@ -364,6 +406,8 @@ class Conclusion:
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     limits: UnmetPeople | None = None
+    family: Family | None = None
+    exploratory: Family | None = None
 
     def __post_init__(self) -> None:
         """Put warnings in order, wherever they were added."""

@@ -37,6 +37,7 @@ def contradictions(found: Conclusion) -> Iterator[str]:
     yield from _of_systems(found)
     yield from _of_widths(found)
     yield from _of_groups(found)
+    yield from _of_best(found)
     for metric in found.metrics:
         yield from (f"metric {metric.name}: {said}" for said in _of_metric(metric))
     if found.repetition is not None:
@@ -175,6 +176,22 @@ def _of_groups(found: Conclusion) -> Iterator[str]:
         for one in group:
             if others := above.get(one, set()) & set(group):
                 yield f"{one} and {min(others)} stand in a group that nothing separates, and are claimed to differ"
+
+
+def _of_best(found: Conclusion) -> Iterator[str]:
+    """Check that some system may be the best, that p-values say which, and that ranks and claims say nothing else."""
+    if found.family is None or found.family.name != "best":
+        return
+    candidates, ranks = found.family.candidates, {one.system: one.rank_low for one in found.systems}
+    if not any(one.may_be_best for one in candidates):
+        yield "no system may be the best"
+    if any(pair.verdict for pair in found.pairs):
+        yield "single pairs are claimed where who may be the best is asked"
+    for one in candidates:
+        if not found.withdrawn and one.may_be_best != (one.p_value > found.promise.level):
+            yield f"{one.system}: may be the best ({one.may_be_best}) with p {one.p_value:g}"
+        if one.may_be_best != (ranks.get(one.system) == 1):
+            yield f"{one.system}: may be the best ({one.may_be_best}), and may not have the rank that this says"
 
 
 def _of_metric(metric: Metric) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Control, Metric, Pair, Promise, Rank, System, ranked
+from simlab.concluding.conclusion import Conclusion, Control, Family, Metric, Pair, Promise, Rank, System, ranked
 from simlab.types import Array
 
 NOT_ASKED = "not asked for"
@@ -38,6 +39,7 @@ def with_gate(found: Conclusion) -> Conclusion:
         repetition=None,
         repetition_missing=WITHDRAWN,
         about={**found.about, **groups},
+        family=None if found.family is None else _open_family(found.family),
         warnings=(*ranked(Rank.PROMISE, [f"the promise is withdrawn: {broken}"]), *found.warnings),
     )
 
@@ -64,6 +66,8 @@ def _reason(control: Control, promise: Promise) -> str:
     value, mcse = control.gated(promise)
     share, level = f"{100 * value:.0f} ± {max(round(100 * mcse), 1)} %", f"{100 * promise.level:g} %"
     simulated = f"{control.studies:,} studies like this one, simulated with equal systems,"
+    if promise.multiplicity == "best":
+        return f"of {simulated} {share} exclude a system that is a best one (promised {level})"
     if promise.multiplicity == "none":
         return f"in {simulated} {share} of the pairs are claimed (promised {level})"
     return f"of {simulated} {share} claim something (promised {level})"
@@ -72,10 +76,24 @@ def _reason(control: Control, promise: Promise) -> str:
 def _withdrawn(pairs: Sequence[Pair]) -> list[Pair]:
     return [
         one._replace(
-            verdict=0, unpromised=one.verdict, more=None, detectable=None, within=None if one.within is None else "open"
+            verdict=0,
+            unpromised=one.verdict,
+            more=None,
+            detectable=None,
+            within=None if one.within is None else "open",
+            family=None if one.family is None else "open",
         )
         for one in pairs
     ]
+
+
+def _open_family(of: Family) -> Family:
+    """Let every system be the best, and all be of one tier."""
+    candidates = [
+        one._replace(may_be_best=True, behind=math.inf, within=None if one.within is None else False)
+        for one in of.candidates
+    ]
+    return of._replace(candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ())
 
 
 def _unranked(one: System, n_systems: int) -> System:

@@ -10,6 +10,7 @@ from simlab.concluding.conclusion import (
     SIGN_BY_CHANCE,
     Conclusion,
     Control,
+    Family,
     Metric,
     More,
     Pair,
@@ -44,6 +45,20 @@ def record(found: Conclusion) -> dict[str, Any]:
         "about": dict(found.about),
         "notes": list(found.notes),
         "warnings": list(found.warnings),
+        "family": _family(found.family),
+        "exploratory": _family(found.exploratory),
+    }
+
+
+def _family(held: Family | None) -> dict[str, Any] | None:
+    if held is None:
+        return None
+    return {
+        "name": held.name,
+        "says": held.says,
+        "candidates": _records(held.candidates),
+        "tiers": [list(one) for one in held.tiers],
+        "claims": [list(one) for one in held.claims],
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simlab.tables.held import NOTHING, Told
 
 if TYPE_CHECKING:
-    from simlab.concluding.conclusion import PromiseName
+    from simlab.concluding.conclusion import FamilyName, PromiseName
     from simlab.concluding.plans import Plan
 
 LEVEL = 0.05
@@ -20,10 +20,12 @@ class Wanted:
     """Hold what is asked: everything has a default, so that a table alone is enough.
 
     `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
-    the second table); empty: those of the table. `against` names the baseline, `margin` is a difference that does not
+    the second table); empty: those of the table. `family` None: the plan's, else `against` with a baseline and `all`
+    without. `against` names the baseline, `margin` is a difference that does not
     matter, `exclude` are raters whose answers are also left out. `again` is False where no repetition is wanted. `gate`
     is False where nobody reads claims as promised (in a simulation, or where two conclusions are compared first): no
     user says so.
+    `as_planned`: the analysis is that of a plan, whose family keeps the claims.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 
@@ -33,6 +35,7 @@ class Wanted:
     level: float | None = None
     metrics: tuple[str, ...] = ()
     second: Path | None = None
+    family: FamilyName | None = None
     against: str | None = None
     margin: float | None = None
     exclude: tuple[str, ...] = ()
@@ -43,3 +46,4 @@ class Wanted:
     adequate_from: float | None = None
     threshold: float | None = None
     far_checked: bool = False
+    as_planned: bool = False

@@ -160,7 +160,7 @@ def test_margins_are_answered_by_the_margin() -> None:
     pairs = [one._replace(within=within(one.low, one.high, 6.0)) for one in made.rated().pairs]
     text = said(made.rated(about={"margin": 6.0}, pairs=pairs))
     assert "Up to 6 points: better by more: S3 - S6, S3 - S7" in text
-    assert "equivalent: S1 - S5," in text
+    assert "no more apart: S1 - S5," in text
 
 
 def test_groups_are_the_largest_within_which_nothing_is_claimed() -> None:

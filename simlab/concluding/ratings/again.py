@@ -20,7 +20,8 @@ from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
-from simlab.concluding.ratings.judging import family_of, judge_studies, study_leads
+from simlab.concluding.ratings.families import question_of
+from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads
 from simlab.concluding.simulations import in_parts, share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
@@ -44,6 +45,8 @@ AT_ONCE = 50
 OTHERS_DRAWS, OTHERS_SHARE = 40, 5
 """Draws of the world in which other raters carry the study out, and how many times fewer such studies there are."""
 
+NOT_SIMULATED = "how often a repetition leaves the same systems as best is not simulated"
+
 STREAMS = {
     "same": "srp",
     "new_documents": "srp_new_documents",
@@ -58,7 +61,7 @@ class Study:
     """Hold the study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
 
     `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all, `shared` is what all
-    simulated studies have in common (None: each is judged by itself).
+    simulated studies have in common (None: each is judged by itself). `best`: who may be the best is asked.
     """
 
     ratings: Ratings
@@ -69,6 +72,7 @@ class Study:
     raters_drawn: bool
     level: float
     shared: SimulatedStudies | Judge | None = None
+    best: bool = False
 
     def leads(self, studies: Sequence[Collected]) -> Floats:
         """Return by how much the first of each two systems came out better, `[study, pair]`."""
@@ -77,6 +81,12 @@ class Study:
     def judge(self, studies: Sequence[Collected]) -> tuple[Floats, Bools]:
         """Return leads, and which pairs are claimed, `[study, pair]`."""
         return judge_studies(self.prepared, self.shared, studies, self.family)
+
+    def claims(self, studies: Sequence[Collected]) -> Bools:
+        """Return what is claimed, `[study, pair or system]`: pairs of the family, or systems that are not best."""
+        if self.best and self.shared is not None:
+            return excluded_in_studies(self.prepared, self.shared, studies)
+        return self.judge(studies)[1][:, self.family]
 
 
 def with_again(
@@ -95,12 +105,13 @@ def with_again(
         return unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
     check_seed = _seed(ratings)
     prepared = prepare(_with_fewer_flips(config))
-    family = family_of(collected.frame.system_names, wanted.against)
+    question = question_of(config, wanted)
+    family = family_of(collected.frame.system_names, question.against)
     # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.
     verdict = np.zeros(len(family), np.int64)
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
-    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level)
+    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level, best=question.name == "best")
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
         world, why = try_to_simulate(lambda: table_world(ratings, check_seed, DRAWS))
@@ -115,8 +126,8 @@ def with_again(
         )
         if found.withdrawn:
             return found
-        if not wanted.again:
-            return replace(found, repetition_missing=NOT_ASKED)
+        if not wanted.again or study.best:
+            return replace(found, repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
         repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
     return replace(found, repetition=kept, repetition_missing=refused or unknown)
@@ -221,23 +232,23 @@ def control(study: Study, world: TableWorld, seed: int, studies: int | None = No
     studies = studies or current_effort().equal_studies
     ratings, each = study.ratings, study.prepared.multiplicity == "none"
 
-    def simulate(some: range) -> tuple[Floats, Bools]:
+    def simulate(some: range) -> tuple[Bools, Bools]:
         drawn, scores = [], []
         for k in some:
             rng = stream(seed, "conclude", "control", k)
             score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
             scores.append(score)
             drawn.append(_drawn(with_scores(study, score), seed, k))
-        claims = study.judge(drawn)[1][:, study.family]
+        claims = study.claims(drawn)
         p_value = segment_t(np.stack(scores), ratings.system, ratings.item, ratings.n_systems)
-        # Where each pair is promised something by itself it matters how many are claimed.
-        claimed = claims.mean(1) if each else claims.any(1).astype(float)
-        return claimed, np.asarray((p_value[:, study.family] <= study.level).any(1))
+        return claims, np.asarray((p_value[:, study.family] <= study.level).any(1))
 
-    claimed, plain = (np.concatenate(one) for one in zip(*in_parts(simulate, studies, AT_ONCE), strict=True))
-    some = claimed > 0
+    claims, plain = (np.concatenate(one) for one in zip(*in_parts(simulate, studies, AT_ONCE), strict=True))
+    # Where each pair is promised something by itself it matters how many are claimed; of best systems, each one.
+    some, claimed = np.asarray(claims.any(1)), claims.mean(1)
+    most: Bools = np.asarray(claims[:, int(claims.sum(0).argmax())], bool)
     # Nothing is known of how raters differ where there is one.
-    known = not study.raters_drawn and study.ratings.n_raters > 1
+    known = not study.raters_drawn and study.ratings.n_raters > 1 and not study.best
     others, others_mcse = _by_others(study, world, seed, studies // OTHERS_SHARE) if known else (None, None)
     return Control(
         studies=studies,
@@ -251,6 +262,8 @@ def control(study: Study, world: TableWorld, seed: int, studies: int | None = No
         pair_claim_mcse=max(float(claimed.std()), 1 / studies) / np.sqrt(studies) if each else None,
         at_large=others,
         at_large_mcse=others_mcse,
+        best_excluded=float(most.mean()) if study.best else None,
+        best_excluded_mcse=_mcse(most) if study.best else None,
     )
 
 

@@ -33,6 +33,8 @@ def config_of(wanted: Wanted) -> Mapping[str, Any]:
         chosen = {"decision.multiplicity": "max_t" if test in AT_ONCE else "holm"}
         if test == "permutation":
             chosen["analysis.test.permutations"] = str(FLIPS)
+    if wanted.family == "fdr":
+        chosen["decision.multiplicity"] = "bh"
     if wanted.level is not None:
         chosen["decision.level"] = repr(wanted.level)
     chosen["seed"] = str(wanted.seed)

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Pair, Promise, Rank, System, ranked
-from simlab.concluding.ratings.intervals import DOCUMENTS, MODELS, drawn_by, drawn_in
+from simlab.concluding.conclusion import Conclusion, Family, FamilyName, Pair, Promise, Rank, System, ranked
+from simlab.concluding.ratings.families import (
+    Answering,
+    Question,
+    candidates_of,
+    excluding,
+    marks_of,
+    near_level,
+    question_of,
+    with_candidates,
+)
+from simlab.concluding.ratings.intervals import (
+    DOCUMENTS,
+    MODELS,
+    Spans,
+    drawn_by,
+    drawn_in,
+    false_coverage_adjusted,
+)
 from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
 from simlab.concluding.ratings.limits import blind_pairs, warnings_of
 from simlab.concluding.ratings.pairs import pairs_of
@@ -22,6 +40,13 @@ from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.types import Array, Collected, ImpossibleValue, InputError, Rated
+
+INTERVALS: Mapping[FamilyName | None, str] = {
+    None: "each by itself",
+    "fdr": "so that of those claimed the level's share misses on average",
+    "best": "none: of systems behind the best all at once",
+}
+"""What intervals of differences hold for, by the family; else for all pairs at once."""
 
 
 class Table(NamedTuple):
@@ -49,25 +74,50 @@ def concluded(
     prepared = prepare(config)
     check(config, prepared, collected)
     frame, test = collected.frame, config["analysis"]["test"]
-    family = family_of(frame.system_names, wanted.against)
+    question = question_of(config, wanted)
+    family = family_of(frame.system_names, question.against)
     rated = _rated(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
     told = uncertainty_of(config, prepared, collected, rated, family)
     model = told.of.comparisons
     drawn = drawn_by(test) if model is None else drawn_in(model, family)
     found = verdicts(prepared, collected, outcome, rated, family, told.of.centre)
+    if question.name == "fdr":
+        told = false_coverage_adjusted(told, int(np.count_nonzero(found.verdict)), family, prepared.level)
     scale = _scale(config, table)
-    systems = systems_of(collected, outcome, rated, found.verdict, drawn != DOCUMENTS, prepared.level, scale, model)
+    limits = warnings_of(collected, told, prepared, drawn, found)
     blind = any(blind_pairs(found, prepared))
+    marks = marks_of(question.name, prepared, collected, rated, found, told)
+    of_pairs, spans, candidates = found, told, None
+    if question.name == "best":
+        # Who may be best is claimed of systems; differences of single pairs have neither verdicts nor bounds.
+        candidates = candidates_of(told, found.direction, frame.n_systems, prepared.level)
+        nothing = np.full(len(family), np.nan)
+        of_pairs = found._replace(verdict=np.zeros_like(found.verdict), adjusted=nothing)
+        marks, spans = excluding(candidates, family), told._replace(bar=np.full(len(family), np.inf))
+    systems = systems_of(collected, outcome, rated, of_pairs.verdict, drawn != DOCUMENTS, prepared.level, scale, model)
+    systems = systems if candidates is None else with_candidates(systems, candidates, frame.system_names)
     pairs = pairs_of(
         frame.system_names,
-        found,
-        told,
-        wanted,
+        of_pairs,
+        spans,
+        wanted if candidates is None else replace(wanted, margin=None),
         lower_is_better=frame.lower_is_better,
         widest=scale[1] - scale[0],
         blind=blind,
         raters_drawn="raters" in drawn,
+        marks=marks,
+    )
+    promised = _promised(prepared, question, table, drawn, pairs, frame.n_raters)
+    order = [one.system for one in systems]
+    answering = Answering(prepared, collected, rated, outcome, told, order, scale[1] - scale[0], wanted.margin)
+    answer = (
+        None
+        if question.name is None
+        else answering.answer(question.name, found.verdict, found.direction, promised.says)
+    )
+    other = (
+        None if question.other is None else answering.explore(question.other, question.other_against, found.direction)
     )
     return Conclusion(
         question="rate",
@@ -75,20 +125,32 @@ def concluded(
         line=table.line,
         unit=_unit(config),
         lower_is_better=frame.lower_is_better,
-        promise=_promised(prepared, wanted, table, drawn, pairs, frame.n_raters),
+        promise=promised,
         systems=systems,
         pairs=pairs,
         raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_median([one.detectable for one in pairs if one.detectable is not None]),
         confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
-        about=_about(config, wanted, drawn, systems, found.verdict, frame.system_names),
+        about=_about(config, wanted, question, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(
             *ranked(Rank.NUMBERS, misleading_means(pairs, rated, frame.system_names, frame.rater_names)),
             *ranked(Rank.PROMISE, _alone(table)),
-            *warnings_of(collected, told, prepared, drawn, found),
+            *limits,
+            *ranked(Rank.NUMBERS, _near_level(answer, pairs, told, prepared)),
         ),
+        family=answer,
+        exploratory=other,
     )
+
+
+def _near_level(answer: Family | None, pairs: Sequence[Pair], told: Spans, prepared: Prepared) -> tuple[str, ...]:
+    """Name what other draws might decide otherwise; false discovery rates rest on Student's t, without draws."""
+    if answer is None or prepared.multiplicity != "max_t":
+        return ()
+    if answer.name == "best":
+        return near_level(told, prepared.level, {one.system: one.p_value for one in answer.candidates})
+    return near_level(told, prepared.level, {f"{one.first} - {one.second}": one.adjusted for one in pairs})
 
 
 def _scale(config: Mapping[str, Any], table: Table) -> tuple[float, float]:
@@ -108,12 +170,13 @@ def _rated(prepared: Prepared, collected: Collected) -> Rated:
 
 
 def _promised(
-    prepared: Prepared, wanted: Wanted, table: Table, drawn: frozenset[str], pairs: Sequence[Pair], n_raters: int
+    prepared: Prepared, question: Question, table: Table, drawn: frozenset[str], pairs: Sequence[Pair], n_raters: int
 ) -> Promise:
     level, multiplicity = prepared.level, prepared.multiplicity
     given = sum(pair.scope == "these_raters" for pair in pairs) if "raters" in drawn else 0
     known = table.raters_named, table.anew
-    return promise(Basis(level, multiplicity, len(pairs), wanted.against, drawn, n_raters, *known, given))
+    basis = Basis(level, multiplicity, len(pairs), question.against, drawn, n_raters, *known, given, question.name)
+    return promise(basis)
 
 
 def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -138,6 +201,7 @@ def _unit(config: Mapping[str, Any]) -> str:
 def _about(
     config: Mapping[str, Any],
     wanted: Wanted,
+    question: Question,
     drawn: frozenset[str],
     systems: Sequence[System],
     verdict: Array,
@@ -154,9 +218,9 @@ def _about(
         "flips": test.get("flips", test.get("permutations")),
         "drawn": sorted(drawn),
         "raters": "drawn" if "raters" in drawn else "given",
-        "groups": [[names[k] for k in group] for group in groups_of(verdict, order)],
+        "groups": [[names[k] for k in group] for group in groups_of(verdict, order) if question.name != "best"],
         **({"estimate": "mixed model"} if name_of(test) in MODELS else {}),
-        "intervals": "of systems each by itself; of differences all at once",
+        "intervals": f"of systems each by itself; of differences {INTERVALS.get(question.name, 'all at once')}",
         **({"margin": wanted.margin} if wanted.margin is not None else {}),
-        **({"against": wanted.against} if wanted.against is not None else {}),
+        **({"against": question.against} if question.against is not None else {}),
     }

@@ -87,6 +87,16 @@ class Spans(NamedTuple):
         return self.of.centre - reach, self.of.centre + reach
 
 
+def false_coverage_adjusted(told: Spans, n_claimed: int, family: Bools, level: float) -> Spans:
+    """Return intervals of which, among those of claimed pairs, a share of `level` misses on average.
+
+    Each has the level times the share of pairs that is claimed; where none is, that of one. Those of false discovery
+    rates hold 0 where and only where nothing is claimed. Source: Benjamini and Yekutieli 2005.
+    """
+    share = max(n_claimed, 1) / max(int(family.sum()), 1)
+    return told._replace(bar=np.where(np.isfinite(told.bar), _by_t(told.of.freedom, level * share), np.inf))
+
+
 def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
     """Say what a test takes as drawn from more like it."""
     return DRAWN.get(name_of(test), DOCUMENTS)

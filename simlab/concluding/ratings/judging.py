@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from simlab.analysis import best
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.contributions import differ
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
+from simlab.analysis.studentized_range import StudentFamily
 from simlab.concluding.ratings.intervals import Spans, spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.formulas import passes
@@ -86,7 +88,7 @@ def verdicts(
         direction = np.where(differ(rated, np.nan_to_num(centre)), sign * np.sign(np.nan_to_num(centre)), 0).astype(
             np.int8
         )
-    if family.all() or prepared.multiplicity == "none":
+    if prepared.multiplicity == "none" or (family.all() and "adjusted_p_value" in outcome):
         changed = outcome.get("adjusted_p_value", p_value)
         significant = passes(changed, prepared.level) & (direction != 0) & family
         return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
@@ -149,6 +151,20 @@ def judge_studies(
             at_once = adjusted(at_once, prepared.multiplicity)
         claimed[family] = passes(at_once, prepared.level)
     return _leads(differences, studies), claims
+
+
+def excluded_in_studies(prepared: Prepared, shared: SimulatedStudies | Judge, studies: Sequence[Collected]) -> Bools:
+    """Return which systems each study excludes from those that may be the best, `[study, system]`."""
+    n_systems = studies[0].frame.n_systems
+    differences, families = shared.families(_values(prepared, studies))
+    leads = np.sign(_leads(differences, studies))
+    bar = best.bars(families[0], n_systems, prepared.level)
+    excluded = np.empty((len(studies), n_systems), bool)
+    for k, (sign, each) in enumerate(zip(leads, families, strict=True)):
+        # Degrees of freedom differ from study to study; simulated statistics are those of all.
+        bar = best.bars(each, n_systems, prepared.level) if isinstance(each, StudentFamily) else bar
+        excluded[k] = (best.leads(each.size * sign, n_systems) > bar).any(1)
+    return excluded
 
 
 def _values(prepared: Prepared, studies: Sequence[Collected]) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.analysis.settling import Seen, needed
 from simlab.analysis.simultaneous import consistent
-from simlab.concluding.conclusion import More, Pair
+from simlab.concluding.conclusion import FamilySays, More, Pair
 from simlab.concluding.ratings.intervals import Spans
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import Wanted
@@ -42,6 +42,7 @@ def pairs_of(
     widest: float,
     blind: bool,
     raters_drawn: bool,
+    marks: Sequence[FamilySays | None],
 ) -> tuple[Pair, ...]:
     """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
@@ -76,6 +77,7 @@ def pairs_of(
             plain=float(told.of.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",
             detectable=float(detectable[k]) if known[k] else None,
+            family=marks[int(k)],
         )
         for k in np.flatnonzero(found.family)
     )

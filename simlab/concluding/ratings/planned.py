@@ -191,6 +191,7 @@ def concluded(
     }
     read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
     better = f"; {read['better']} is better"
+    wanted = replace(wanted, as_planned=True)
     found = of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))
     if not wanted.gate:
         return unrepeated(found, NOT_ASKED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simlab.concluding.conclusion import Promise
+from simlab.concluding.conclusion import FamilyName, Promise
 from simlab.messages import legible, several
 
 
@@ -12,7 +12,8 @@ class Basis(NamedTuple):
     """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated.
 
     `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it. Of the
-    pairs `n_given` are promised for these raters alone where others are for raters like them.
+    pairs `n_given` are promised for these raters alone where others are for raters like them. `family` None: each pair
+    stands by itself.
     """
 
     level: float
@@ -24,13 +25,16 @@ class Basis(NamedTuple):
     raters_named: bool
     anew: bool = False
     n_given: int = 0
+    family: FamilyName | None = None
 
 
-TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg"}
+TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg", "best": "Hsu"}
 
 
 def promise(basis: Basis) -> Promise:
     """State the promise of an analysis as a sentence."""
+    # What best systems are promised is no promise of pairs.
+    basis = basis._replace(multiplicity="best") if basis.family == "best" else basis
     technique = f" ({TECHNIQUE[basis.multiplicity]})" if basis.multiplicity in TECHNIQUE else ""
     says = f"{_of_claims(basis)}, {_drawn(basis)}{technique}"
     return Promise("fixed", basis.level, basis.multiplicity, True, says)
@@ -44,7 +48,17 @@ def _of_claims(basis: Basis) -> str:
             f"by itself; of {pairs} together nothing is promised"
         )
     if basis.multiplicity == "bh":
-        return f"of the claims below at most {100 * basis.level:g} % are wrong on average, among {pairs}"
+        return (
+            f"in the long run at most {100 * basis.level:g} % of such claims are wrong, and as many of their intervals "
+            f"miss: some claim below may well be wrong, among {pairs}"
+        )
+    if basis.multiplicity == "best":
+        return (
+            f"with {sure} probability the best system is among those that may be the best, and none is further behind "
+            "it than said; of single pairs nothing is promised"
+        )
+    if basis.family == "ranks":
+        return f"with {sure} probability no rank and no claim below is wrong: {pairs} at once"
     return f"with {sure} probability no claim below is wrong: {pairs} at once"
 
 

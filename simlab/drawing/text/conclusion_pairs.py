@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from simlab.concluding.conclusion import Conclusion, More, Pair, System, WithinMargin
+from simlab.concluding.conclusion import Candidate, Conclusion, Family, More, Pair, System, WithinMargin
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -27,7 +27,7 @@ WITHIN = {
     "worse": "worse by more",
     "not_inferior": "not worse by more",
     "not_superior": "not better by more",
-    "equivalent": "equivalent",
+    "equivalent": "no more apart",
 }
 
 
@@ -83,7 +83,10 @@ def beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
 
 
 def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[str]:
-    """Say how many pairs are claimed, which groups nothing separates, and that open is not equal."""
+    """Say how many pairs are claimed, which groups nothing separates, and that open is not equal; or who is best."""
+    if found.family is not None and found.family.name == "best":
+        yield from _lines(best(found, found.family, digits))
+        return
     claimed = sum(one.verdict != 0 for one in found.pairs)
     left = open_pairs(found.pairs)
     said = f"{claimed:,} of {several(len(found.pairs), 'pair')} claimed, {len(left):,} open{_never(found.pairs)}"
@@ -98,6 +101,62 @@ def claims(found: Conclusion, digits: int, *, brief: bool = False) -> Iterator[s
         apart = f" ({number(by_pair[0], digits)} to {number(by_pair[1], digits)}, by pair)" if by_pair else ""
         said += f" Such a table finds a difference of {least}{apart} with 80 %."
     yield numbers.filled(said)
+    yield from _lines(stepped_down(found.pairs))
+    yield from _lines(tiers(found.family))
+    yield from _lines(exploratory(found, digits))
+
+
+def _lines(said: str) -> Iterator[str]:
+    if said:
+        yield numbers.filled(said)
+
+
+def best(found: Conclusion, of: Family, digits: int) -> str:
+    """Say which systems may be the best, and how far behind it each one is at most."""
+    may = [one for one in of.candidates if one.may_be_best]
+    said = f"{several(len(may), 'system')} may be the best: {_behind(found, may, digits)}"
+    others = [one for one in of.candidates if not one.may_be_best]
+    said += f"; not the best: {_behind(found, others, digits)}." if others else "."
+    near = [one.system for one in of.candidates if one.within]
+    if near and (margin := found.about.get("margin")) is not None:
+        unit = numbers.amount(f"{margin:g}", numbers.unit_of_differences(found))
+        said += f" No more than {unit} behind the best: {numbers.listed(near, MOST_GROUPED)}."
+    return said
+
+
+def _behind(found: Conclusion, of: Sequence[Candidate], digits: int) -> str:
+    known = [(one, numbers.end(one.behind, digits)) for one in of[:MOST_GROUPED]]
+    said = [f"{one.system} ({end} behind at most)" if math.isfinite(one.behind) else one.system for one, end in known]
+    return ", ".join([*said, *([f"{len(of) - MOST_GROUPED:,} more"] if len(of) > MOST_GROUPED else [])])
+
+
+def stepped_down(pairs: Sequence[Pair]) -> str:
+    """Name pairs that stepping down finds and a single step does not; "" where there are none."""
+    more = [oriented(one) for one in pairs if one.family == "step_down"]
+    claimed, left = ([one for one in more if bool(one.verdict) == yes] for yes in (True, False))
+    said = [f"Claimed by stepping down, its interval ending at 0: {_shown(claimed)}."] if claimed else []
+    said += [f"Stepping down would add, as intervals do not: {_shown(left)}."] if left else []
+    return " ".join(said)
+
+
+def tiers(of: Family | None) -> str:
+    """Write a tied ranking: each system is claimed to be better than each one of the tiers after its own."""
+    if of is None or not of.tiers:
+        return ""
+    return f"Tied ranking: {' > '.join(' = '.join(tier) for tier in of.tiers)} (= is not told apart, not equal)."
+
+
+def exploratory(found: Conclusion, digits: int) -> str:
+    """Say what another family than the plan's would say, without a promise."""
+    if (of := found.exploratory) is None:
+        return ""
+    if of.name == "best":
+        return f"Exploratory, of a family that the plan did not fix, without claims: {best(found, of, digits)}"
+    claims = [f"{better} > {worse}" for better, worse in of.claims]
+    named = f" ({numbers.listed(claims, MOST_CHANGES)})" if claims else ""
+    ranking = f" {tiers(of)}" if of.tiers else ""
+    would = f"{several(len(claims), 'pair')} would be claimed{named}"
+    return f"Exploratory, of a family that the plan did not fix ({of.name}), without claims: {would}.{ranking}"
 
 
 def detectable_by_pair(found: Conclusion) -> tuple[float, float] | None:
@@ -203,6 +262,8 @@ def without(found: Conclusion, digits: int) -> Iterator[str]:
 
 
 def _changed(found: Conclusion, other: Conclusion, digits: int) -> str:
+    if other.family is not None and other.family.name == "best":
+        return best(other, other.family, digits).removesuffix(".")
     before, after = (_claimed(one.pairs) for one in (found, other))
     turned = [pair for pair in before if pair in after and before[pair] != after[pair]]
     lost, new = ([pair for pair in one if pair not in two] for one, two in ((before, after), (after, before)))

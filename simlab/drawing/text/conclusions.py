@@ -149,8 +149,12 @@ def _checked(found: Conclusion) -> Iterator[str]:
     said = f"uncorrected {numbers.uncorrected(found.question)}: in {plain}"
     if held.watched is not None:
         said += f", watched through 300 looks: in {numbers.percent(held.watched, held.watched_mcse or math.nan)}"
+    what = f"some claim in {some}"
+    if held.best_excluded is not None:
+        excluded = numbers.percent(held.best_excluded, held.best_excluded_mcse or math.nan)
+        what = f"one that is a best is excluded in {excluded}, at most"
     yield numbers.filled(
-        f"Check: {held.studies:,} studies like this one, simulated with equal systems: some claim in {some} "
+        f"Check: {held.studies:,} studies like this one, simulated with equal systems: {what} "
         f"(promised {numbers.share(held.promised)}); {said}."
     )
     if others := numbers.at_large(held):

@@ -13,7 +13,18 @@ from typing import Any
 from simlab.concluding.conclusion import Conclusion, Metric
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import references
-from simlab.drawing.text.conclusion_pairs import beaten, difference, is_compared, open_pairs, ordered, unpromised
+from simlab.drawing.text.conclusion_pairs import (
+    beaten,
+    best,
+    difference,
+    exploratory,
+    is_compared,
+    open_pairs,
+    ordered,
+    stepped_down,
+    tiers,
+    unpromised,
+)
 from simlab.drawing.text.conclusion_systems import confidence
 from simlab.drawing.text.fitted_world import WIDTH
 from simlab.drawing.text.tables import number
@@ -128,12 +139,16 @@ def _found(found: Conclusion) -> Iterator[str]:
     """Say who is best, which pairs are claimed, and that open is not equal."""
     digits, pairs = numbers.decimals(found), found.pairs
     yield from _first(found, digits)
+    if found.family is not None and found.family.name == "best":
+        yield best(found, found.family, digits)
+        return
     claimed, left = sum(one.verdict != 0 for one in pairs), open_pairs(pairs)
     yield f"Of {several(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(found)}."
     if found.withdrawn:
         yield f"{unpromised(found).capitalize()}."
     if left:
         yield f"{len(left):,} stay open, which is not to say equal: {difference(left[0], digits)}."
+    yield from (one for one in (stepped_down(pairs), tiers(found.family), exploratory(found, digits)) if one)
     if never := sum(not is_compared(one) for one in pairs):
         yield f"{several(never, 'pair')} never met."
     yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in found.cycles)
@@ -209,8 +224,12 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)
         plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+        what = f"{some} make some claim"
+        if held.best_excluded is not None:
+            excluded = numbers.percent(held.best_excluded, held.best_excluded_mcse or math.nan)
+            what = f"{excluded}, at most, exclude one that is a best"
         yield (
-            f"Of {held.studies:,} studies of this design simulated with equal systems {some} make some claim "
+            f"Of {held.studies:,} studies of this design simulated with equal systems {what} "
             f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
             f"{numbers.uncorrected(found.question)} claim something in {plain}."
         )

@@ -32,10 +32,14 @@ REFERENCES = {
     "comparison experiments. Journal of the American Statistical Association 65, 317-328.",
     "Deriu et al. 2023": "Deriu, J., von Däniken, P., Tuggener, D. and Cieliebak, M. (2023). Correction of errors in "
     "preference ratings from automated metrics for text generation. Findings of ACL 2023.",
+    "Edwards and Hsu 1983": "Edwards, D. G. and Hsu, J. C. (1983). Multiple comparisons with the best treatment. "
+    "Journal of the American Statistical Association 78, 965-971.",
     "Giesbrecht and Burns 1985": "Giesbrecht, F. G. and Burns, J. C. (1985). Two-stage analysis based on a mixed "
     "model: large-sample asymptotic theory and small-sample simulation results. Biometrics 41, 477-486.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 65-70.",
+    "Hsu 1984": "Hsu, J. C. (1984). Constrained simultaneous confidence intervals for multiple comparisons with the "
+    "best. Annals of Statistics 12, 1136-1144.",
     "Lan and DeMets 1983": "Lan, K. K. G. and DeMets, D. L. (1983). Discrete sequential boundaries for clinical "
     "trials. Biometrika 70, 659-663.",
     "Mnih et al. 2008": "Mnih, V., Szepesvári, C. and Audibert, J.-Y. (2008). Empirical Bernstein stopping. ICML 2008, "
@@ -138,6 +142,10 @@ METHODS = {
     "mean": Method("each rater's scores were multiplied so that all raters have one mean", ("Riley et al. 2024",)),
     "error": Method("raters who mark many errors were given more weight", ("Riley et al. 2024",)),
     "max_t": Method("pairs were corrected for one another by max-T", ("Romano and Wolf 2005",)),
+    "best": Method(
+        "systems that may be the best were told by comparisons of each with all others",
+        ("Hsu 1984", "Edwards and Hsu 1983"),
+    ),
     "holm": Method("pairs were corrected for one another by Holm's step-down", ("Holm 1979",)),
     "bh": Method("the expected share of false claims was bounded", ("Benjamini and Hochberg 1995",)),
     "closed": Method("pairs were corrected for one another by closed testing of e-values", ("Vovk and Wang 2021",)),

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from simlab.concluding.conclusion import (
+    Candidate,
     Conclusion,
     Control,
     Estimated,
+    Family,
     Followed,
     Interval,
     Metric,
@@ -43,8 +45,11 @@ from simlab.drawing.text.references import METHODS
 COUNTED = ("systems", "documents", "items")
 VERDICT = Kind("-1, 0 or 1", lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 1)
 MAYBE_OBJECT = Kind("an object or null", lambda value: value is None or isinstance(value, dict))
+MAYBE_FLAG = Kind("true, false or null", lambda value: value is None or isinstance(value, bool))
 LIST = Kind("a list", lambda value: isinstance(value, list))
 WITHIN = ("better", "worse", "not_inferior", "not_superior", "equivalent", "open")
+SAYS = ("claimed", "step_down", "excludes", "open")
+MAYBE_SAYS = Kind(f"null or one of {', '.join(SAYS)}", lambda value: value is None or value in SAYS)
 MAYBE_WITHIN = Kind(f"null or one of {', '.join(WITHIN)}", lambda value: value is None or value in WITHIN)
 
 TOP = {
@@ -60,11 +65,18 @@ TOP = {
     **dict.fromkeys(("notes", "warnings"), TEXTS),
 }
 MISSING = {"confounded": WHOLE, "repetition_missing": MAYBE_TEXT, "control_missing": MAYBE_TEXT, "limits": MAYBE_OBJECT}
+MISSING |= dict.fromkeys(("family", "exploratory"), MAYBE_OBJECT)
+FAMILY = {
+    "name": reading.one_of(("all", "against", "best", "ranks", "fdr")),
+    "says": TEXT,
+    **dict.fromkeys(("candidates", "tiers", "claims"), LIST),
+}
+CANDIDATE = {"system": TEXT, "may_be_best": FLAG, "p_value": NUMBER, "behind": MAYBE, "within": MAYBE_FLAG}
 LIMITS = {"raters": WHOLE, "unmet_share": NUMBER, "one_in_five_unmet": NUMBER}
 PROMISE = {**dict.fromkeys(("name", "multiplicity", "says", "broken"), TEXT), "level": NUMBER, "holds": FLAG}
 SYSTEM = {"system": TEXT, "n": WHOLE, **dict.fromkeys(("estimate", "low", "high"), MAYBE)}
 PLAIN = {"plain": MAYBE}
-OF_RATINGS = {"plain": MAYBE, "scope": MAYBE_TEXT, "unpromised": VERDICT, "detectable": MAYBE}
+OF_RATINGS = {"plain": MAYBE, "scope": MAYBE_TEXT, "unpromised": VERDICT, "detectable": MAYBE, "family": MAYBE_SAYS}
 RANKS = dict.fromkeys(("rank_low", "rank_high"), WHOLE)
 PAIR = {
     **dict.fromkeys(("first", "second"), TEXT),
@@ -94,6 +106,7 @@ CONTROL = {
     "world": TEXT,
 }
 WATCHED = dict.fromkeys(("watched", "watched_mcse", "pair_claim", "pair_claim_mcse", "at_large_mcse"), MAYBE)
+WATCHED |= dict.fromkeys(("best_excluded", "best_excluded_mcse"), MAYBE)
 AT_LARGE = {"at_large": MAYBE_OBJECT}
 PLAN = {**dict.fromkeys(("name", "digest"), TEXT), **dict.fromkeys(("planned", "look"), WHOLE), "deviations": TEXTS}
 METRIC = {
@@ -106,7 +119,6 @@ METRIC = {
     **dict.fromkeys(("estimates", "pairs"), LIST),
 }
 ERROR = {"first": TEXT, "second": TEXT, **dict.fromkeys(("human", "metric", "value", "low", "high"), MAYBE)}
-MAYBE_FLAG = Kind("true, false or null", lambda value: value is None or isinstance(value, bool))
 BIAS = {
     **dict.fromkeys(("bias", "bias_pairs", "favour"), LIST),
     **dict.fromkeys(("bias_worst", "favour_slope", "worth_labels"), MAYBE_OBJECT),
@@ -159,6 +171,8 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         row["notes"],
         row["warnings"],
         _maybe(row.get("limits"), f"{where}.limits", _limits),
+        _maybe(row.get("family"), f"{where}.family", _family),
+        _maybe(row.get("exploratory"), f"{where}.exploratory", _family),
     )
     for said in () if depth else contradictions(found):
         raise reading.wrong(where, f"its numbers contradict each other: {said}")
@@ -192,13 +206,27 @@ def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
         if not {row["first"], row["second"]} <= names:
             raise reading.wrong(f"{where}[{k}]", "a pair is of systems that are not listed")
         more = _maybe(row.pop("more"), f"{where}[{k}].more", _more)
-        unknown = {name: row.pop(name, None) for name in ("within", "detectable")}
+        unknown = {name: row.pop(name, None) for name in ("within", "detectable", "family")}
         made.append(Pair(**cast(Any, {**reading.known(row), **unknown, "more": more})))
     return made
 
 
 def _limits(held: Any, where: str) -> UnmetPeople:
     return UnmetPeople(**cast(Any, reading.record(held, where, LIMITS)))
+
+
+def _family(held: Any, where: str) -> Family:
+    row = reading.record(held, where, FAMILY)
+    tiers, claims = (_cycles(row[name], f"{where}.{name}") for name in ("tiers", "claims"))
+    rows = reading.records(row["candidates"], f"{where}.candidates", CANDIDATE)
+    # Null stands for a bound that is not known.
+    candidates = [Candidate(**cast(Any, {**one, "behind": _infinite(one["behind"])})) for one in rows]
+    pairs = [(better, worse) for better, worse in claims if better != worse]
+    return Family(row["name"], row["says"], candidates, tiers, pairs)
+
+
+def _infinite(value: Any) -> float:
+    return math.inf if value is None else float(value)
 
 
 def _more(held: Any, where: str) -> More:
@@ -237,7 +265,7 @@ def _metric(held: Any, where: str, names: set[str]) -> Metric:
 
 def _cycles(held: Sequence[Any], where: str) -> list[list[str]]:
     if not all(isinstance(one, list) and one and all(isinstance(name, str) for name in one) for one in held):
-        raise reading.wrong(where, "a cycle is a list of systems")
+        raise reading.wrong(where, "holds what is no list of systems")
     return [list(one) for one in held]
 
 

@@ -1,0 +1,222 @@
+"""Answer by the family of comparisons that is asked for: which claims are promised together, and what else follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.analysis import best
+from simlab.analysis.best import Candidates
+from simlab.analysis.multiplicity import Multiplicity, adjusted
+from simlab.concluding.conclusion import Candidate, Family, FamilyName, FamilySays, System
+from simlab.concluding.ratings.intervals import MODELS, Spans
+from simlab.concluding.ratings.judging import family_of, verdicts
+from simlab.concluding.ratings.pairs import Verdicts
+from simlab.concluding.standing import beats
+from simlab.concluding.wanted import Wanted
+from simlab.formulas import passes
+from simlab.parts import name_of
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Array, Bools, Collected, InputError, Rated
+
+OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh": "fdr"}
+"""What `decision.multiplicity` promises claims of; each pair by itself is no family."""
+
+NEAR = 2.0
+"""Monte-Carlo standard errors within which a p-value is so near the level that other draws might decide otherwise."""
+
+
+class Question(NamedTuple):
+    """The family that claims are of (None: each pair by itself), its baseline, and another one that is exploratory."""
+
+    name: FamilyName | None
+    against: str | None
+    other: FamilyName | None = None
+    other_against: str | None = None
+
+
+def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
+    """Return which family is asked for; raise InputError for one that contradicts the analysis.
+
+    The family of a plan keeps its claims: ranks follow from all pairs, and any other family is exploratory.
+    """
+    if OF_MULTIPLICITY.get(config["decision"].get("multiplicity", "none")) == "fdr" and wanted.margin is not None:
+        raise InputError(
+            f"--margin {wanted.margin:g}: needs intervals of all pairs at once, and a false discovery rate bounds "
+            "those of claimed pairs; leave it out, or take --family all"
+        )
+    multiplicity, test = config["decision"].get("multiplicity", "none"), name_of(config["analysis"]["test"])
+    fixed, family = OF_MULTIPLICITY.get(multiplicity), wanted.family
+    of_pairs = family in (None, "against")
+    if family == "best" and test not in MODELS:
+        raise InputError(
+            f"--family best: rests on the t statistics of all pairs, and analysis.test={test} has none; "
+            "choose analysis.test=moderated"
+        )
+    if wanted.as_planned:
+        if family in (None, fixed):
+            return Question(fixed, None)
+        return (
+            Question("ranks", None)
+            if (fixed, family) == ("all", "ranks")
+            else Question(fixed, None, family, wanted.against)
+        )
+    if of_pairs:
+        return Question(fixed if family is None or fixed is None else family, wanted.against)
+    if (fixed == "fdr") != (family == "fdr") or fixed is None:
+        raise InputError(
+            f"--family {family}: decision.multiplicity={multiplicity} promises something else; leave one of them out"
+        )
+    return Question(family, None)
+
+
+def marks_of(
+    name: FamilyName | None, prepared: Prepared, collected: Collected, rated: Rated, found: Verdicts, told: Spans
+) -> tuple[FamilySays | None, ...]:
+    """Return what the family says of each pair: what stepping down adds to a single step is marked."""
+    if name is None:
+        return (None,) * len(found.verdict)
+    single, down = _steps(prepared, collected, rated, found, told)
+    claimed = found.verdict != 0
+    added = np.where(claimed, ~single, down & (found.direction != 0))
+    return tuple(
+        "step_down" if more else "claimed" if yes else "open" for yes, more in zip(claimed, added, strict=True)
+    )
+
+
+def _steps(prepared: Prepared, collected: Collected, rated: Rated, found: Verdicts, told: Spans) -> tuple[Bools, Bools]:
+    """Return which pairs pass in a single step, and which by stepping down."""
+    single, down, level = np.zeros(len(found.family), bool), np.zeros(len(found.family), bool), prepared.level
+    own = found.p_value[found.family]
+    if prepared.multiplicity == "max_t" and prepared.family is not None:
+        of = told.of.family if told.of.family is not None else prepared.family(collected.streams("test"), rated)
+        kept = of.keep(found.family)
+        one, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
+    elif prepared.multiplicity == "holm":
+        one, more = len(own) * own, adjusted(own, "holm")
+    else:
+        one = more = found.adjusted[found.family]
+    single[found.family], down[found.family] = passes(one, level), passes(more, level)
+    return single, down
+
+
+def candidates_of(told: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
+    """Return what is known of each system as a candidate for the best."""
+    family = told.of.family
+    if family is None:
+        raise ValueError("who may be best was asked of a test without t statistics, which a check refuses")
+    return best.candidates(family, direction.astype(float), n_systems, level)
+
+
+def with_candidates(systems: Sequence[System], candidates: Candidates, names: Sequence[str]) -> tuple[System, ...]:
+    """Give systems the ranks that who may be best leaves them."""
+    may, n = ~candidates.excluded, len(systems)
+    alone = may.sum() == 1
+    ranks = {name: (1, 1 if alone else n) if may[k] else (2, n) for k, name in enumerate(names)}
+    return tuple(one._replace(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
+
+
+def excluding(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:
+    """Mark the pairs of which the better system excludes the other from those that may be the best."""
+    first, second = np.triu_indices(len(candidates.p_value), 1)
+    beyond = candidates.lead > candidates.bar
+    excludes = (beyond[first, second] | beyond[second, first]) & family
+    return tuple("excludes" if one else "open" for one in excludes)
+
+
+class Answering(NamedTuple):
+    """What families are answered from: the analysis, what was collected, outcomes and the uncertainty of differences.
+
+    `order` are the names of the systems, best first, `widest` is the largest difference that the scale allows.
+    """
+
+    prepared: Prepared
+    collected: Collected
+    rated: Rated
+    outcome: Mapping[str, Array]
+    told: Spans
+    order: Sequence[str]
+    widest: float
+    margin: float | None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the systems, as pairs count them."""
+        return self.collected.frame.system_names
+
+    def answer(self, name: FamilyName, verdict: Array, direction: Array, says: str) -> Family:
+        """Return the answer of the family whose verdicts are those of the conclusion."""
+        tiers = tiers_of(verdict, self.names, self.order) if name == "ranks" else ()
+        return Family(name, says, self._candidates(direction) if name == "best" else (), tiers)
+
+    def explore(self, name: FamilyName, against: str | None, direction: Array) -> Family:
+        """Return what another family than the plan's would say; nothing is promised of it."""
+        if name == "best":
+            return Family(name, NOTHING_PROMISED, self._candidates(direction))
+        at_once: Multiplicity = "max_t" if self.prepared.family is not None else "holm"
+        prepared = self.prepared._replace(multiplicity="bh" if name == "fdr" else at_once)
+        outcome = {key: value for key, value in self.outcome.items() if key != "adjusted_p_value"}
+        family = family_of(self.names, against)
+        found = verdicts(prepared, self.collected, outcome, self.rated, family, self.told.of.centre)
+        better = np.argwhere(beats(found.verdict, len(self.names)))
+        claims = tuple((self.names[i], self.names[j]) for i, j in better)
+        tiers = tiers_of(found.verdict, self.names, self.order) if name == "ranks" else ()
+        return Family(name, NOTHING_PROMISED, (), tiers, claims)
+
+    def _candidates(self, direction: Array) -> tuple[Candidate, ...]:
+        n, of = len(self.names), self.told.of
+        found = candidates_of(self.told, direction, n, self.prepared.level)
+        sign = -1 if self.collected.frame.lower_is_better else 1
+        first, second = np.triu_indices(n, 1)
+        error = np.full((n, n), np.inf)
+        known = (
+            of.known
+            & np.isfinite(of.variance)
+            & self.told.scatter
+            & (of.comparisons is None or of.comparisons.comparable)
+        )
+        error[first, second] = error[second, first] = np.where(known, self.told.error, np.inf)
+        behind = np.minimum(found.behind(best.leads(sign * np.nan_to_num(of.centre), n), error), self.widest)
+        within = [None if self.margin is None else bool(one <= self.margin) for one in behind]
+        listed = [list(self.names).index(name) for name in self.order]
+        return tuple(
+            Candidate(self.names[k], not found.excluded[k], float(found.p_value[k]), float(behind[k]), within[k])
+            for k in listed
+        )
+
+
+NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
+
+
+def tiers_of(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Cut an order of systems wherever each one before is claimed to be better than each one after.
+
+    >>> tiers_of(np.array([0, 1, 1]), ["A", "B", "C"], ["B", "A", "C"])
+    (('B', 'A'), ('C',))
+    """
+    place = [list(names).index(name) for name in order]
+    better = beats(verdict, len(names))[np.ix_(place, place)]
+    cuts = [k for k in range(1, len(place)) if better[:k, k:].all()]
+    ends = zip([0, *cuts], [*cuts, len(place)], strict=True)
+    return tuple(tuple(order[start:end]) for start, end in ends)
+
+
+def near_level(told: Spans, level: float, p_values: Mapping[str, float]) -> tuple[str, ...]:
+    """Name p-values that other draws of the same test might bring to the other side of the level."""
+    of = told.of.comparisons
+    draws = 0 if of is None or of.null is None else len(of.null)
+    error = np.sqrt(level * (1 - level) / (draws + 1))
+    near = {name: p for name, p in p_values.items() if draws and abs(p - level) <= NEAR * error}
+    if not near:
+        return ()
+    said = ", ".join(f"{name} (p {p:.3f})" for name, p in list(near.items())[:MOST_NEAR])
+    rest = f" and {len(near) - MOST_NEAR:,} more" if len(near) > MOST_NEAR else ""
+    return (
+        f"so near {level:g} that other draws might decide otherwise: {said}{rest}, ± {error:.3f} with {draws:,} draws; "
+        f"analysis.test.draws={10 * (draws + 1) - 1} tells more",
+    )
+
+
+MOST_NEAR = 3
