@@ -181,7 +181,7 @@ def _ground(
 ) -> Ground:
     """Put the words of a plan together: those of its world, what is said of the analysis, and what was typed."""
     few = n_raters < FEW_RATERS
-    usual = [*own, f"seed={given.seed}", "decision=max_t", "analysis.test=mixed_model"]
+    usual = [*own, f"seed={given.seed}", "decision=max_t", "analysis.test=moderated"]
     usual += ["design.estimand=these_raters"] if few else []
     if "budget.deadline" in given.keys and "design.collection" not in given.keys:
         usual.append(f"design.collection={'fitted' if timing else 'team'}")

@@ -132,8 +132,15 @@ def test_the_order_of_rows_changes_nothing() -> None:
     np.testing.assert_allclose(again.max_t(), seen.max_t(), atol=1e-12)
 
 
-def test_few_raters_are_judged_by_the_mixed_model() -> None:
-    rated = World(np.full(4, 20), np.ones(5), seed=8).table()
-    np.testing.assert_array_equal(
-        moderated_comparisons(rated, "apart", DRAWS).family().max_t(), compared(rated).family().max_t()
-    )
+@pytest.mark.parametrize("loads", [np.full(4, 20), np.array([70, 5, 5, 4, 4, 4, 4, 4])], ids=["four", "one of most"])
+def test_few_raters_or_few_effective_ones_are_judged_by_the_mixed_model_as_given(loads: Array) -> None:
+    """Eight raters of whom one has 70 % are worth two: 100^2 over the sum of squared loads."""
+    rated = World(loads, np.ones(5), seed=8).table()
+    of = moderated_comparisons(rated, "apart", DRAWS)
+    np.testing.assert_array_equal(of.family().max_t(), compared(rated).family().max_t())
+    assert not of.at_large.any()
+
+
+def test_loads_that_fall_leave_raters_enough() -> None:
+    """Twelve raters with 30 to 2 documents are worth 5.3."""
+    assert moderated_comparisons(World(FALLING, np.ones(9), seed=9).table(), "apart", DRAWS).at_large.all()

@@ -58,7 +58,7 @@ def test_the_example_is_concluded() -> None:
     assert len(answer.pairs) == 28
     assert "these 3 raters as given" in answer.promise.says
     assert answer.promise.holds
-    assert answer.about["test"] == "mixed_model"
+    assert answer.about["test"] == "moderated"
     assert {one.scope for one in answer.pairs} == {"these_raters"}
     assert answer.detectable is not None
     assert 0 < answer.detectable < 10

@@ -53,7 +53,7 @@ def test_few_raters_speak_for_themselves(raters: int, few: bool) -> None:
     config = config_of(held)
     assert held.these_raters == few
     assert config["design"]["estimand"] == ("these_raters" if few else "all_raters")
-    assert config["analysis"]["test"]["_target_"].endswith("mixed_model")
+    assert config["analysis"]["test"]["_target_"].endswith("moderated")
     assert config["decision"]["multiplicity"] == "max_t"
 
 

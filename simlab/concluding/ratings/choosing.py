@@ -13,7 +13,7 @@ from simlab.types import InputError
 FLIPS = 2000
 """Patterns of flips: at .05 the bound of the largest statistic is known to within a hundredth or two."""
 
-USUAL = {"decision.multiplicity": "max_t", "analysis.test": "mixed_model"}
+USUAL = {"decision.multiplicity": "max_t", "analysis.test": "moderated"}
 """The analysis of every table: its design alone decides what each pair is claimed for, and never a score."""
 
 AT_ONCE = ("mixed_model", "moderated", "permutation", "rater_flips", "crossed_flips")
