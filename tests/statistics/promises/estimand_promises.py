@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 from made_ratings import Plan, made
-from promise_rows import Row, stream
+from promise_rows import Row, Side, stream
 from table_promises import conclusion, row
 
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.collecting import of_ratings
 from simlab.tables.held import Ratings
+from simlab.types import Ints
 
 PILOT = Plan(documents=28, segments=1)
 """Four systems, seven raters, 28 documents: what a pilot might be."""
@@ -42,7 +43,9 @@ def pilots(n: int) -> Iterator[Row]:
     name = "some claim, systems equal"
     yield row(name, "a study as large as its pilot asks for, without the pilot", 0.05, alone)
     yield row(name, "a study as large as its pilot asks for, and the pilot", 0.05, together)
-    yield row("some claim, of the pilot or of both, systems equal", "two looks, uncorrected", 0.05, looked, "control above")
+    yield row(
+        "some claim, of the pilot or of both, systems equal", "two looks, uncorrected", 0.05, looked, "control above"
+    )
 
 
 def skipped(n: int) -> Iterator[Row]:
@@ -53,14 +56,10 @@ def skipped(n: int) -> Iterator[Row]:
             table = made(stream(42, number), Plan(documents=40))
             worst = (table.score < np.quantile(table.score, SKIPPED)) & (table.system < systems)
             found.append(_some(conclusion(of_ratings(table, ~worst))))
-        worst_off = systems < 4
-        yield row(
-            "some claim, systems equal" if not worst_off else "some claim, the worst of one system skipped",
-            f"ratings of the worst fifth of outputs skipped, {setting}",
-            0.05,
-            found,
-            "control above" if worst_off else "at most",
-        )
+        told: tuple[str, Side] = ("some claim, systems equal", "at most")
+        if systems < 4:
+            told = ("some claim, one system spared its worst", "control above")
+        yield row(told[0], f"the worst fifth of outputs not rated, {setting}", 0.05, found, told[1])
 
 
 def _times(found: Conclusion) -> int:
@@ -75,7 +74,6 @@ def _some(found: Conclusion) -> float:
 
 def _joined(first: Ratings, second: Ratings) -> Ratings:
     """Put two tables together: other documents, other raters."""
-    from simlab.types import Ints
 
     def after(one: Ints, other: Ints, n: int) -> Ints:
         return np.concatenate([one, other + n])

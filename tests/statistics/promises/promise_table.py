@@ -25,6 +25,7 @@ PATHS = [str(HERE), str(HERE.parents[1]), str(HERE.parents[2])]
 sys.path[:0] = PATHS
 
 import clock_promises as clock  # noqa: E402
+import estimand_promises as estimand  # noqa: E402
 import gate_promises as gate  # noqa: E402
 import judge_promises as judge  # noqa: E402
 import mean_promises as mean  # noqa: E402
@@ -98,6 +99,8 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(of_table.within_a_margin, 1000),
         Part(of_table.segment_t_tests, 1000),
         Part(of_table.leniency, 1000),
+        Part(estimand.pilots, 1000),
+        Part(estimand.skipped, 1000),
         *(Part(partial(repetition.repetitions, nulls=(null,)), 60) for null in repetition.NAMES),
         *(Part(partial(gate.gates, names=(name,)), 100) for name in (*gate.ERR, *gate.HOLD)),
     ),

@@ -16,7 +16,8 @@ from made_ratings import Plan, made
 from promise_rows import Row, Side, stream
 
 from simlab.analysis.raters.leniency import leniency as leniency_of
-from simlab.analysis.raters.model_comparisons import compared
+from simlab.analysis.raters.model_comparisons import Comparisons
+from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_order, in_whole, of_ratings
@@ -92,17 +93,22 @@ def strangers(
     """
     for null in nulls:
         for scale in scales:
-            setting, rng = f"strangers: {null}, {scale} (mixed_model)", stream(17, null, scale)
-            found = [compared(null_table(rng, NULLS[null], scale)) for _ in range(n)]
+            setting, rng = f"strangers: {null}, {scale}", stream(17, null, scale)
+            found = [judged(null_table(rng, NULLS[null], scale)) for _ in range(n)]
             wrong = [float((one.family(at_large=True).max_t() <= 0.05).any()) for one in found]
             yield row("some claim, systems equal", setting, 0.05, wrong)
             n_systems = len(found[0].mean)
             error = float(np.median([np.sqrt(one.at_large_variance[0]) for one in found]))
             effect = np.where(np.arange(n_systems) == 0, 4 * error, 0.0)
             apart = np.triu_indices(n_systems, 1)[0] == 0
-            better = (compared(null_table(rng, NULLS[null], scale, effect)) for _ in range(n // 4))
+            better = (judged(null_table(rng, NULLS[null], scale, effect)) for _ in range(n // 4))
             power = [float((one.family(at_large=True).max_t() <= 0.05)[apart].mean()) for one in better]
             yield row("differences found", setting, 0.1, power, "at least")
+
+
+def judged(table: Rated) -> Comparisons:
+    """Compare all pairs by the test of every table."""
+    return moderated_comparisons(table, "apart", 1999)
 
 
 def leniency(n: int, nulls: tuple[str, ...] = LENIENT, scales: tuple[str, ...] = ("normal", "skewed")) -> Iterator[Row]:
