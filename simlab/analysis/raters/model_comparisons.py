@@ -130,8 +130,8 @@ def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floa
 
     Raters, what each thinks of each system, documents, segments and outputs are random; components are those of REML.
     Pairs are compared for raters like these, with six or more on either side (four effective ones) or where nobody
-    rated both systems, else for these raters. `rng` is not used. Source: Patterson and Thompson 1971;
-    Giesbrecht and Burns 1985.
+    rated both systems, else for these raters. `rng` is not used. Source: Patterson and Thompson 1971; Giesbrecht and
+    Burns 1985.
     """
     return compared(rated, pools).family().p_values()
 
@@ -228,8 +228,8 @@ class Layout(NamedTuple):
     where tastes cannot be told from documents, and stay in the variance.
     `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
     them, `cell_rater[cell]` and `cell_system[cell]` say whose they are. `met[rater, system]` says who rated what; what
-    else there is of the pairs `first` and `second` is that of `Comparisons`, `refused` its `pools`; `enough` raters,
-    evenly enough loaded, rated both systems of a pair.
+    else there is of the pairs `first` and `second` is that of `Comparisons`, `refused` its `pools`; `enough` is
+    True of pairs both of whose systems enough raters rated, evenly enough.
     """
 
     design: Design
