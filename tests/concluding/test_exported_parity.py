@@ -76,7 +76,8 @@ def said_as_stored(table: Path, plan: Plan, held: Mapping[str, Array]) -> None:
     try:
         found = conclude(table, Wanted(plan=plan, again=False, gate=False), lambda line: None)
     except InputError as refused:
-        assert "takes out what differs between raters" in str(refused)
+        if "takes out what differs between raters" not in str(refused):
+            raise
         return
     assert found.plan is not None
     assert (list(found.plan.deviations), found.plan.look) == ([], 1)
