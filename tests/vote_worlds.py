@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simlab.analysis.multiplicity import Family
+from simlab.analysis.preferences.cluster_flips import Pooling, flipped_lead, observed_lead, studentize, sums_of
 from simlab.analysis.preferences.strengths import probabilities
 from simlab.analysis.preferences.votes import Votes
-from simlab.types import Floats
+from simlab.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -78,3 +80,22 @@ def _effects(rng: np.random.Generator, shape: tuple[int, ...], sd: float, skew: 
     if skew:
         return sd * (rng.exponential(size=shape) - 1)
     return sd * rng.standard_normal(shape)
+
+
+def flips_of_studies(lead: Ints, votes: int, patterns: int = 1999, at_once: int = 50) -> Floats:
+    """Return the p-values of studies of two systems by flips of voters with so many votes each, `lead[study, voter]`.
+
+    As `conclude` has them, many studies at a time: each is alone, so that no other lends its error anything.
+    """
+    from scipy.sparse import csr_matrix
+
+    found = []
+    for start in range(0, len(lead), at_once):
+        some = lead[start : start + at_once].T.astype(float)
+        sums = [sums_of(csr_matrix(some), csr_matrix(np.full(some.shape, float(votes))))]
+        n = some.shape[1]
+        alone = Pooling(sums[0].squares.clip(1.0), np.ones(n), np.zeros(n, bool), 0.0)
+        null, every = flipped_lead(np.random.default_rng([start, len(some)]), sums, patterns)
+        observed, flipped = (np.abs(studentize(one, alone, sums[0].n).statistic) for one in (observed_lead(sums), null))
+        found.append(Family(observed, flipped, every, 1e-6).p_values())
+    return np.concatenate(found)

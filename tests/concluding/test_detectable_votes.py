@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, ndtri
+from vote_worlds import flips_of_studies
 
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.assurance import detectable, settle_anytime, settle_exactly
-from simlab.analysis.preferences.flipping import flips_exact
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.sequential import mixture_evidence
@@ -77,7 +77,7 @@ def found_of(difference: float, kind: Kind, rng: np.random.Generator, studies: i
     value = draw_votes(rng, kind, shift_of(difference, kind), studies)
     lead = value.sum(-1)
     if kind.voters:
-        p_value: Floats = flips_exact(lead)
+        p_value: Floats = flips_of_studies(lead, kind.votes)
     else:
         counts = np.stack([(value == one).sum((1, 2)) for one in (1, 0, -1)], axis=1)
         p_value = sign_test.exact(counts)
@@ -93,7 +93,7 @@ def shares_found(kind: Kind, tables: int, studies: int) -> tuple[Floats, Floats]
         said = detectable_difference(concluded)
         assert said is not None
         found.append(found_of(said, kind, rng, studies))
-        plain = detectable(float(concluded.tested.sd[0]), concluded.tested.critical)
+        plain = detectable(float(concluded.tested.sd[0]), float(ndtri(1 - LEVEL / 2)))
         normal.append(found_of(min(plain, 1 - kind.ties - 1e-6), kind, rng, studies))
     return np.array(found), np.array(normal)
 

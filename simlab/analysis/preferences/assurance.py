@@ -134,30 +134,26 @@ def detectable_anytime(decided: int, log_needed: float, concentration: float) ->
     return 2 * high - 1
 
 
-def detectable_by_flips(clusters: float, critical: float, most: float | None = None) -> float | None:
-    """Return the difference, in standard errors, that flips of so many clusters claim with 80 % in another study.
+def detectable_by_flips(freedom: float, critical: float) -> float | None:
+    """Return the difference, in standard errors, that flips whose error has such degrees of freedom claim with 80 %.
 
-    The error is that of clusters about their mean, flips count it about 0, so that their statistic never exceeds the
-    root of k = n, or of `most` where clusters cross: |t| >= c there is |t| >= c sqrt((n - 1) k / n / (k - c^2)) of
-    Student's t. Both this table's error and the next one's are uncertain: the power, a tail of the
-    noncentral t law, is averaged over what this error may be. None where so few clusters reach no c, or no 80 %.
+    In another study, that is: both this table's error and the next one's are uncertain, so that the power, a tail of
+    the noncentral t law, is averaged over what this error may be. None where so few clusters reach no 80 %.
 
-    >>> round(detectable_by_flips(1000, 1.96), 2), round(detectable_by_flips(10, 1.96), 2), detectable_by_flips(3, 1.96)
-    (2.81, 3.79, None)
+    >>> round(detectable_by_flips(1000, 1.96), 2), round(detectable_by_flips(9, 2.26), 2), detectable_by_flips(0, 1.96)
+    (2.8, 3.46, None)
     """
     from scipy.special import chdtri, nctdtr
 
-    freedom = clusters - 1
-    most = clusters if most is None else most
-    if most <= critical**2 or freedom < 1:
+    if freedom <= 0 or critical > _FARTHEST:
         return None
-    bar = critical * np.sqrt(freedom / clusters * most / (most - critical**2))
-    # The error is not stretched by n / (n - 1).
-    seen = np.sqrt(chdtri(freedom, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS) / clusters)
+    seen = np.sqrt(chdtri(freedom, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS) / freedom)
     low, high = 0.0, _FARTHEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if (1 - nctdtr(freedom, middle * seen, bar)).mean() >= POWER else (middle, high)
+        # Far beyond the critical value scipy gives NaN where the chance of falling short is nothing.
+        short = np.nan_to_num(nctdtr(freedom, middle * seen, critical), nan=0.0)
+        low, high = (low, middle) if (1 - short).mean() >= POWER else (middle, high)
     return None if high == _FARTHEST else high
 
 

@@ -1,7 +1,7 @@
 """Test whether wins and losses of many pairs of systems differ, and bound by how much, all pairs at once.
 
-If two systems are equal, what a rater (an item) contributes to wins less losses is as likely one way as the other: its
-sign is a fair coin. All pairs are flipped together, so that a family of claims knows how they depend on each other.
+Votes that are independent are held to the sign test; others to flips of whole raters (items), all pairs together, so
+that a family of claims knows how they depend on each other.
 Where one system of a pair stood first more often than the other, what the place is worth is taken off first.
 Sources: Canay, Romano and Shaikh 2017 (sign changes of clusters); Romano and Wolf 2005 (step-down); Cameron, Gelbach
 and Miller 2011 (clusters two ways).
@@ -10,28 +10,23 @@ and Miller 2011 (clusters two ways).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis import sign_test, signs
-from simlab.analysis.multiplicity import Family, holm
+from simlab.analysis import sign_test
+from simlab.analysis.multiplicity import holm
+from simlab.analysis.preferences.cluster_flips import cluster_sums, flip, observed_lead, pooling, reach, studentize
 from simlab.analysis.preferences.places import contributions, exact_at_places, orders_of
 from simlab.analysis.preferences.votes import Votes, Way, cells, clusters, summed
 from simlab.formulas import SLACK
 from simlab.types import Bools, Floats
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 PATTERNS = 1_999
 """Patterns of flips: with the observed one, p-values are multiples of 1/2000."""
 
 OF_MANY, MANY = 999, 200_000
 """Patterns for so many votes and more: each takes milliseconds there."""
-
-_AT_ONCE = 4_000_000
-"""Signs that are drawn at once: they are what takes memory where voters are many."""
 
 
 class Spread(NamedTuple):
@@ -79,18 +74,20 @@ def weighed(
     contributed = contributions(votes)
     total, weight = (np.asarray(np.bincount(votes.pair, each, minlength=votes.n_pairs), float) for each in contributed)
     held = family & (n > 0) & ~one_way
-    spreads = spreads_of(votes, way, contributed)
     if way == "vote":
+        spreads = spreads_of(votes, way, contributed)
         p_value, adjusted, critical, critical_open = _exactly(votes, held, level)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sd = np.sqrt(largest(spreads, total / weight)) / weight
+        low, high = bounds(total, weight, spreads, critical)
     else:
-        p_value, adjusted, critical, critical_open = _by_flips(
-            rng, votes, way, held, level, contributed, spreads, n_patterns
+        p_value, adjusted, critical, critical_open, sd, (low, high) = _by_flips(
+            rng, votes, way, held, level, contributed, n_patterns
         )
     claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / weight
-        sd = np.sqrt(largest(spreads, difference)) / weight
-    low, high = compatible(*bounds(total, weight, spreads, critical), np.sign(total), claimed)
+    low, high = compatible(low, high, np.sign(total), claimed)
     unknown = n == 0
     for values in (low, high, p_value, adjusted):
         values[unknown] = np.nan
@@ -172,17 +169,18 @@ def _by_flips(
     held: Bools,
     level: float,
     contributed: tuple[Floats, Floats],
-    spreads: Sequence[Spread],
     patterns: int,
-) -> tuple[Floats, Floats, float, float]:
+) -> tuple[Floats, Floats, float, float, Floats, tuple[Floats, Floats]]:
+    """Return p-values, adjusted ones, critical values of all pairs and of open ones, standard errors, and bounds."""
     from scipy.special import ndtri
 
-    total = np.bincount(votes.pair, contributed[0], minlength=votes.n_pairs)
-    of = [summed(one, votes.pair, contributed[0], votes.n_pairs)[:, held] for one in clusters(votes, way)]
-    each = [one.a[held] for one in spreads]
-    observed = np.abs(total)[held] / np.sqrt(np.maximum(np.maximum.reduce(each), SLACK))
-    found = flipped(rng, of, weights(each), observed, patterns)
-    p_value, adjusted = np.full((2, len(total)), np.nan)
+    sums = cluster_sums(votes, way, contributed)
+    squares = np.bincount(votes.pair, contributed[0] ** 2, minlength=votes.n_pairs).astype(float)
+    by = pooling(sums, squares, held)
+    lead = observed_lead(sums)
+    seen = studentize(lead, by, sums[0].n)
+    p_value, adjusted = np.full((2, votes.n_pairs), np.nan)
+    found = flip(rng, sums, by, seen.statistic, held, patterns)
     p_value[held], adjusted[held] = found.p_values(), found.max_t()
     open_ = adjusted[held] > level + SLACK
     highest = found.null.max(1, initial=0.0)
@@ -192,52 +190,15 @@ def _by_flips(
     critical, critical_open = (
         max(float(np.quantile(x, 1 - level, method="higher")), least) for x in (highest, highest_open)
     )
-    return p_value, adjusted, critical, critical_open
-
-
-def weights(each: Sequence[Floats]) -> list[Floats]:
-    """Return what flips of each way count, `[pair]`, so that all together spread by the largest of `each[way][pair]`.
-
-    Two ways: the flips of the one that spreads more carry the noise of single votes, too; those of the other add what
-    it has beyond that. `each` is then of raters, of items, and of both.
-    """
-    largest_of = np.maximum(np.maximum.reduce(each), SLACK)
-    if len(each) == 1:
-        return [1 / np.sqrt(largest_of)]
-    more = each[0] >= each[1]
-    left = np.sqrt((largest_of - np.maximum(each[0], each[1])) / np.maximum(np.minimum(each[0], each[1]), SLACK))
-    return [np.where(carries, 1.0, left) / np.sqrt(largest_of) for carries in (more, ~more)]
-
-
-def flipped(
-    rng: np.random.Generator,
-    of: Sequence[csr_matrix[Any]],
-    weight: Sequence[Floats],
-    observed: Floats,
-    patterns: int = PATTERNS,
-) -> Family:
-    """Hold statistics `observed[pair]` against those of flipped contributions `of[way][cluster, pair]`, weighted.
-
-    Flips leave squares as they are, so that statistics in units of their root need no new error for each pattern.
-    """
-    n = of[0].shape[0]
-    every = len(of) == 1 and n < 60 and 2**n <= patterns
-    if every:
-        null = np.asarray((of[0].T @ signs.every(n).T).T) * weight[0]
-    else:
-        null = np.zeros((patterns, len(observed)))
-        for one, own in zip(of, weight, strict=True):
-            _add_flips(rng, null, one, own)
-    return Family(observed, np.abs(null, out=null), every, SLACK**0.5)
-
-
-def _add_flips(rng: np.random.Generator, null: Floats, of: csr_matrix[Any], weight: Floats) -> None:
-    """Add flips of contributions, some patterns at a time: where voters are many their signs take the memory."""
-    turned = of.T.tocsr()
-    step = max(_AT_ONCE // max(of.shape[0], 1), 1)
-    for start in range(0, len(null), step):
-        rows = slice(start, min(start + step, len(null)))
-        null[rows] += np.asarray(turned @ signs.drawn(rng, rows.stop - rows.start, of.shape[0]).T).T * weight
+    n, root = sums[0].n, np.sqrt(seen.variance)
+    below, above = reach(seen.bend, critical)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sd = root / n
+        low, high = (lead.total - above * root) / n, (lead.total - below * root) / n
+    # Where all raters agree, single votes still vary.
+    alone = bounds(lead.total, n, (), critical)
+    within = np.clip(np.fmin(low, alone[0]), -1, 1), np.clip(np.fmax(high, alone[1]), -1, 1)
+    return p_value, adjusted, critical, critical_open, sd, within
 
 
 def _roots(total: Floats, n: Floats, spread: Spread, critical: float) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from simlab.analysis.preferences.assurance import (
     boundary,
@@ -15,12 +15,13 @@ from simlab.analysis.preferences.assurance import (
     settle_anytime,
     settle_exactly,
 )
+from simlab.analysis.preferences.cluster_flips import PRIOR
 from simlab.analysis.preferences.flipping import least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import contributions, orders_of
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import effective
-from simlab.analysis.preferences.votes import cells, clusters, own_number
+from simlab.analysis.preferences.votes import clusters, own_number
 from simlab.analysis.settling import Needed, Seen, needed
 from simlab.concluding.conclusion import More
 from simlab.concluding.preferences.claims import Claims, thin
@@ -89,9 +90,9 @@ def _needed(found: Claims, k: int) -> Needed:
     if found.promise.name == "anytime":
         decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
         return settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
-    # Flips of few clusters reach less far than those of the many that more comparisons bring.
-    least = float(ndtri(1 - found.promise.level / 2))
-    return needed(Seen(difference, sd**2, 0.0, max(of.critical_open, least), n), LIMIT)
+    # More comparisons bring more clusters, whose errors are known: the bar is at most that of a normal law.
+    known = float(ndtri(1 - _level_of_next(found) / 2))
+    return needed(Seen(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
 
 
 def detectable_difference(found: Claims) -> float | None:
@@ -110,8 +111,10 @@ def detectable_difference(found: Claims) -> float | None:
         exact = detectable_exactly(round(n * share), found.promise.level / tested)
         return None if exact is None else exact * share
     if found.promise.name == "fixed":
-        worth, most = _typical_clusters(found, there)
-        errors = detectable_by_flips(worth, of.critical, most)
+        freedom = _freedom(found, there)
+        # Straightened totals of few reach less far than the t law, which is what those of another study are held to.
+        least = float(stdtrit(max(freedom, 1.0), 1 - found.promise.level / 2))
+        errors = detectable_by_flips(freedom, max(of.critical, least))
         if errors is None:
             return None
         # Votes vary less the further systems are apart: their share of decided ones less the square of a difference.
@@ -127,15 +130,11 @@ def detectable_difference(found: Claims) -> float | None:
     return size if size <= 1 else None
 
 
-def _typical_clusters(found: Claims, there: Bools) -> tuple[float, float]:
-    """Return how many clusters of equal size are worth those of a typical pair, and the square that flips reach.
+def _freedom(found: Claims, there: Bools) -> float:
+    """Return the degrees of freedom of a typical pair's error: of the scarcer of raters and items, and of the others.
 
-    Where raters and items cross, the scarcer kind counts, and squares of sums about 0 add up over both.
+    Where there are other pairs they lend it what `PRIOR` says.
     """
-    each = [*clusters(found.votes, found.way), cells(found.votes)]
-    worth, most = [], []
-    for k in np.flatnonzero(there).tolist():
-        *one_way, both = (effective(one[found.votes.pair == k]) for one in each)
-        worth.append(min(one_way))
-        most.append(one_way[0] if len(one_way) == 1 else 1 / (1 / one_way[0] + 1 / one_way[1] - 1 / both))
-    return float(np.median(worth)), float(np.median(most))
+    each = clusters(found.votes, found.way)
+    worth = [min(effective(one[found.votes.pair == k]) for one in each) for k in np.flatnonzero(there).tolist()]
+    return float(np.median(worth)) - 1 + PRIOR * (len(worth) > 1)

@@ -36,6 +36,8 @@ REFERENCES = {
     "Journal of the American Statistical Association 78, 965-971.",
     "Giesbrecht and Burns 1985": "Giesbrecht, F. G. and Burns, J. C. (1985). Two-stage analysis based on a mixed "
     "model: large-sample asymptotic theory and small-sample simulation results. Biometrics 41, 477-486.",
+    "Hall 1992": "Hall, P. (1992). On the removal of skewness by transformation. Journal of the Royal Statistical "
+    "Society B 54, 221-228.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of "
     "Statistics 6, 65-70.",
     "Hsu 1984": "Hsu, J. C. (1984). Constrained simultaneous confidence intervals for multiple comparisons with the "
@@ -132,7 +134,11 @@ METHODS = {
         "towards the median of all pairs, and the largest statistic held against simulated studies of equal systems",
         ("Patterson and Thompson 1971", "Smyth 2004", "Westfall and Young 1993"),
     ),
-    "flips": Method("signs of whole clusters of answers were flipped at random", ("Canay et al. 2017",)),
+    "flips": Method(
+        "signs of whole clusters of answers were flipped at random, with errors shrunk towards that of the typical "
+        "pair and half of the skewness taken off",
+        ("Canay et al. 2017", "Smyth 2004", "Hall 1992"),
+    ),
     "document_flips": Method(
         "each pair was compared by flipping the signs of whole documents, which takes these raters as given",
         ("Canay et al. 2017",),

@@ -164,6 +164,7 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(vote.controls, 1000),
         Part(vote.power, 1000),
         Part(vote.scales, 1000),
+        Part(taste.few_voters, 1000),
         Part(taste.tastes, 4000),
         Part(taste.certain_tastes, 20_000),
     ),

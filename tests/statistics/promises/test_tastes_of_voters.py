@@ -5,25 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from taste_promises import (
-    CERTAIN,
     LEVEL,
+    PANELS,
     UNMET,
     Crowd,
     certain_tastes,
-    claims,
     draw_leads,
+    few_voters,
+    measure_panel,
     p_value_of_votes,
     tastes,
 )
+from vote_worlds import flips_of_studies
 
-from simlab.analysis.preferences.flipping import flips_exact
 from simlab.concluding.unmet import unmet_people
 
 
 def test_flips_of_ten_voters_are_those_that_conclude_makes() -> None:
     lead = draw_leads(np.random.default_rng(1), Crowd(10, 20, 0.2), 12)
     found = [p_value_of_votes(one, 20) for one in lead]
-    assert found == pytest.approx(flips_exact(lead))
+    assert found == pytest.approx(flips_of_studies(lead, 20))
 
 
 def test_a_group_that_nobody_met_is_as_large_as_chance_allows() -> None:
@@ -40,7 +41,7 @@ def test_few_voters_of_a_rare_group_claim_equal_systems_as_often_as_they_miss_it
     """Nearly all claims of equal systems are of studies that met none of the group, or one."""
     crowd = UNMET[1]
     lead = draw_leads(np.random.default_rng(2), crowd, 1500)
-    claimed = flips_exact(lead) <= LEVEL
+    claimed = flips_of_studies(lead, crowd.votes) <= LEVEL
     lovers = (lead == crowd.votes).sum(1)
     assert claimed[lovers <= 1].sum() >= 0.9 * claimed.sum()
     assert claimed.mean() > LEVEL
@@ -56,4 +57,16 @@ def test_claims_hold_where_tastes_are_symmetric_or_groups_are_met() -> None:
 @pytest.mark.long
 def test_claims_hold_in_many_studies_and_limits_are_where_they_are_said_to_be() -> None:
     assert [row for row in (*tastes(20_000), *certain_tastes(20_000)) if not row.holds(3)] == []
-    assert all((claims(crowd, 20_000, 1) <= LEVEL).mean() < 0.075 for crowd in CERTAIN)
+
+
+def test_few_voters_who_meet_all_items_find_most_of_what_known_variances_would() -> None:
+    of = measure_panel(PANELS[1], 60)
+    assert of.level.mean() <= LEVEL + 5 * (LEVEL * (1 - LEVEL) / 60) ** 0.5
+    assert of.found.mean() >= 0.6 * of.known.mean()
+    # Negative control: sign tests take the votes of one voter for those of many.
+    assert of.sign_tests.mean() > 0.3
+
+
+@pytest.mark.long
+def test_few_voters_hold_the_level_in_many_studies() -> None:
+    assert [row for row in few_voters(1000) if not row.holds(3)] == []

@@ -109,25 +109,25 @@ def errors(n: int, names: Sequence[str] = tuple(WORLDS)) -> Iterator[Row]:
     """Count studies in which something wrong is claimed, at the end and at any of all looks; and what is found."""
     for name in names:
         of = measured(WORLDS[name], n)
-        yield _row("some wrong claim, fixed", name, 0.05, of.fixed)
-        yield _row("some wrong claim at any look, anytime", name, 0.05, of.anytime)
-        yield _row("all differences in their intervals", name, 0.95, of.covered, "at least")
-        yield _row("all differences in bounds that always hold", name, 0.95, of.always_covered, "at least")
+        yield row_of("some wrong claim, fixed", name, 0.05, of.fixed)
+        yield row_of("some wrong claim at any look, anytime", name, 0.05, of.anytime)
+        yield row_of("all differences in their intervals", name, 0.95, of.covered, "at least")
+        yield row_of("all differences in bounds that always hold", name, 0.95, of.always_covered, "at least")
 
 
 def controls(n: int, names: Sequence[str] = tuple(WORLDS)) -> Iterator[Row]:
     """Count studies in which what is commonly done claims that equal systems differ."""
     for name in names:
         of = measured(WORLDS[name], n)
-        yield _row("some wrong claim, sign tests, uncorrected", name, 0.05, of.uncorrected, "control above")
-        yield _row("some wrong claim, sign tests at 300 looks", name, 0.05, of.watched, "control above")
+        yield row_of("some wrong claim, sign tests, uncorrected", name, 0.05, of.uncorrected, "control above")
+        yield row_of("some wrong claim, sign tests at 300 looks", name, 0.05, of.watched, "control above")
 
 
 def power(n: int) -> Iterator[Row]:
     """Count the differences that are found where there are some."""
     of = measured(World(APART, 3000, 60, 400, 0.3, 0.3), n)
-    yield _row("differences found, fixed", "60 raters, 400 items", 0.5, of.found, "at least")
-    yield _row("differences found, anytime", "60 raters, 400 items", 0.08, of.found_anytime, "at least")
+    yield row_of("differences found, fixed", "60 raters, 400 items", 0.5, of.found, "at least")
+    yield row_of("differences found, anytime", "60 raters, 400 items", 0.08, of.found_anytime, "at least")
 
 
 def scales(n: int, names: Sequence[str] = tuple(SCALES)) -> Iterator[Row]:
@@ -140,11 +140,11 @@ def scales(n: int, names: Sequence[str] = tuple(SCALES)) -> Iterator[Row]:
         # Where votes tell no strengths of all systems a study is left out, and another one comes in its place.
         told = islice(_scales(SCALES[name], 2 * n), n)
         covered, together, wrong, found = (np.array(x, float) for x in zip(*told, strict=True))
-        yield _row("strengths in their intervals", name, 0.95, covered, "at least")
-        yield _row("all differences of strengths in theirs", name, 0.95, together, "at least")
-        yield _row("some wrong rank by strengths", name, 0.05, wrong)
+        yield row_of("strengths in their intervals", name, 0.95, covered, "at least")
+        yield row_of("all differences of strengths in theirs", name, 0.95, together, "at least")
+        yield row_of("some wrong rank by strengths", name, 0.05, wrong)
         if np.ptp(SCALES[name].strength):
-            yield _row("differences found by strengths", name, 0.1, found, "at least")
+            yield row_of("differences found by strengths", name, 0.1, found, "at least")
 
 
 def _scales(world: World, n: int) -> Iterator[tuple[float, bool, bool, float]]:
@@ -164,7 +164,8 @@ def _scales(world: World, n: int) -> Iterator[tuple[float, bool, bool, float]]:
         yield float(near.mean()), bool(inside), bool(wrong.any()), float(found.sum() / max((apart != 0).sum(), 1))
 
 
-def _row(name: str, setting: str, bound: float, values: Bools | Floats, side: Side = "at most") -> Row:
+def row_of(name: str, setting: str, bound: float, values: Bools | Floats, side: Side = "at most") -> Row:
+    """Return the row of a share over studies, with its error."""
     n, share = len(values), float(np.mean(values))
     # Where none, or all, are counted, the error is that of one more.
     held = min(max(share, 1 / (n + 2)), 1 - 1 / (n + 2))
