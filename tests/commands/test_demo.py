@@ -50,7 +50,7 @@ def _rows(file: Path) -> list[dict[str, str]]:
 
 
 def _it_fits_a_minutes_reading_and_shows_an_answer_for_each_command(told: Told) -> None:
-    assert len(told.splitlines()) <= 65
+    assert len(told.splitlines()) <= 70
     typed = [shlex.split(line.partition("simlab ")[2]) for line in told.splitlines() if line.startswith("$ ")]
     assert [words[0] for words in typed][:4] == ["fit", "plan", "assign", "conclude"]
     assert all("my demo" in " ".join(words) for words in typed)
