@@ -21,11 +21,10 @@ class Wanted:
 
     `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
     the second table); empty: those of the table. `family` None: the plan's, else `against` with a baseline and `all`
-    without. `against` names the baseline, `margin` is a difference that does not
-    matter, `exclude` are raters whose answers are also left out. `again` is False where no repetition is wanted. `gate`
-    is False where nobody reads claims as promised (in a simulation, or where two conclusions are compared first): no
-    user says so.
-    `as_planned`: the analysis is that of a plan, whose family keeps the claims.
+    without. `against` names the baseline, `margin` is a difference that does not matter, `exclude` are raters whose
+    answers are also left out. `again` is False where no repetition is wanted. `gate` is False where nobody reads claims
+    as promised (in a simulation, or where two conclusions are compared first): no user says so. `as_planned`: the
+    analysis is that of a plan, whose family keeps the claims.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 

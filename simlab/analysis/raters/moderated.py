@@ -36,6 +36,13 @@ from simlab.types.bounds import Count
 PRIOR = 12.0
 """Degrees of freedom of the median over pairs, to which the variance of each is shrunk."""
 
+UNSHARED = PRIOR / 2
+"""Degrees of freedom that an error has less than its weights say: pairs share raters, whose median errs with them.
+
+Errors of repeated tables vary as those of two thirds of the nominal degrees (60 tables of five designs: 11 to 18 of 17
+to 23); with these "finds a difference of X with 80 %" is kept.
+"""
+
 COMMON = 10.0
 """Degrees of freedom of the common spread of ratings, to which that of each system is shrunk."""
 

@@ -24,8 +24,10 @@ from simlab.types import Array, Bools, Collected, InputError, Rated
 OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh": "fdr"}
 """What `decision.multiplicity` promises claims of; each pair by itself is no family."""
 
-NEAR = 2.0
-"""Monte-Carlo standard errors within which a p-value is so near the level that other draws might decide otherwise."""
+NEAR, MOST_NEAR = 2.0, 3
+"""Monte-Carlo errors within which other draws might bring a p-value to the other side of the level; so many are named."""
+
+NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
 
 
 class Question(NamedTuple):
@@ -42,14 +44,13 @@ def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
 
     The family of a plan keeps its claims: ranks follow from all pairs, and any other family is exploratory.
     """
-    if OF_MULTIPLICITY.get(config["decision"].get("multiplicity", "none")) == "fdr" and wanted.margin is not None:
+    multiplicity, test = config["decision"].get("multiplicity", "none"), name_of(config["analysis"]["test"])
+    fixed, family = OF_MULTIPLICITY.get(multiplicity), wanted.family
+    if fixed == "fdr" and wanted.margin is not None:
         raise InputError(
             f"--margin {wanted.margin:g}: needs intervals of all pairs at once, and a false discovery rate bounds "
             "those of claimed pairs; leave it out, or take --family all"
         )
-    multiplicity, test = config["decision"].get("multiplicity", "none"), name_of(config["analysis"]["test"])
-    fixed, family = OF_MULTIPLICITY.get(multiplicity), wanted.family
-    of_pairs = family in (None, "against")
     if family == "best" and test not in MODELS:
         raise InputError(
             f"--family best: rests on the t statistics of all pairs, and analysis.test={test} has none; "
@@ -58,12 +59,10 @@ def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
     if wanted.as_planned:
         if family in (None, fixed):
             return Question(fixed, None)
-        return (
-            Question("ranks", None)
-            if (fixed, family) == ("all", "ranks")
-            else Question(fixed, None, family, wanted.against)
-        )
-    if of_pairs:
+        if (fixed, family) == ("all", "ranks"):
+            return Question("ranks", None)
+        return Question(fixed, None, family, wanted.against)
+    if family in (None, "against"):
         return Question(fixed if family is None or fixed is None else family, wanted.against)
     if (fixed == "fdr") != (family == "fdr") or fixed is None:
         raise InputError(
@@ -187,9 +186,6 @@ class Answering(NamedTuple):
         )
 
 
-NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
-
-
 def tiers_of(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Cut an order of systems wherever each one before is claimed to be better than each one after.
 
@@ -217,6 +213,3 @@ def near_level(told: Spans, level: float, p_values: Mapping[str, float]) -> tupl
         f"so near {level:g} that other draws might decide otherwise: {said}{rest}, ± {error:.3f} with {draws:,} draws; "
         f"analysis.test.draws={10 * (draws + 1) - 1} tells more",
     )
-
-
-MOST_NEAR = 3

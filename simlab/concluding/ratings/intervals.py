@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.raters.model_comparisons import Comparisons
+from simlab.analysis.raters.moderated import UNSHARED
 from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_model, of_raters, of_t_tests
 from simlab.analysis.settling import detectable
 from simlab.analysis.simultaneous import bar
@@ -75,9 +76,10 @@ class Spans(NamedTuple):
     @property
     def detectable(self) -> Floats:
         """Return the difference of each pair that such a table finds with 80 %; NaN where it is not known."""
-        found = np.full(len(self.bar), np.nan)
+        found, of = np.full(len(self.bar), np.nan), self.of.comparisons
+        freedom = self.of.freedom if of is None or of.null is None else self.of.freedom - UNSHARED
         for k in np.flatnonzero(self.within_reach & self.scatter):
-            found[k] = detectable(float(self.bar[k]), float(self.error[k]), float(self.of.freedom[k]))
+            found[k] = detectable(float(self.bar[k]), float(self.error[k]), float(freedom[k]))
         return found
 
     def bounds(self) -> tuple[Floats, Floats]:

@@ -158,13 +158,11 @@ def excluded_in_studies(prepared: Prepared, shared: SimulatedStudies | Judge, st
     n_systems = studies[0].frame.n_systems
     differences, families = shared.families(_values(prepared, studies))
     leads = np.sign(_leads(differences, studies))
-    bar = best.bars(families[0], n_systems, prepared.level)
-    excluded = np.empty((len(studies), n_systems), bool)
-    for k, (sign, each) in enumerate(zip(leads, families, strict=True)):
-        # Degrees of freedom differ from study to study; simulated statistics are those of all.
-        bar = best.bars(each, n_systems, prepared.level) if isinstance(each, StudentFamily) else bar
-        excluded[k] = (best.leads(each.size * sign, n_systems) > bar).any(1)
-    return excluded
+    # Degrees of freedom differ from study to study; simulated statistics are those of all.
+    own = isinstance(families[0], StudentFamily)
+    bar = [best.bars(each, n_systems, prepared.level) for each in (families if own else families[:1])]
+    size = np.stack([each.size for each in families])
+    return np.asarray((best.leads(size * leads, n_systems) > np.stack(bar)).any(-1))
 
 
 def _values(prepared: Prepared, studies: Sequence[Collected]) -> Floats:

@@ -26,6 +26,7 @@ sys.path[:0] = PATHS
 
 import clock_promises as clock  # noqa: E402
 import estimand_promises as estimand  # noqa: E402
+import foreseen_promises as foreseen  # noqa: E402
 import gate_promises as gate  # noqa: E402
 import judge_promises as judge  # noqa: E402
 import mean_promises as mean  # noqa: E402
@@ -97,8 +98,11 @@ SECTIONS: dict[str, Sequence[Part]] = {
         *(Part(partial(of_table.strangers, nulls=(null,)), 1000) for null in NULLS),
         Part(of_table.many_to_one, 1000),
         Part(of_table.within_a_margin, 1000),
+        *(Part(partial(of_table.families, tables=(name,)), 1000) for name in of_table.QUICK),
         Part(of_table.segment_t_tests, 1000),
         Part(of_table.leniency, 1000),
+        *(Part(partial(foreseen.differences_found, kinds=(kind,)), 1000) for kind in foreseen.KINDS),
+        *(Part(partial(foreseen.pairs_settled, kinds=(kind,)), 400) for kind in foreseen.GROWING),
         Part(estimand.pilots, 1000),
         Part(estimand.skipped, 1000),
         *(Part(partial(repetition.repetitions, nulls=(null,)), 60) for null in repetition.NAMES),
@@ -198,11 +202,11 @@ $ simlab query equal --measure false_positive
 ```
 """
 
-NOT_YET = """Not yet simulated here, though pages say so: "finds a difference of X with 80 %", what settles a pair, the
-backtest, the checks of a fit, and `compare`; of repetitions only those with other raters and other documents are.
-Rows of conclusions call the analysis that `simlab conclude` chooses for a table, without the reader of files; rows
-of the check on equal systems (*promise withdrawn*, *some claim is kept*) and of repetitions call `simlab conclude`'s
-own function, with short chains, in 60 or 100 tables, and where the test holds with 300 studies instead of 1,000."""
+NOT_YET = """Not yet simulated here, though pages say so: the backtest, the checks of a fit, and `compare`; of
+repetitions only those with other raters and other documents are. Rows of conclusions call the analysis that
+`simlab conclude` chooses for a table, without the reader of files; rows of the check on equal systems (*promise
+withdrawn*, *some claim is kept*) and of repetitions call `simlab conclude`'s own function, with short chains, in 60 or
+100 tables, and where the test holds with 300 studies instead of 1,000."""
 
 SIDES = {("bound", "≤"): "at most", ("bound", "≥"): "at least"}
 SIDES |= {("broken bound", "≤"): "control above", ("broken bound", "≥"): "control below"}

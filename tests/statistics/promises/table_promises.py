@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,19 +95,19 @@ def strangers(
     for null in nulls:
         for scale in scales:
             setting, rng = f"strangers: {null}, {scale}", stream(17, null, scale)
-            found = [judged(null_table(rng, NULLS[null], scale)) for _ in range(n)]
+            found = [compare_by_default(null_table(rng, NULLS[null], scale)) for _ in range(n)]
             wrong = [float((one.family(at_large=True).max_t() <= 0.05).any()) for one in found]
             yield row("some claim, systems equal", setting, 0.05, wrong)
             n_systems = len(found[0].mean)
             error = float(np.median([np.sqrt(one.at_large_variance[0]) for one in found]))
             effect = np.where(np.arange(n_systems) == 0, 4 * error, 0.0)
             apart = np.triu_indices(n_systems, 1)[0] == 0
-            better = (judged(null_table(rng, NULLS[null], scale, effect)) for _ in range(n // 4))
+            better = (compare_by_default(null_table(rng, NULLS[null], scale, effect)) for _ in range(n // 4))
             power = [float((one.family(at_large=True).max_t() <= 0.05)[apart].mean()) for one in better]
             yield row("differences found", setting, 0.1, power, "at least")
 
 
-def judged(table: Rated) -> Comparisons:
+def compare_by_default(table: Rated) -> Comparisons:
     """Compare all pairs by the test of every table."""
     return moderated_comparisons(table, "apart", 1999)
 
@@ -175,6 +176,45 @@ def many_to_one(n: int, tables: tuple[str, ...] = QUICK) -> Iterator[Row]:
         found = [conclusion(table, against="s0") for table in _tables(name, TABLES[name], n)]
         wrong = [float(any(pair.verdict for pair in one.pairs)) for one in found]
         yield row("some claim against one baseline, systems equal", f"{name} ({_tests(found)})", 0.05, wrong)
+
+
+def families(n: int, tables: tuple[str, ...] = QUICK) -> Iterator[Row]:
+    """Count what families of comparisons promise, where systems are equal, and where s2 and s3 are the best of four.
+
+    A false discovery rate bounds the share of wrong claims; each pair by itself, the control, bounds nothing together.
+    """
+    for name in tables:
+        apart = np.array([0.0, 0.0, 0.8, 0.8]) * (-1 if TABLES[name].skewed else 1)
+        truth = {(f"s{i}", f"s{j}"): apart[i] - apart[j] for i in range(4) for j in range(4)}
+        equal, differ = (list(_tables(name, TABLES[name], n, quality)) for quality in (None, apart))
+        first = [_excludes(conclusion(table, family="best"), "s0") for table in equal]
+        yield row("a best system is excluded, systems equal", name, 0.05, first)
+        best = [conclusion(table, family="best") for table in differ]
+        yield row("a best system is excluded, two are best", name, 0.05, [_excludes(one, "s2") for one in best])
+        yield row(
+            "power to exclude one that is not best", name, 0.1, [_excludes(one, "s0") for one in best], "at least"
+        )
+        ranks = [conclusion(table, family="ranks") for table in differ]
+        yield row("some wrong claim, ranks", name, 0.05, [float(_wrong(one, truth)) for one in ranks])
+        rates = [conclusion(table, ("decision.multiplicity=bh",), family="fdr") for table in differ]
+        yield row("share of claims that are wrong, fdr", name, 0.05, [_wrong_share(one, truth) for one in rates])
+        power = [np.mean([pair.verdict != 0 for pair in one.pairs if truth[pair.first, pair.second]]) for one in rates]
+        yield row("power, fdr", name, 0.1, [float(one) for one in power], "at least")
+        alone = [conclusion(table, ("decision.multiplicity=none",)) for table in differ]
+        yield row(
+            "some wrong claim, each pair", name, 0.05, [float(_wrong(one, truth)) for one in alone], "control above"
+        )
+
+
+def _excludes(found: Conclusion, name: str) -> float:
+    assert found.family is not None
+    return float(not next(one.may_be_best for one in found.family.candidates if one.system == name))
+
+
+def _wrong_share(found: Conclusion, truth: Truth) -> float:
+    """Return the share of claims that are wrong; 0 where there is none."""
+    claims = [replace(found, pairs=[pair]) for pair in found.pairs if pair.verdict]
+    return sum(_wrong(one, truth) for one in claims) / max(len(claims), 1)
 
 
 def within_a_margin(n: int, tables: tuple[str, ...] = QUICK) -> Iterator[Row]:
