@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
-from simlab.concluding.ratings.choosing import USUAL
+from simlab.concluding.ratings import choosing
 from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
@@ -182,7 +182,7 @@ def _ground(
 ) -> Ground:
     """Put the words of a plan together: those of its world, what is said of the analysis, and what was typed."""
     few = n_raters < FEW_RATERS
-    usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={USUAL['analysis.test']}"]
+    usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={choosing.USUAL['analysis.test']}"]
     usual += ["design.estimand=these_raters"] if few else []
     if "budget.deadline" in given.keys and "design.collection" not in given.keys:
         usual.append(f"design.collection={'fitted' if timing else 'team'}")

@@ -25,7 +25,7 @@ OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh"
 """What `decision.multiplicity` promises claims of; each pair by itself is no family."""
 
 NEAR, MOST_NEAR = 2.0, 3
-"""Monte-Carlo errors within which other draws might bring a p-value to the other side of the level; so many are named."""
+"""Monte-Carlo errors within which other draws might bring a p-value across the level, and how many such are named."""
 
 NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
 
