@@ -24,6 +24,7 @@ from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
+    Alike,
     AllowVersion,
     AtMost,
     Better,
@@ -31,6 +32,7 @@ from simlab.commands.flags import (
     Columns,
     ConfigDir,
     Cut,
+    Decimal,
     DryRun,
     FigureStyle,
     FigureWidth,
@@ -53,6 +55,7 @@ from simlab.commands.flags import (
     Scale,
     Shard,
     Where,
+    Wide,
 )
 from simlab.commands.grouped import Grouped
 from simlab.commands.halting import halted
@@ -463,6 +466,9 @@ def plan(
     scale: Scale = None,
     people: People = None,
     where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
     force: Force = False,
     form: Format = "table",
     save: Save = None,
@@ -474,7 +480,7 @@ def plan(
     """
     from simlab.commands import plan as plans
 
-    told, keep = _told(columns, better, scale, people, where), _keeping(save)
+    told, keep = _told(columns, better, scale, people, where, alike, wide, decimal), _keeping(save)
     asked = plans.Asked(
         words=tuple(words or ()),
         target=target,
@@ -563,6 +569,9 @@ def conclude(
     scale: Scale = None,
     people: People = None,
     where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -578,7 +587,7 @@ def conclude(
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
-    told = _told(columns, better, scale, people, where)
+    told = _told(columns, better, scale, people, where, alike, wide, decimal)
     place = {"world": world, "pool": pool, "draw": draw, "study": study}
     folder, conditions = campaigns.apart(words or [], place, plan)
     asked = conclusions.asked(
@@ -668,6 +677,9 @@ def agreement(
     scale: Scale = None,
     people: People = None,
     where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
     cut: Cut = 300.0,
     speeds: Annotated[
         Path | None, typer.Option(metavar="TABLE", help="Predict the hours from the speeds of another table.")
@@ -684,7 +696,7 @@ def agreement(
     """
     from simlab.commands import agreement as raters
 
-    told = _told(columns, better, scale, people, where)
+    told = _told(columns, better, scale, people, where, alike, wide, decimal)
     with _drawn(plot, "--plot", style, width):
         _say(lambda form: raters.answer(file, form, plot, told, cut, speeds), form, save)
 
@@ -708,6 +720,9 @@ def fit(
     scale: Scale = None,
     people: People = None,
     where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
     cut: Cut = 300.0,
     form: Format = "table",
     save: Save = None,
@@ -722,7 +737,7 @@ def fit(
     from simlab.commands.launch import Launched
 
     keep = _keeping(save)
-    told = _told(columns, better, scale, people, where)
+    told = _told(columns, better, scale, people, where, alike, wide, decimal)
     with _drawn(report, "--report", style, width):
         answered = fits.answer(file, told, law, out, report, seed, form, cut)
     unkept = saving.kept(keep, answered.json) if keep else []
@@ -753,6 +768,9 @@ def backtest(
     scale: Scale = None,
     people: People = None,
     where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
     save: Save = None,
 ) -> None:
     """Hold predictions from a pilot against real studies.
@@ -763,7 +781,7 @@ def backtest(
     from simlab.commands import advice as advices
     from simlab.commands import backtest as backtests
 
-    told = _told(columns, better, scale, people, where)
+    told = _told(columns, better, scale, people, where, alike, wide, decimal)
     keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
     answering = advices.answer if advice else backtests.answer
     with _drawn(plot, "--plot", style, width):
@@ -921,6 +939,9 @@ def fit_metric(
     scale: Scale = None,
     people: People = None,
     where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -942,7 +963,7 @@ def fit_metric(
         human_lower_is_better=human_lower_is_better,
         keep_order=keep_order,
     )
-    beside = _told(columns, better, scale, people, where)
+    beside = _told(columns, better, scale, people, where, alike, wide, decimal)
     print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=beside))
 
 
@@ -1151,6 +1172,9 @@ def _told(
     scale: str | None,
     people: Path | None,
     where: Sequence[str] | None,
+    alike: Literal["refuse", "merge", "keep"] = "refuse",
+    wide: str | None = None,
+    decimal: Literal[",", "."] | None = None,
 ) -> Told:
     """Read what is told of a table beside what it holds."""
     from simlab.tables import columns as names
@@ -1158,7 +1182,16 @@ def _told(
     from simlab.tables.held import Told
     from simlab.tables.row_choice import parse_where
 
-    return Told(names.told(columns), better, direction.scale(scale), people, parse_where(where))
+    return Told(
+        names.told(columns),
+        better,
+        direction.scale(scale),
+        people,
+        parse_where(where),
+        alike=alike,
+        wide=names.listed(wide),
+        decimal=decimal,
+    )
 
 
 def answer(words: Sequence[str]) -> int:

@@ -55,7 +55,7 @@ def _measured(
     measured = agreement_of(ratings, where(file), cut)
     if speeds is not None:
         # Which scores are better, and on which scale, is another table's own matter.
-        known = table(speeds, Told(columns=told.columns, people=told.people, where=told.where))
+        known = table(speeds, replace(told, better=None, scale=None))
         named = f"--speeds {legible(speeds)}"
         measured = replace(measured, predicted=(predicted(known.times, ratings.times, cut, named),))
     if plot is not None:

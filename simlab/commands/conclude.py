@@ -174,7 +174,7 @@ def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
         ("--no-repetition", not wanted.again),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
-        ("--columns, --better, --scale, --people and --where", wanted.told != NOTHING),
+        ("--columns, --better, --scale, --people, --where, --alike, --wide and --decimal", wanted.told != NOTHING),
         ("--format csv", form == "csv"),
     ]
 

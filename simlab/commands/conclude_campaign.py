@@ -87,6 +87,9 @@ def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:
         ("--scale", told.scale is not None),
         ("--people", told.people is not None),
         ("--where", bool(told.where)),
+        ("--alike", told.alike != "refuse"),
+        ("--wide", bool(told.wide)),
+        ("--decimal", told.decimal is not None),
     ]
 
 

@@ -62,6 +62,18 @@ Scale = Annotated[
 People = Annotated[
     Path | None, typer.Option("--people", metavar="FILE", help="Say which raters are one person: login,person.")
 ]
+Alike = Annotated[
+    Literal["refuse", "merge", "keep"],
+    typer.Option("--alike", help="Refuse names that look alike, take them for one, or for several."),
+]
+Wide = Annotated[
+    str | None,
+    typer.Option("--wide", metavar="COLUMN,COLUMN[,...]", help="Of a table with a column for each system: these."),
+]
+Decimal = Annotated[
+    Literal[",", "."] | None,
+    typer.Option("--decimal", help="Say the mark before decimals; else as the table shows.", show_default=False),
+]
 RowsWhere = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="COLUMN=VALUE", help="Read only such rows of a table: aspect=fluency."),

@@ -50,6 +50,9 @@ def told_words(told: Told) -> Iterator[str]:
     yield from option("people", told.people)
     for column, value in told.where:
         yield from option("where", f"{column}={value}")
+    yield from option("alike", None if told.alike == "refuse" else told.alike)
+    yield from option("wide", ",".join(told.wide) or None)
+    yield from option("decimal", told.decimal)
 
 
 def option(name: str, value: object) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from simlab.commands.notebook import mendable
 from simlab.commands.notebook_answers import listed
 from simlab.commands.notebook_tables import File, Rows, path_of, told_of
+from simlab.tables.held import Alike
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ def conclude(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     where: Rows | None = None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
     seed: int = 0,
     repetition: bool = True,
     progress: bool = False,
@@ -108,7 +112,7 @@ def conclude(
             adequate_from,
             threshold,
             seed,
-            told_of(columns, better, scale, people, where),
+            told_of(columns, better, scale, people, where, alike, wide, decimal),
             again=repetition,
         )
         if first is None:

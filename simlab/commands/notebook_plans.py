@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from simlab.planning.answered import Answer
+    from simlab.tables.held import Alike
 
 Wanted: TypeAlias = Mapping[str, float] | str
 
@@ -75,6 +76,9 @@ def plan(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     where: Rows | None = None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
     out: File | None = None,
     jobs: int | None = None,
     seed: int = 1,
@@ -115,7 +119,7 @@ def plan(
         out=path_of(out),
         jobs=jobs,
         seed=seed,
-        told=told_of(columns, better, scale, people, where),
+        told=told_of(columns, better, scale, people, where, alike, wide, decimal),
         force=force,
     )
     with mendable():

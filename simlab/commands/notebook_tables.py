@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from simlab.commands.notebook import checked_jobs, mendable
 from simlab.commands.notebook_answers import FittedMetrics, FittedWorld, listed, of_fit, of_grid, with_units
 from simlab.messages import or_nearest, shown
-from simlab.tables.held import Told
+from simlab.tables.held import Alike, Told
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def fit(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     where: Rows | None = None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
     cut: float = 300.0,
     seed: int = 0,
     out: File | None = None,
@@ -60,7 +63,7 @@ def fit(
     from simlab.tables.times import check_cut
 
     _from_zero("seed", seed)
-    told = told_of(columns, better, scale, people, where)
+    told = told_of(columns, better, scale, people, where, alike, wide, decimal)
     with mendable():
         check_cut(cut)
         fits.check_names(path_of(out), path_of(report))
@@ -95,6 +98,9 @@ def fit_metric(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     where: Rows | None = None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
     out: File | None = None,
 ) -> FittedMetrics:
     """Tell what metrics are worth from a table of outputs, of preferences, or of unit tests.
@@ -121,7 +127,12 @@ def fit_metric(
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
     with mendable():
         said = learned_from(
-            Path(table), names, references, options, path_of(out), told_of(columns, better, scale, people, where)
+            Path(table),
+            names,
+            references,
+            options,
+            path_of(out),
+            told_of(columns, better, scale, people, where, alike, wide, decimal),
         )
         if out is not None:
             said.write()
@@ -143,6 +154,9 @@ def backtest(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     where: Rows | None = None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
     seed: int = 0,
     jobs: int | None = None,
     plot: File | None = None,
@@ -167,7 +181,7 @@ def backtest(
     _from_zero("seed", seed)
     if splits < 1:
         raise InputError(f"splits={shown(splits)} must be a whole number >= 1")
-    told = told_of(columns, better, scale, people, where)
+    told = told_of(columns, better, scale, people, where, alike, wide, decimal)
     with mendable():
         files.check_suffix(path_of(plot))
         asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
@@ -230,6 +244,9 @@ def agreement(
     scale: tuple[float, float] | None = None,
     people: File | None = None,
     where: Rows | None = None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
     cut: float = 300.0,
     speeds: File | None = None,
     plot: File | None = None,
@@ -248,7 +265,11 @@ def agreement(
 
     with mendable():
         return measured_on(
-            path_of(table), path_of(plot), told_of(columns, better, scale, people, where), cut, path_of(speeds)
+            path_of(table),
+            path_of(plot),
+            told_of(columns, better, scale, people, where, alike, wide, decimal),
+            cut,
+            path_of(speeds),
         )
 
 
@@ -271,9 +292,13 @@ def told_of(
     scale: tuple[float, float] | None,
     people: File | None,
     where: Rows | None,
+    alike: Alike = "refuse",
+    wide: Sequence[str] = (),
+    decimal: Literal[",", "."] | None = None,
 ) -> Told:
     """Put together what is told of a table beside what it holds."""
-    return Told(columns or {}, better, scale, path_of(people), tuple(_values(where or {})))
+    rows = tuple(_values(where or {}))
+    return Told(columns or {}, better, scale, path_of(people), rows, alike=alike, wide=tuple(wide), decimal=decimal)
 
 
 def _values(where: Rows) -> Iterator[tuple[str, str]]:

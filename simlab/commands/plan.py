@@ -56,7 +56,7 @@ class Asked(NamedTuple):
         """Return what determines the plan: by it a folder is known again. How long it may take is no part of it."""
         left_out = ("out", "jobs", "at_most", "told", "words")
         own = {name: value for name, value in self._asdict().items() if name not in left_out and value is not None}
-        told = {name: str(value) for name, value in asdict(self.told).items() if value}
+        told = {name: str(value) for name, value in asdict(self.told).items() if value != getattr(NOTHING, name)}
         return {name: str(value) for name, value in own.items()} | told | {"words": sorted(self.words)}
 
 

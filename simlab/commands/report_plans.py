@@ -171,13 +171,16 @@ def _typed(asked: Mapping[str, Any]) -> Iterator[str]:
 
 def _told(asked: Mapping[str, Any]) -> Told:
     """Read back what was told of a pilot's table; what cannot be read is left out."""
-    columns, scale, where = (_literal(asked.get(name)) for name in ("columns", "scale", "where"))
+    columns, scale, where, wide = (_literal(asked.get(name)) for name in ("columns", "scale", "where", "wide"))
     return Told(
         columns={str(ours): str(theirs) for ours, theirs in columns.items()} if isinstance(columns, dict) else {},
         better=asked["better"] if asked.get("better") in ("higher", "lower") else None,
         scale=_ends(scale),
         people=Path(asked["people"]) if isinstance(asked.get("people"), str) else None,
         where=_rows(where),
+        alike=asked["alike"] if asked.get("alike") in ("merge", "keep") else "refuse",
+        wide=tuple(map(str, wide)) if isinstance(wide, tuple) else (),
+        decimal=asked["decimal"] if asked.get("decimal") in (",", ".") else None,
     )
 
 

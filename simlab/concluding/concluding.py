@@ -98,7 +98,7 @@ def question_of(table: Path, wanted: Wanted) -> str:
 def _with_metrics(table: Path, wanted: Wanted) -> bool:
     """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = judged.with_runs(opened(table, judged.FORM, wanted.told.columns), wanted.told.columns).header
+        header = judged.with_runs(opened(table, judged.FORM, wanted.told), wanted.told.columns).header
     except InputError:
         return False
     return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))

@@ -58,7 +58,10 @@ def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
         ("--threshold", wanted.threshold is not None),
         ("--adequate-from", wanted.adequate_from is not None and (exported_one or plan.question != JUDGE)),
         ("--margin", wanted.margin is not None and plan.question == JUDGE),
-        ("--better, --scale, --people and --where", exported_one and replace(told, columns={}) != NOTHING),
+        (
+            "--better, --scale, --people, --where, --alike, --wide and --decimal",
+            exported_one and replace(told, columns={}) != NOTHING,
+        ),
     ]
     for option, given in ignored:
         if given:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
 from simlab.tables.cells import opened, renamed
+from simlab.tables.held import Told
 from simlab.tables.lines import numbered_lines
 from simlab.tables.opening import difference
 from simlab.tables.records import first_record
@@ -117,7 +118,7 @@ def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]
     """
     if is_events(path):
         return _read_events(path)
-    table = renamed(opened(path, forms, told), usual, told)
+    table = renamed(opened(path, forms, Told(columns=told)), usual, told)
     lines, cells = [], []
     for line, row in table.rows:
         lines.append(line)

@@ -85,7 +85,7 @@ def of_averages(
     **rest: object,
 ) -> Ratings:
     """Put ratings together that nobody in particular gave: one rater, no times; higher is better, save of `errors`."""
-    found, n = indexed(held, where), len(score)
+    found, n = indexed(held, where, alike=told.alike), len(score)
     values = np.array(score)
     better: direction.Better = "higher" if errors is None else "lower"
     direction.check(values, told, better, lambda k: f"{where}, line {held.line[k]}")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
-from simlab.tables.columns import NAMES, Names, folded, naming_people
+from simlab.tables.columns import MAY_SCORE, NAMES, Names, folded, naming_people
 from simlab.tables.control_items import Marks, marks_of
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.held import NOTHING, Told, how_read
 from simlab.tables.lines import REMEDY
-from simlab.tables.numbers import missing
+from simlab.tables.names import NO_NAMES, Spellings
+from simlab.tables.numbers import decimal_commas, missing, with_point
 from simlab.tables.opening import Rows, TableFile, open_table
 from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows, without_lines
 from simlab.types import InputError
@@ -32,8 +33,9 @@ class Table:
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
     columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks
-    control items. `commas`: no comma sets cells apart, so that one may be a decimal comma; `told` are the names of
-    columns by which the header was found.
+    control items. `commas`: a comma may be a decimal one, None: where that is clear. `told` is what its owner tells,
+    `spellings` are the names that are taken for one, None: names stay as they are, and `own` is the
+    header as the file has it.
     """
 
     where: str
@@ -43,8 +45,10 @@ class Table:
     notes: tuple[str, ...] = ()
     chosen: Where = ()
     marks: Marks | None = None
-    commas: bool = False
-    told: Mapping[str, str] = field(default_factory=dict)
+    commas: bool | None = None
+    told: Told = NOTHING
+    spellings: Spellings | None = None
+    own: tuple[str, ...] = ()
 
     def at(self, line: int) -> str:
         """Name a line in a message."""
@@ -56,7 +60,17 @@ class Table:
             return iter(())
         table = opened(self.path, "", self.told)
         rows = chosen_rows(table.rows, table.header, self.chosen, self.where)
-        return rows if self.marks is None else self.marks.keep(rows)
+        rows = rows if self.marks is None else self.marks.keep(rows)
+        return rows if self.spellings is None else self.spellings.rows(rows, self.places())
+
+    def places(self) -> dict[str, int]:
+        """Return the place of each column."""
+        return {name: k for k, name in enumerate(self.header)}
+
+    def how(self, ours: Iterable[str]) -> dict[str, Any]:
+        """Return how the table is read, as a record: which of its columns are `ours`, those that there are."""
+        named = dict(zip(self.header, self.own, strict=False))
+        return how_read(self.told, {name: named[name] for name in ours if name in named})
 
     def column(self, name: str) -> int:
         """Return the place of a column that is there."""
@@ -74,7 +88,7 @@ def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
-    table = opened(path, forms, told.columns)
+    table = opened(path, forms, told)
     rows = Rows(chosen_rows(without_lines(table.rows, told.skip), table.header, told.where, table.where))
     if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
@@ -95,7 +109,7 @@ def load_answers(path: Path, forms: str, told: Told = NOTHING) -> Table:
     return table if marks is None else replace(table, rows=Rows(marks.keep(table.rows)), marks=marks)
 
 
-def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({})) -> Table:
+def opened(path: Path, forms: str, told: Told = NOTHING) -> Table:
     """Read the header of a table, which may have no rows; `forms` says what a table can be.
 
     Raises InputError for a file without columns, and, while rows are read, for lines that do not fit it.
@@ -103,8 +117,10 @@ def opened(path: Path, forms: str, told: Mapping[str, str] = MappingProxyType({}
     file = open_table(path, told, f"give a table of {forms}" if forms else REMEDY)
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
         raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
-    commas = file.dialect is None or file.dialect.mark != ","
-    return Table(file.where, file.header, Rows(_rows(file)), path, file.notes, commas=commas, told=told)
+    commas = decimal_commas(told.decimal, file.dialect is None or file.dialect.mark != ",")
+    return Table(
+        file.where, file.header, Rows(_rows(file)), path, file.notes, commas=commas, told=told, own=file.header
+    )
 
 
 def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
@@ -130,7 +146,7 @@ def renamed(table: Table, usual: Mapping[str, Names | Sequence[str]], told: Mapp
         names = [f"({name})" if folded(name) == ours else name for name in names]
         names[found[0]] = ours
     names = [folded(name) if folded(name) in _FIXED and folded(name) not in names else name for name in names]
-    people = naming_people(names, table.first_rows()) if "judge" in map(folded, names) else set()
+    people = naming_people(names, table.first_rows()) if MAY_SCORE.intersection(map(folded, names)) else set()
     for ours, aliases in usual.items():
         if ours not in names:
             known = aliases if isinstance(aliases, Names) else Names(tuple(aliases))
@@ -147,7 +163,7 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
             f"{where}, line 1: {both} could both be the column {ours}; choose one with --columns {ours}=NAME"
         )
     rare = (name for name in known.rare if name in alike)
-    usable = (alike.index(name) for name in rare if name != "judge" or names[alike.index(name)] in people)
+    usable = (alike.index(name) for name in rare if name not in MAY_SCORE or names[alike.index(name)] in people)
     for k in found or list(usable)[:1]:
         names[k] = ours
 
@@ -158,14 +174,22 @@ def left_out_of(table: Table, copies: int) -> tuple[LeftOut, ...]:
     return (*((LeftOut(copies, COPIES),) if copies else ()), *controls)
 
 
-def number(text: str, where: str, column: str, *, commas: bool = False) -> float:
-    """Read a number, with a decimal comma where there may be one (`commas`); NaN for what is missing.
+def spelled(table: Table) -> Table:
+    """Write names that look alike as the one that comes first, where their owner says that they are one."""
+    if table.told.alike != "merge":
+        return table
+    spellings = Spellings()
+    return replace(table, rows=Rows(spellings.rows(table.rows, table.places())), spellings=spellings)
+
+
+def number(text: str, where: str, column: str, *, commas: bool | None = False) -> float:
+    """Read a number, with a decimal comma where there may be one (`commas`, as in a table); NaN for what is missing.
 
     Raises InputError for what is no number, and for numbers whose squares would not be.
     """
     if missing(text):
         return math.nan
-    value = decimal(text.replace(",", ".", 1) if commas else text)
+    value = decimal(with_point(text, commas))
     if value is None:
         raise InputError(
             f"{where}: {column}={legible(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "
@@ -182,8 +206,9 @@ def named(table: Table, cells: Sequence[str], line: int, column: str) -> str:
     Raises InputError naming the line where it is empty.
     """
     name = cells[table.column(column)]
-    if not name:
-        raise InputError(f"{table.at(line)}: {column} is empty; every row needs one")
+    if name in NO_NAMES:
+        what = f"is {name!r}, which is no name" if name else "is empty"
+        raise InputError(f"{table.at(line)}: {column} {what}; every row needs one")
     return name
 
 

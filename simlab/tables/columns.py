@@ -22,6 +22,10 @@ class Names(NamedTuple):
     rare: tuple[str, ...] = ()
 
 
+_PEOPLE = (
+    *("rater", "annotator", "worker", "evaluator", "participant", "assessor", "labeler", "labeller", "coder"),
+    *("reviewer", "grader", "respondent", "crowdworker", "user"),
+)
 _ITEM = Names(
     (
         *("seg_id", "segment", "item", "item_id", "segment_id", "question_id", "prompt_id", "instruction_id"),
@@ -30,8 +34,13 @@ _ITEM = Names(
     ("question", "prompt", "instruction", "task_id", "task"),
 )
 NAMES: Mapping[str, Names] = {
-    "system": Names(("system", "model", "system_id"), ("model_id", "model_name", "model_name_or_path", "generator")),
-    "document": Names(("doc", "document", "document_id"), ("doc_id",)),
+    "system": Names(
+        ("system", "model", "system_id"),
+        (*("model_id", "model_name", "model_name_or_path", "generator"), *("system_name", "systemid", "modelid")),
+    ),
+    "document": Names(
+        ("doc", "document", "document_id"), ("doc_id", "docid", "documentid", "doc_name", "document_name")
+    ),
     "segment": Names(("globalsegid", *_ITEM.usual), _ITEM.rare),
     "item": _ITEM,
     "position": Names(("docsegid", "doc_id")),
@@ -40,7 +49,10 @@ NAMES: Mapping[str, Names] = {
             *("rater", "annotator", "worker", "login", "rater_id", "annotator_id", "worker_id", "judge_id"),
             *("raterid", "annotatorid", "workerid"),
         ),
-        ("evaluator", "participant", "evaluator_id", "participant_id", "assessor", "user_id", "user", "judge"),
+        (
+            *("evaluator", "participant", "evaluator_id", "participant_id", "assessor", "user_id", "user", "judge"),
+            *(f"{who}{end}" for who in _PEOPLE for end in ("_id", "", "id", "_name", "name")),
+        ),
     ),
     "category": Names(("category",)),
     "severity": Names(("severity",)),
@@ -82,6 +94,11 @@ RATED = (
 )
 USUAL: Mapping[str, tuple[str, ...]] = {key: NAMES[key].usual + NAMES[key].rare for key in RATED}
 """Names of the columns of ratings; the first that a table has is taken."""
+
+MAY_SCORE = frozenset(("judge", "grader", "reviewer"))
+"""Columns that name who rated, or hold what a metric says: their cells tell."""
+BESIDE_WIDE = frozenset((*NAMES["system"].usual, *NAMES["system"].rare, *NAMES["score"].usual))
+"""Columns that a table with one for each system does not have."""
 
 _NUMBERED = ("turn", "round", "fold", "split", "index", "order", "position", "seconds", "time", "date", "timestamp")
 NO_METRICS = frozenset((*_NUMBERED, "tstamp", *NAMES["run"].usual))
@@ -170,6 +187,15 @@ def told(text: str | None) -> dict[str, str]:
     return named
 
 
+def listed(text: str | None) -> tuple[str, ...]:
+    """Read the names of columns as they are typed.
+
+    >>> listed("gpt, llama")
+    ('gpt', 'llama')
+    """
+    return tuple(name for part in (text or "").split(",") if (name := part.strip()))
+
+
 def found(
     names: Sequence[str], said: Mapping[str, str], where: str, rows: Sequence[Sequence[str]] = ()
 ) -> dict[str, int]:
@@ -180,10 +206,10 @@ def found(
     alike = [folded(name) for name in names]
     chosen = {_ours(ours): _told(ours, theirs, names, where) for ours, theirs in said.items()}
     taken = set(chosen.values())
-    people = {folded(name) for name in naming_people(names, rows)} if "judge" in alike else set()
+    people = {folded(name) for name in naming_people(names, rows)} if MAY_SCORE & {*alike} else set()
     for key, usual in USUAL.items():
         there = (name for name in usual if name in alike and alike.index(name) not in taken)
-        at = next((name for name in there if name != "judge" or name in people), None)
+        at = next((name for name in there if name not in MAY_SCORE or name in people), None)
         if key == "segment" and at == "task" and "document" in chosen:
             continue
         if key not in chosen and at is not None:
@@ -207,13 +233,15 @@ def _ours(word: str) -> str:
 
 
 def _told(ours: str, theirs: str, names: Sequence[str], where: str) -> int:
+    return column_place(theirs, names, where, f"--columns {legible(f'{ours}={theirs}', 80)}")
+
+
+def column_place(theirs: str, names: Sequence[str], where: str, option: str) -> int:
+    """Return the place of a column that an option names; raise InputError where it is not there, or twice."""
     exact = [k for k, name in enumerate(names) if name == theirs]
     at = exact or [k for k, name in enumerate(names) if folded(name) == folded(theirs)]
     if not at:
-        raise InputError(
-            f"--columns {legible(f'{ours}={theirs}', 80)}: {where} has no such column; "
-            f"{or_nearest(theirs, names, 'it has', 200)}"
-        )
+        raise InputError(f"{option}: {where} has no such column; {or_nearest(theirs, names, 'it has', 200)}")
     if len(at) > 1:
         raise InputError(f"{where}: column {legible(theirs, 40)} appears twice; rename one")
     return at[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.messages import legible, natural, several
-from simlab.tables.held import Controls
-from simlab.tables.names import Numbers, places, ranked, refuse_alike, refuse_lists, refuse_many, spelling
+from simlab.tables.held import Alike, Controls
+from simlab.tables.names import (
+    Numbers,
+    doubtful_names,
+    places,
+    ranked,
+    refuse_alike,
+    refuse_lists,
+    refuse_many,
+    spelling,
+)
 from simlab.types import InputError, Ints
 
 
@@ -65,17 +74,17 @@ class Indexed(NamedTuple):
     rater_names: tuple[str, ...]
 
 
-def indexed(held: Gathered, where: str, path: Path | None = None) -> Indexed:
+def indexed(held: Gathered, where: str, path: Path | None = None, alike: Alike | None = None) -> Indexed:
     """Number names in natural order; raise InputError for names that are too many or too much alike.
 
-    `path` is a table with a header, in which rows are looked up for that.
+    `path` is a table with a header, in which rows are looked up for that. `alike` as in `refuse_alike`.
     """
     refuse_lists(list(held.systems), lambda k: f"{where}, line {held.line[held.system.index(k)]}")
     for numbers, what in ((held.systems, "systems"), (held.documents, "documents"), (held.raters, "raters")):
         refuse_many(numbers, what, where)
-        refuse_alike(numbers, what, where, path)
+        refuse_alike(numbers, what, where, path, alike)
     refuse_many(held.items, "segments", where)
-    _refuse_alike_segments(held, where, path)
+    _refuse_alike_segments(held, where, path, alike)
     systems, system = ranked(held.systems)
     documents, document = ranked(held.documents)
     raters, rater = ranked(held.raters)
@@ -98,12 +107,12 @@ def _flat(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64)
 
 
-def _refuse_alike_segments(held: Gathered, where: str, path: Path | None) -> None:
+def _refuse_alike_segments(held: Gathered, where: str, path: Path | None, alike: Alike | None) -> None:
     seen: dict[tuple[int, str], str] = {}
     for document, segment in held.items:
         other = seen.setdefault((document, spelling(segment)), segment)
         if other != segment:
-            refuse_alike((other, segment), "segments", where, path)
+            refuse_alike((other, segment), "segments", where, path, alike)
 
 
 def repeats(found: Indexed) -> Ints:
@@ -133,6 +142,12 @@ def chosen(held: Gathered, found: Indexed, kept: Ints) -> tuple[Gathered, Indexe
     )
     index = {name: getattr(found, name)[kept] for name in ("system", "item", "rater")}
     return replace(held, system=system, item=item, rater=rater, line=line), found._replace(**index)
+
+
+def notes_on_names(held: Gathered) -> Iterator[str]:
+    """Say which names may stand for a gap."""
+    for what, names in (("system", held.systems), ("document", held.documents), ("rater", held.raters)):
+        yield from doubtful_names(names, what)
 
 
 def rated(found: Indexed, k: int, *, rater_known: bool) -> str:

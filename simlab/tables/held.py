@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from simlab.tables.slips import FarScores
 from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
 
+Alike: TypeAlias = Literal["refuse", "merge", "keep"]
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -21,7 +23,9 @@ class Told:
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
     largest score that can be given, `people` a file that says which logins are one person; None: as the table has it.
-    `where` are columns with a value: only rows that have it are read, and none of the lines in `skip`.
+    `where` are columns with a value: only rows that have it are read, and none of the lines in `skip`. `alike` says
+    whether names that look alike are refused, one name, or several; `wide` are the columns of systems of a table that
+    has one for each; `decimal` is the mark before decimals, None: as the table shows.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -30,6 +34,20 @@ class Told:
     people: Path | None = None
     where: Where = ()
     skip: tuple[int, ...] = ()
+    alike: Alike = "refuse"
+    wide: tuple[str, ...] = ()
+    decimal: Literal[",", "."] | None = None
+
+
+def how_read(told: Told, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return how a table is read, as a record: `columns[ours]` is its own name of each column that is."""
+    return {
+        "columns": dict(columns),
+        "alike": told.alike,
+        "wide": list(told.wide),
+        "decimal": told.decimal,
+        "people": None if told.people is None else str(told.people),
+    }
 
 
 NOTHING = Told()
@@ -64,7 +82,7 @@ class Ratings:
     counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
     that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
     system, over raters who are not known, or over the segments of a document; 0: nothing was. `far` are
-    scores far outside of the others, where no scale is told.
+    scores far outside of the others, where no scale is told. `how` says how the table was read, as a record.
     """
 
     system: Ints
@@ -96,6 +114,7 @@ class Ratings:
     where: Where = ()
     left_out: tuple[LeftOut, ...] = ()
     far: FarScores | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_systems(self) -> int:

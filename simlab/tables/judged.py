@@ -20,11 +20,12 @@ from simlab.tables.cells import (
     named,
     number,
     renamed,
+    spelled,
 )  # fmt: skip
 from simlab.tables.columns import NAMES, NO_METRICS, aliases, folded
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike, refuse_lists
-from simlab.tables.numbers import ANSWERS, missing
+from simlab.tables.names import NO_NAMES, Numbers, doubtful_names, refuse_alike, refuse_lists
+from simlab.tables.numbers import ANSWERS, missing, with_point
 from simlab.tables.preferences import people_of
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
 from simlab.tables.row_choice import LeftOut, Where
@@ -50,7 +51,7 @@ class Outputs:
     of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
     table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
     `where` are the values of columns by which rows were chosen, `left_out` counts what does not count,
-    `far` are scores far outside of the others, where no scale is told.
+    `far` are scores far outside of the others, where no scale is told, `how` says how the table was read, as a record.
     """
 
     system: Ints
@@ -72,6 +73,7 @@ class Outputs:
     left_out: tuple[LeftOut, ...] = ()
     unused: tuple[str, ...] = ()
     far: FarScores | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def unit(self) -> Ints:
@@ -104,7 +106,7 @@ class _Gathered:
     notes: list[str] = field(default_factory=list)
     words: dict[str, tuple[str, str]] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
-    commas: bool = False
+    commas: bool | None = False
     unused: tuple[str, ...] = ()
 
     def read(self, text: str, where: str, column: str) -> float:
@@ -180,6 +182,7 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
     of one output, and for answers to several questions, which a column tells apart.
     """
+    table = spelled(table)
     try:
         found = _gathered(table, wanted, told)
     except InputError:
@@ -195,13 +198,15 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     check_systems(len(found.systems), table)
     systems = [system for system, _ in found.outputs]
     refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
-    refuse_alike(found.systems, "systems", table.where, table.path)
+    refuse_alike(found.systems, "systems", table.where, table.path, told.alike)
     items = (f"{document}/{item}" if document else item for document, item in found.items)
-    refuse_alike(items, "items", table.where, table.path)
-    refuse_alike(found.raters, "raters", table.where, table.path)
+    refuse_alike(items, "items", table.where, table.path, told.alike)
+    refuse_alike(found.raters, "raters", table.where, table.path, told.alike)
     outputs = _outputs(found, told, table.chosen, left_out_of(table, copies))
     far = None if told.scale else find_far_scores(np.array(found.rating), np.array(found.at))
-    return replace(outputs, far=far)
+    merged = () if table.spellings is None else tuple(table.spellings.remarks())
+    read = table.how((*USUAL, *(table.header[k] for k in human_columns(table.header)), *outputs.metrics))
+    return replace(outputs, far=far, how=read, notes=(*outputs.notes, *merged))
 
 
 def _repeated(table: Table) -> RepeatedRows:
@@ -258,7 +263,7 @@ def _no_scores(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, 
     rows = [cells for cells in table.first_rows() if len(cells) == len(table.header)]
     for name, k in columns.items():
         filled = [cells[k] for cells in rows if not missing(cells[k])]
-        written = [cell.replace(",", ".", 1) if table.commas else cell for cell in filled]
+        written = [with_point(cell, table.commas) for cell in filled]
         if filled and all(decimal(cell) is None and cell.lower() not in ANSWERS for cell in written):
             yield name, filled[0]
 
@@ -274,6 +279,7 @@ def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int,
             found.documents[document]
         output = found.outputs[found.systems[system], found.items[document, item]]
         who = cells[places["rater"]] if "rater" in places else ""
+        who = "" if who in NO_NAMES else who
         if output < len(found.lines):
             found.unsigned += not who
         else:
@@ -371,6 +377,8 @@ def padded_places(output: Ints, place: Ints, n: int) -> Ints:
 
 def _notes(found: _Gathered) -> Iterator[str]:
     yield from found.notes
+    for what, names in (("system", found.systems), ("rater", found.raters)):
+        yield from doubtful_names(names, what)
     for name, (no, yes) in found.words.items():
         yield f"{legible(name, 40)}: {yes} is 1, {no} is 0"
     if found.again:
@@ -411,6 +419,7 @@ def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
         "metrics": list(held.metrics),
         "unused": list(held.unused),
+        "how": dict(held.how),
         **where_record(held.where, held.left_out),
         **({} if held.far is None else held.far.record()),
     }

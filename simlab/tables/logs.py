@@ -142,7 +142,7 @@ def _ratings(
     place = placed([entry.shown for entry in targets])
     known = [(entry, at) for entry, at in zip(targets, place, strict=True) if at is not None]
     held, who, notes = with_people(_gathered(known), told.people)
-    found, kept = without_repeats(indexed(held, where))
+    found, kept = without_repeats(indexed(held, where, alike=told.alike))
     rated = [known[k][0] for k in kept.tolist()]
     score = np.array([entry.points if marked else entry.score for entry in rated])
     scale = told.scale or (None if marked else PERCENT)

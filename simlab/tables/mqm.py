@@ -19,7 +19,7 @@ import numpy as np
 from simlab.messages import legible
 from simlab.tables import direction, ratings
 from simlab.tables.columns import require
-from simlab.tables.gathered import Gathered, controls, indexed, left_out, without_repeats
+from simlab.tables.gathered import Gathered, controls, indexed, left_out, notes_on_names, without_repeats
 from simlab.tables.held import Ratings, Told
 from simlab.tables.names import Numbers
 from simlab.tables.people import with_people
@@ -104,7 +104,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
 
 def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) -> Ratings:
     held, who, notes = with_people(read.held, told.people)
-    found, kept = without_repeats(indexed(held, header.where, header.file.path))
+    found, kept = without_repeats(indexed(held, header.where, header.file.path, told.alike))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
     errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)
@@ -118,7 +118,9 @@ def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) 
         better_from=source,
         scale=told.scale,
         layout="mqm",
-        notes=(*header.file.notes, *notes, *left_out(n - len(kept))),
+        notes=(*header.file.notes, *notes, *left_out(n - len(kept)), *notes_on_names(read.held)),
+        remarks=tuple(() if header.spellings is None else header.spellings.remarks()),
+        how=header.how(told),
         unused=header.unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
         rows=read.rows,
         controls=controls(read.planted, who, found, RULE),

@@ -17,6 +17,7 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "n.a.", "nan", "none", "null", "mi
 MAX_SCORE = 1e6
 _COUNT = re.compile(r"\d{1,6}", re.ASCII)
 _COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
 _LABELLED = re.compile(r"([-+]?\d+(?:\.\d+)?)(?:\s*[:=).–—-]\s*|\s+)([^\W\d_(].*|\(.*)", re.ASCII)
 _PAIRS = (
     ("false", "true"),
@@ -35,12 +36,31 @@ def missing(text: str) -> bool:
     return text.lower() in MISSING
 
 
+def decimal_commas(told: str | None, apart: bool) -> bool | None:
+    """Say whether a comma may be a decimal one: as told, else where no comma sets cells apart, else None: unclear.
+
+    `apart`: something else sets cells apart.
+    """
+    return told == "," if told else True if apart else None
+
+
+def with_point(text: str, commas: bool | None) -> str:
+    """Write a decimal comma as a point; where it is unclear (None), not in what may count thousands.
+
+    >>> with_point("3,5", True), with_point("3,5", None), with_point("1,500", None), with_point("3,5", False)
+    ('3.5', '3.5', '1,500', '3,5')
+    """
+    if not _COMMA.fullmatch(text) or commas is False or (commas is None and _THOUSANDS.fullmatch(text)):
+        return text
+    return text.replace(",", ".", 1)
+
+
 def score(text: str, where: str, remedy: str = "mend it, or leave it empty") -> float:
     """Read a score; raise InputError, beginning with `where` and ending with a remedy, for what is none."""
     value = decimal(text)
     if value is None:
         comma = decimal(text.replace(",", ".", 1)) is not None
-        what_to_do = "write a decimal point" if comma else remedy
+        what_to_do = "write a decimal point, or say --decimal ," if comma else remedy
         raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number; {what_to_do}")
     if abs(value) > MAX_SCORE:
         raise InputError(
@@ -54,11 +74,11 @@ def score(text: str, where: str, remedy: str = "mend it, or leave it empty") -> 
 class ScoreColumn:
     """Read a column of scores that are all written in one way: as numbers, as yes and no, or a number and its label.
 
-    `commas`: no comma sets cells apart here, so that one in a score is a decimal comma. `ways` keeps the first cell
+    `commas`: a comma in a score may be a decimal one, None: where that is clear. `ways` keeps the first cell
     written in each way and where it stands; `labels[number]` is what stands behind a number.
     """
 
-    commas: bool
+    commas: bool | None
     ways: dict[str, tuple[str, str, float]] = field(default_factory=dict)
     labels: dict[float, str] = field(default_factory=dict)
 
@@ -80,8 +100,8 @@ class ScoreColumn:
         word = ANSWERS.get(text.lower())
         if word is not None:
             return f"word {word[1][0]}" if self._other_pair(word[1]) else "word", word[0]
-        if decimal(text) is None and self.commas and _COMMA.fullmatch(text):
-            return "comma", score(text.replace(",", "."), where)
+        if decimal(text) is None and (point := with_point(text, self.commas)) != text:
+            return "comma", score(point, where)
         if decimal(text) is None and (found := _LABELLED.fullmatch(text)):
             value = score(found[1], where)
             label = " ".join(found[2].lower().split())

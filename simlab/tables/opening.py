@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
 from simlab.messages import legible, several
 from simlab.tables import columns
 from simlab.tables.dialect import Dialect, cells, dialect_of, header_of, rows
+from simlab.tables.held import NOTHING, Told
 from simlab.tables.lines import REMEDY, numbered_lines
 from simlab.tables.records import is_json, read_records
 from simlab.types import InputError
@@ -61,11 +62,17 @@ class TableFile:
         return f"{self.where}, line {self.line}" if self.dialect else f"{self.where}, its keys"
 
 
-def open_table(path: Path, told: Mapping[str, str], remedy: str = REMEDY) -> TableFile:
-    """Open a file; `told` are the table's own names of columns, by which its header is known as well.
+def open_table(path: Path, told: Told = NOTHING, remedy: str = REMEDY) -> TableFile:
+    """Open a file; `told` names columns of the table, by which its header is known as well.
 
-    Raises InputError for an empty file, and for JSON that is no list of records; rows raise it as they are read.
+    A table with a column for each system is laid out with a row for each. Raises InputError for an empty file, and for
+    JSON that is no list of records; rows raise it as they are read.
     """
+    file = _opened(path, told, remedy)
+    return with_row_per_system(file, told.wide) if told.wide else file
+
+
+def _opened(path: Path, told: Told, remedy: str) -> TableFile:
     if is_json(path, remedy):
         found = read_records(path)
         return TableFile(path, found.where, found.keys, 1, None, Rows(found.rows))
@@ -91,22 +98,55 @@ def open_table(path: Path, told: Mapping[str, str], remedy: str = REMEDY) -> Tab
     )
 
 
-def _header_place(head: Sequence[str], filled: Sequence[int], told: Mapping[str, str]) -> int:
+def _header_place(head: Sequence[str], filled: Sequence[int], told: Told) -> int:
     """Return which of the first lines names columns that are read; else the first that names several; else the first.
 
     Messages then speak of the line that its owner takes for the header.
     """
     names = {k: cells(head[k], dialect_of(head[k])) for k in filled}
-    known = (k for k in filled if columns.name_a_table(names[k], told))
+    known = (k for k in filled if columns.name_a_table(names[k], told.columns) or _has_all(names[k], told.wide))
     several_names = (k for k in filled if len(names[k]) > 1)
     return next(known, next(several_names, filled[0]))
 
 
-def differing_rows(path: Path, told: Mapping[str, str]) -> Callable[[int, int], str]:
+def _has_all(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    return bool(wanted) and {columns.folded(name) for name in wanted} <= {columns.folded(name) for name in names}
+
+
+def with_row_per_system(file: TableFile, wide: Sequence[str]) -> TableFile:
+    """Lay a table with a column of scores for each system out: a row for each system, on the same line.
+
+    Raises InputError for a column that is not there, and for a table that names systems or scores beside them.
+    """
+    at = [columns.column_place(name, file.header, file.header_at, f"--wide {legible(name, 40)}") for name in wide]
+    if len(set(at)) < 2:
+        raise InputError(f"--wide {legible(','.join(wide), 60)}: name the columns of two systems, or more")
+    rest = [k for k in range(len(file.header)) if k not in at]
+    for k in rest:
+        if columns.folded(file.header[k]) in columns.BESIDE_WIDE:
+            raise InputError(
+                f"--wide {legible(','.join(wide), 60)}: {file.where} has a column {legible(file.header[k], 40)}, too, "
+                "and so a row for each system; leave --wide out"
+            )
+    header = (*(file.header[k] for k in rest), "system", "score")
+    return replace(file, header=header, rows=Rows(_rows_per_system(file, at, rest)))
+
+
+def _rows_per_system(file: TableFile, at: Sequence[int], rest: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+    n = len(file.header)
+    for line, row in file.rows:
+        if len(row) != n:
+            raise InputError(f"{file.where}, line {line}: has {len(row)} cells for {n} columns; mend the line")
+        named = [row[k] for k in rest]
+        for k in at:
+            yield line, [*named, file.header[k], row[k]]
+
+
+def differing_rows(path: Path, told: Told) -> Callable[[int, int], str]:
     """Return what says, of the rows on two lines, in which columns they differ; the file is read anew for it."""
 
     def differing(first: int, second: int) -> str:
-        file = open_table(path, told)
+        file = open_table(path, replace(told, wide=()))
         held = {line: row for line, row in file.rows if line in (first, second)}
         return difference(file.header, held.get(first, []), held.get(second, []))
 
@@ -128,7 +168,7 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
 
 def rows_with(path: Path, one: str, other: str) -> str:
     """Say where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
-    file, met = open_table(path, {}), dict[str, tuple[int, list[str]]]()
+    file, met = open_table(path), dict[str, tuple[int, list[str]]]()
     for line, row in file.rows:
         cells_there = {cell.strip() for cell in row}
         for name in (one, other):

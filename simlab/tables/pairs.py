@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from simlab.messages import legible
 from simlab.tables.cells import Table, check_wanted, named
 from simlab.tables.columns import NO_METRICS, folded
-from simlab.tables.names import Numbers
+from simlab.tables.names import NO_NAMES, Numbers
 from simlab.tables.numbers import missing
 from simlab.tables.verdicts import EMPHATIC, FIRST, SECOND, TIE, is_emphatic
 from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
@@ -193,7 +193,7 @@ def _rows(found: Gathered, table: Table) -> Iterator[tuple[tuple[int, int, int, 
         first, second = two(cells, line)
         which = item(cells, line)
         # Metrics have no rater, and stand in rows of their own where there is a column for it.
-        who = -1 if rater is None or not cells[rater] else found.raters[cells[rater]]
+        who = -1 if rater is None or cells[rater] in NO_NAMES else found.raters[cells[rater]]
         yield (found.systems[first], found.systems[second], which, who, line), cells, first, second
 
 

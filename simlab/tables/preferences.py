@@ -11,10 +11,10 @@ import numpy as np
 
 from simlab.messages import legible, several
 from simlab.tables import judges, pairs
-from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed
+from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed, spelled
 from simlab.tables.columns import VERDICTS, aliases, folded
 from simlab.tables.held import NOTHING, Told
-from simlab.tables.names import Numbers, refuse_alike, refuse_lists
+from simlab.tables.names import Numbers, doubtful_names, refuse_alike, refuse_lists
 from simlab.tables.people import people
 from simlab.tables.repeated_votes import drop_copies
 from simlab.tables.row_choice import LeftOut, Where, without_chosen
@@ -43,7 +43,7 @@ class Preferences:
     `remarks` are sentences for the page on how cells were read, `unused` the columns that say nothing here.
     `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are written as
     places in the row, not as names or numbers, so that the order of the two systems tells something. `rater_column` is
-    what the table calls the column of raters.
+    what the table calls the column of raters, `how` says how the table was read, as a record.
     """
 
     first: Ints
@@ -68,6 +68,7 @@ class Preferences:
     by_place: bool = False
     rater_column: str = "rater"
     left_out: tuple[LeftOut, ...] = ()
+    how: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_systems(self) -> int:
@@ -165,7 +166,7 @@ def _both_games(one: str, other: str) -> str:
 def is_table(path: Path, told: Told) -> bool:
     """Tell by its header whether a table holds preferences; one that cannot be read does not."""
     try:
-        return holds(renamed(opened(path, FORM, told.columns), USUAL, told.columns).header)
+        return holds(renamed(opened(path, FORM, told), USUAL, told.columns).header)
     except InputError:
         # What is wrong with it is said by who reads ratings.
         return False
@@ -184,7 +185,9 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     for option, said in (("--scale", told.scale), ("--better", told.better)):
         if said is not None:
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
-    table, remarks = _with_winner(table)
+    if told.wide:
+        raise InputError(f"--wide: is of scores, and {table.where} holds preferences; leave it out")
+    table, remarks = _with_winner(spelled(table))
     found = pairs.gathered(table, metrics)
     copies = drop_copies(found, table)
     check_systems(len(found.systems), table)
@@ -192,19 +195,21 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     # A system without any answer has no line.
     at = {int(k): int(n) for k, n in zip(np.append(first, second)[::-1], np.append(line, line)[::-1], strict=True)}
     refuse_lists(list(found.systems), lambda k: table.at(at[k]) if k in at else table.where)
-    refuse_alike(found.systems, "systems", table.where, table.path)
-    refuse_alike(found.documents, "documents", table.where, table.path)
-    refuse_alike(found.items, "items", table.where, table.path)
-    refuse_alike(found.raters, "raters", table.where, table.path)
+    refuse_alike(found.systems, "systems", table.where, table.path, told.alike)
+    refuse_alike(found.documents, "documents", table.where, table.path, told.alike)
+    refuse_alike(found.items, "items", table.where, table.path, told.alike)
+    refuse_alike(found.raters, "raters", table.where, table.path, told.alike)
     by_source = pairs.comparisons(found, table)
     raters, person = people_of(tuple(found.raters), told)
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
     notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
+    notes += (*doubtful_names(found.systems, "system"), *doubtful_names(found.raters, "rater"))
     counted = not pairs.one_by_one(table.header)
     marked = () if table.marks is None or not table.marks.remark else (table.marks.remark,)
-    on_page = (*remarks, *found.remarks, *marked)
+    merged = () if table.spellings is None else table.spellings.remarks()
+    on_page = (*remarks, *found.remarks, *marked, *merged)
     unused = without_chosen(pairs.unused(table.header, by_source), table.chosen)
     unused = tuple(name for name in unused if table.marks is None or name != table.marks.name)
     return Preferences(
@@ -223,6 +228,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
         # Who played two games of a pair, with a win only where both agree, has met both orders.
         by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
         left_out=left_out_of(table, copies),
+        how=table.how((*USUAL, "human")),
     )
 
 
@@ -304,6 +310,7 @@ def record(held: Preferences) -> dict[str, Any]:
         "metrics": list(held.metrics),
         "remarks": list(held.remarks),
         "unused": list(held.unused),
+        "how": dict(held.how),
         **where_record(held.where, held.left_out),
     }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,13 +22,14 @@ from simlab.tables.gathered import (
     chosen,
     indexed,
     left_out,
+    notes_on_names,
     rated,
     refuse_repeats,
     repeat_groups,
     without_repeats,
 )
-from simlab.tables.held import Ratings, Told
-from simlab.tables.names import Numbers
+from simlab.tables.held import Ratings, Told, how_read
+from simlab.tables.names import NO_NAMES, Numbers, Spellings
 from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import with_people
 from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
@@ -48,7 +49,8 @@ _COUNTS = ("errors", "minor", "major")
 class Header(NamedTuple):
     """Hold the header of a table: `columns[ours]` is the place of a column, `widths` how many cells rows may have.
 
-    `before`: it has tabs and the columns that simlab has always read as sums of errors. `file` is what was opened.
+    `before`: it has tabs and the columns that simlab has always read as sums of errors. `file` is what was opened,
+    `spellings` are the names that are taken for one, None: names stay as they are.
     """
 
     where: str
@@ -57,10 +59,19 @@ class Header(NamedTuple):
     widths: range
     before: bool
     file: TableFile
+    spellings: Spellings | None = None
 
-    def again(self, told: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
+    def again(self, told: Told) -> Iterator[tuple[int, list[str]]]:
         """Go through all rows of the table once more."""
-        return open_table(self.file.path, told).rows
+        return self.spelled(open_table(self.file.path, told).rows)
+
+    def spelled(self, rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+        """Go through rows with one spelling of each name, where their owner says so."""
+        return iter(rows) if self.spellings is None else self.spellings.rows(rows, self.columns)
+
+    def how(self, told: Told) -> dict[str, Any]:
+        """Return how the table is read, as a record."""
+        return how_read(told, {key: self.names[at] for key, at in self.columns.items()})
 
     def unused(self, *also: str) -> tuple[str, ...]:
         """Return the columns that say nothing here: those that are not read, and those of ours that are not used."""
@@ -95,9 +106,10 @@ def read(
     """
     require(("system", "segment" if "segment" in header.columns else "document", "score"), *_of(header))
     dialect = header.file.dialect
-    gathered = _Read(scores=numbers.ScoreColumn(commas=dialect is None or dialect.mark != ","))
+    commas = numbers.decimal_commas(told.decimal, dialect is None or dialect.mark != ",")
+    gathered = _Read(scores=numbers.ScoreColumn(commas))
     while chunk := list(islice(rows, _AT_ONCE)):
-        _add(gathered, chunk, header)
+        _add(gathered, chunk, header, told)
     if not gathered.rows:
         raise InputError(f"{header.where}: holds a header and no ratings; add rows below it, or name another file")
     if not gathered.score:
@@ -126,14 +138,17 @@ def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, l
             )
     columns = {key: [row[at].strip() for _, row in chunk] for key, at in header.columns.items()}
     for key in ("system", "document", "segment", "rater"):
-        if "" in columns.get(key, ()):
-            number = chunk[columns[key].index("")][0]
-            raise InputError(f"{header.where}, line {number}: the {key} is empty; fill it in, or take the line out")
+        if empty := NO_NAMES.intersection(columns.get(key, ())):
+            k = next(k for k, name in enumerate(columns[key]) if name in empty)
+            what = f"is {columns[key][k]!r}, which is no name" if columns[key][k] else "is empty"
+            raise InputError(f"{header.where}, line {chunk[k][0]}: the {key} {what}; fill it in, or take the line out")
     return columns
 
 
-def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) -> None:
+def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, told: Told) -> None:
     columns = cells(chunk, header)
+    if told.decimal == ",":
+        columns |= {key: [numbers.with_point(text, True) for text in columns[key]] for key in _TIMES if key in columns}
     first = not read.rows
     read.rows += len(chunk)
     if gaps := {text for text in set(columns["score"]) if numbers.missing(text)}:
@@ -152,7 +167,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
     times = {key: _times_in(read, key, columns[key], at) for key in _TIMES if key in columns}
     read.seconds.extend(_seconds(times, len(chunk)))
     read.ended.extend(times.get("end", [np.nan] * len(chunk)))
-    _add_criteria(read, chunk, header, first)
+    _add_criteria(read, chunk, header, first, commas=told.decimal == ",")
 
 
 def _times_in(read: _Read, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
@@ -197,14 +212,16 @@ def _seconds(times: Mapping[str, Sequence[float]], n: int) -> Iterable[float]:
     return [np.nan] * n
 
 
-def _add_criteria(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, first: bool) -> None:
+def _add_criteria(
+    read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, first: bool, *, commas: bool
+) -> None:
     """Read further columns for as long as they hold numbers and nothing else."""
     used = set(header.columns.values())
     for at, name in enumerate(header.names):
         if first and name and at not in used and len(read.criteria) < MOST_CRITERIA and header.names.count(name) == 1:
             read.criteria[name] = array("d")
         if name in read.criteria and at not in used:
-            values = numbers.all_numbers([row[at].strip() for _, row in chunk])
+            values = numbers.all_numbers([numbers.with_point(row[at].strip(), commas) for _, row in chunk])
             if values is None:
                 del read.criteria[name]
             else:
@@ -236,16 +253,21 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged:
         layout="ratings",
         rater_known="rater" in header.columns,
         criteria=_told_criteria(read, kept),
-        notes=(*header.file.notes, *notes, *_without_times(read)),
+        notes=(*header.file.notes, *notes, *_without_times(read), *notes_on_names(read.held)),
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
         far=None if told.scale or as_before else find_far_scores(score, lines),
         left_out=(LeftOut(copies, COPIES),) if copies else (),
-        remarks=(*read.scores.remarks(), *_without_score(read)),
+        remarks=(*read.scores.remarks(), *_without_score(read), *_merged(header)),
+        how=header.how(told),
         unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
     )
     return averages_of(ratings, runs=with_runs) if averaged else ratings
+
+
+def _merged(header: Header) -> Iterator[str]:
+    return iter(()) if header.spellings is None else header.spellings.remarks()
 
 
 def _without_times(read: _Read) -> Iterator[str]:
@@ -313,13 +335,13 @@ def _numbered(
     What a person said under a second login does not count.
     """
     held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
-    found = indexed(held, header.where, header.file.path)
+    found = indexed(held, header.where, header.file.path, told.alike)
     own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, told)
     copies, runs = len(held.line) - len(own), read.runs
     if copies:
         held, found = chosen(held, found, own)
         runs = [read.runs[k] for k in own.tolist()] if read.runs else []
-    alike = differing_rows(header.file.path, told.columns)
+    alike = differing_rows(header.file.path, told)
     if with_runs:
         refuse_repeats(held, _by_run(held, found, runs), header.where, alike, rater_known=True)
     elif known or not averaged:
@@ -327,7 +349,7 @@ def _numbered(
     if told.people is None:
         return found, own, {}, (), copies
     people, who, notes = with_people(held, told.people, rater_known=known)
-    found, kept = without_repeats(indexed(people, header.where, header.file.path))
+    found, kept = without_repeats(indexed(people, header.where, header.file.path, told.alike))
     return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
 
 
@@ -346,7 +368,7 @@ def _without_copies(held: Gathered, found: Indexed, header: Header, told: Told) 
     groups, known = repeat_groups(held, found), "rater" in header.columns
     if not groups:
         return np.arange(len(held.line))
-    repeated = read_again(header.again(told.columns), groups, header.names, set(header.columns.values()))
+    repeated = read_again(header.again(told), groups, header.names, set(header.columns.values()))
     copies = copied_lines(repeated, rater_known=known)
     left, line = without_lines(repeated, copies), np.array(held.line)
     if left.groups:

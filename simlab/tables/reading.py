@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables import averages, judged, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import Table, renamed
-from simlab.tables.columns import found, require
+from simlab.tables.columns import NO_METRICS, folded, found, require
 from simlab.tables.control_items import Marks, control_results, marks_of
 from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.names import Spellings
+from simlab.tables.numbers import missing, with_point
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
 from simlab.tables.row_choice import Rows, chosen_rows, phrase, without_chosen, without_lines
@@ -33,7 +36,7 @@ def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged:
 
     Raises InputError naming file and line for what is not a table of ratings, and for what is told and cannot be.
     """
-    file = open_table(path, told.columns)
+    file = open_table(path, told)
     where = file.where
     if logs.is_first(file.first):
         return logs.read(rows(file.lines, logs.DIALECT, where), _without_columns(told, where), where)
@@ -83,7 +86,7 @@ def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
 
     Raises InputError for lines that do not fit the header, and for what has no such columns.
     """
-    file = open_table(path, told.columns)
+    file = open_table(path, told)
     names = file.header
     chosen = found(names, told.columns, file.header_at, file.rows.first())
     require(("segment" if "segment" in chosen else "document",), chosen, names, file.header_at)
@@ -96,7 +99,7 @@ def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
 
 def always_read(path: Path) -> bool:
     """Tell whether simlab has always read a plain table, as sums of errors."""
-    file = open_table(path, {})
+    file = open_table(path)
     return _before(file.header, file.dialect)
 
 
@@ -107,16 +110,20 @@ def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool
     while names and names[-1].startswith("#"):
         names.pop()
     chosen = found(names, told.columns, file.header_at, file.rows.first())
-    header = Header(file.where, names, chosen, range(len(names), wide + 1), _before(names, file.dialect), file)
+    spellings = Spellings() if told.alike == "merge" else None
+    widths = range(len(names), wide + 1)
+    header = Header(file.where, names, chosen, widths, _before(names, file.dialect), file, spellings)
     content = chosen_rows(without_lines(file.rows, told.skip), names, told.where, file.where)
+    content = header.spelled(content)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
         return _chosen_by(mqm.read(content, header, told), told)
     if "score" not in chosen:
         _refuse_others(Table(file.where, tuple(names), content, file.path))
+        _refuse_wide(file, chosen)
     chosen_by = {column.casefold() for column, _ in told.where}
 
     def again() -> Iterator[tuple[int, list[str]]]:
-        return chosen_rows(open_table(file.path, told.columns).rows, names, told.where, file.where)
+        return chosen_rows(header.again(told), names, told.where, file.where)
 
     used = {*chosen.values(), *(at for at, name in enumerate(names) if name.casefold() in chosen_by)}
     marks = marks_of(file.rows.first(), again, names, used)
@@ -157,6 +164,30 @@ def _refuse_others(table: Table) -> None:
         )
 
 
+def _refuse_wide(file: TableFile, chosen: Mapping[str, int]) -> None:
+    """Raise InputError for a table that seems to have a column of scores for each system, and say how to read it."""
+    if "system" in chosen:
+        return
+    rows = [row for row in file.rows.first() if len(row) == len(file.header)]
+    names = [
+        name
+        for at, name in enumerate(file.header)
+        if name and at not in chosen.values() and folded(name) not in NO_METRICS and _holds_scores(rows, at)
+    ]
+    if len(names) > 1 and chosen:
+        shown = legible(",".join(names), 200)
+        raise InputError(
+            f"{file.header_at}: has no column of systems and none of scores; if {legible(', '.join(names), 200)} are "
+            f"systems, with their scores below: --wide {shown}; else name the columns: --columns system=NAME,score=NAME"
+        )
+
+
+def _holds_scores(rows: Sequence[Sequence[str]], at: int) -> bool:
+    cells = [row[at].strip() for row in rows]
+    filled = [cell for cell in cells if not missing(cell)]
+    return bool(filled) and all(decimal(with_point(cell, True)) is not None for cell in filled)
+
+
 def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
     needed, documents, segments = BEFORE
     known = set(names)
@@ -172,6 +203,9 @@ def _without_columns(told: Told, where: str, *also: str) -> Told:
     if told.columns:
         ours, theirs = next(iter(told.columns.items()))
         raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
+    for option, given in (("--alike merge", told.alike == "merge"), ("--wide", told.wide), ("--decimal", told.decimal)):
+        if given:
+            raise InputError(f"{option}: {where} has no header that names columns; leave it out")
     if told.where:
         raise InputError(f"--where {phrase(told.where)}: {where} has no header that names columns")
     if "people" in also and told.people is not None:

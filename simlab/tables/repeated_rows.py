@@ -56,13 +56,18 @@ class RepeatedRows:
 def read_again(
     rows: Rows, groups: Sequence[Sequence[int]], names: Sequence[str], used: Collection[int]
 ) -> RepeatedRows:
-    """Read the rows of groups of lines again, with all of their cells."""
+    """Read the rows of groups of lines again, with all of their cells.
+
+    Where a line holds a row for each system (`--wide`), each of its cells holds what stands in all of these rows.
+    """
     wanted = {line for group in groups for line in group}
-    cells = {}
+    cells: dict[int, list[str]] = {}
     for line, row in rows:
         if line in wanted:
             stripped = [cell.strip() for cell in row[: len(names)]]
-            cells[line] = stripped + [""] * (len(names) - len(stripped))
+            filled = stripped + [""] * (len(names) - len(stripped))
+            before = cells.get(line, filled)
+            cells[line] = [one if one == other else f"{one} {other}" for one, other in zip(before, filled, strict=True)]
     known = ([line for line in dict.fromkeys(group) if line in cells] for group in groups)
     return RepeatedRows([group for group in known if len(group) > 1], cells, names, used)
 

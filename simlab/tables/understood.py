@@ -52,6 +52,7 @@ def record(ratings: Ratings) -> dict[str, Any]:
         "scale": None if ratings.scale is None else list(ratings.scale),
         "remarks": list(ratings.remarks),
         "unused": list(ratings.unused),
+        "how": dict(ratings.how),
         **where_record(ratings.where, ratings.left_out),
         **({} if ratings.far is None else ratings.far.record()),
     }

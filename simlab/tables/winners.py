@@ -12,6 +12,7 @@ import numpy as np
 from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables.cells import Table
+from simlab.tables.names import spelling
 from simlab.tables.verdicts import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.types import InputError, Ints
 
@@ -76,8 +77,8 @@ def said(text: str, first: str, second: str, *, numbers: bool = False) -> Said |
         word = _CODE + round(value * _STEPS)
     name = FIRST if text == first else SECOND if text == second else -1
     if name < 0 and word < 0:
-        folded = text.casefold()
-        name = FIRST if folded == first.casefold() else SECOND if folded == second.casefold() else -1
+        alike = spelling(text)
+        name = FIRST if alike == spelling(first) else SECOND if alike == spelling(second) else -1
     return Said(name, word) if name >= 0 or word >= 0 else None
 
 

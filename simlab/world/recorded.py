@@ -90,7 +90,8 @@ def table(path: Path | None, told: Told = NOTHING) -> Ratings:
         return ratings
     if told != NOTHING:
         raise InputError(
-            "--columns, --better, --scale, --people and --where are of a table; name it, or leave them out"
+            "--columns, --better, --scale, --people, --where, --alike, --wide and --decimal are of a table; name it, "
+            "or leave them out"
         )
     with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as built_in:
         return read(built_in, told, as_before=True)

@@ -213,6 +213,13 @@ def test_the_pilot_that_ships_is_understood() -> None:
         "scale": [0, 100],
         "remarks": [],
         "unused": [],
+        "how": {
+            "columns": {"system": "system", "document": "document", "rater": "rater", "score": "score"},
+            "alike": "refuse",
+            "wide": [],
+            "decimal": None,
+            "people": None,
+        },
     }
 
 
