@@ -556,6 +556,12 @@ def conclude(
     no_repetition: Annotated[
         bool, typer.Option("--no-repetition", help="Leave out how a repetition would come out.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read TABLE and say by what it would be concluded, and no result.")
+    ] = False,
+    look: Annotated[
+        bool, typer.Option("--look", help="Look before the plan's end; its promise is then withdrawn.")
+    ] = False,
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw order, pairs, raters and metrics, as .png, .svg or .pdf.")
     ] = None,
@@ -606,7 +612,15 @@ def conclude(
         told,
         plugins or [],
         again=not no_repetition,
+        look=look,
     )
+    if check:
+        if folder:
+            raise UsageError("--check reads a table; export a campaign of the store first")
+        beside = {"--figure": figure, "--paragraph": paragraph, "--save": save}
+        checked = conclusions.check(*asked, form, beside)
+        _end(Launched(checked.text, checked.notes, checked.code))
+        return
     with _drawn(figure, "--figure", style, width):
         if folder:
             answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])

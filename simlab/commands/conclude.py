@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import filecmp
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.commands import conclude_next
 from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.notes import note
+from simlab.commands.notes import note, program
+from simlab.concluding import checking
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion, FamilyName, PromiseName
 from simlab.concluding.plans import Plan, read_plan
@@ -18,8 +21,8 @@ from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.figures import conclusion as figures
 from simlab.drawing.figures import files
+from simlab.drawing.text import checks, paragraphs, tables
 from simlab.drawing.text import conclusions as text
-from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, reason
 from simlab.messages import legible
@@ -56,6 +59,7 @@ def asked(
     plugins: Sequence[str] = (),
     *,
     again: bool = True,
+    look: bool = False,
 ) -> tuple[Path | None, Wanted]:
     """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant.
 
@@ -79,6 +83,8 @@ def asked(
             f"--against {legible(against, 60)}: is of the family of pairs with one system, and --family {family} of "
             "all systems; leave one of them out"
         )
+    if look and plan is None:
+        raise InputError("--look: is of a plan, whose promise it withdraws; leave it out, or add --plan")
     table, second = (*tables_named, None, None)[:2]
     if table and second and table.is_file() and second.is_file() and filecmp.cmp(table, second, shallow=False):
         raise InputError(
@@ -99,6 +105,7 @@ def asked(
         overrides=overrides,
         seed=seed,
         again=again,
+        look=look,
         adequate_from=adequate_from,
         threshold=threshold,
     )
@@ -118,6 +125,24 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     answered = presented(found, words, form, figure, paragraph)
     unkept = [] if wanted.plan is None else _kept(answered.json, wanted.plan)
     return answered._replace(notes=(*answered.notes, *unkept))
+
+
+def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, object]) -> Answered:
+    """Say what a table holds and by what it would be concluded, and nothing that it shows; no look is recorded.
+
+    `beside` are options that have nothing to write then. Raises InputError for these, and as `answer` does.
+    """
+    for option, given in beside.items():
+        if given:
+            raise InputError(f"{option}: --check shows no result that could be kept or drawn; leave one of them out")
+    if table is None:
+        raise InputError("--check: reads a table, and none is named; name TABLE")
+    if form == "csv":
+        raise InputError("--format csv: --check answers as table or json; take one of these")
+    found = checking.check(table, wanted)
+    as_json = json.dumps(_plain(found.record()), indent=1, allow_nan=False)
+    words = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted)])}"
+    return Answered(as_json if form == "json" else checks.page(found, words), as_json, (), DONE)
 
 
 def _kept(as_json: str, plan: Plan) -> list[str]:
@@ -172,6 +197,7 @@ def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
         ("--margin", wanted.margin is not None),
         ("--exclude", bool(wanted.exclude)),
         ("--no-repetition", not wanted.again),
+        ("--look", wanted.look),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
         ("--columns, --better, --scale, --people, --where, --alike, --wide and --decimal", wanted.told != NOTHING),

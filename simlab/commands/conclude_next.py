@@ -46,5 +46,6 @@ def asked(table: Path, wanted: Wanted) -> list[str]:
         *option("threshold", wanted.threshold),
         *option("seed", wanted.seed or None),
         *([] if wanted.again else ["--no-repetition"]),
+        *(["--look"] if wanted.look else []),
         *told_words(wanted.told),
     ]

@@ -78,6 +78,7 @@ def conclude(
     decimal: Literal[",", "."] | None = None,
     seed: int = 0,
     repetition: bool = True,
+    look: bool = False,
     progress: bool = False,
 ) -> Concluded:
     """Conclude from a table of ratings, preferences, or outputs that humans and metrics scored, under a promise.
@@ -114,6 +115,7 @@ def conclude(
             seed,
             told_of(columns, better, scale, people, where, alike, wide, decimal),
             again=repetition,
+            look=look,
         )
         if first is None:
             raise InputError("no table is named; conclude takes one, or two")

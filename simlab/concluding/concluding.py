@@ -45,6 +45,11 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     return check_consistent(replace(found, without=without, warnings=(*found.warnings, *far)))
 
 
+def conclude_once(table: Path, wanted: Wanted) -> Conclusion:
+    """Conclude without a second look at scores far outside, raters left out or a repetition."""
+    return _of_kind(table, wanted, lambda words: None)
+
+
 def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     if wanted.plan is not None:
         from simlab.concluding.following import conclude as as_planned

@@ -35,6 +35,13 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
         raise InputError(f"{legible(wanted.second)}: a plan is that of one table; leave the second out, or --plan")
     _refuse_ignored(wanted, plan)
     read = reading(table, wanted, plan)
+    if not wanted.look and is_unfinished(read, plan):
+        n, planned = len(read.collected.seen.value), read.planned
+        raise InputError(
+            f"{legible(table)}: holds {n:,} of {planned:,} planned answers, and the plan promises something of one look"
+            " at its end; wait for the rest, see with --check what is there, or look now, which withdraws the promise:"
+            " --look"
+        )
     looked = look(plan.file, plan.digest, read.collected)
     found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)
     if plan.sheets is not None and not wanted.exclude:
@@ -126,12 +133,23 @@ def _broken(promise: Promise, read: Read, looked: Looked, plan: Plan) -> str:
     """Say why a promise that was made of the plan's end does not hold ("": it does)."""
     if promise.broken or promise.name == "anytime":
         return promise.broken
-    n, planned = len(read.collected.seen.value), read.planned
     if looked.earlier:
         return (
             "the plan promises something of one look, at its end, and this table was looked at before: "
             f"{several(len(looked.earlier), 'earlier look')}"
         )
-    if (plan.question == COMPARE and n < planned) or n < (1 - LOST) * planned:
+    if is_unfinished(read, plan):
+        n, planned = len(read.collected.seen.value), read.planned
         return f"this is an interim look, at {n:,} of {planned:,} planned answers"
     return ""
+
+
+def is_unfinished(read: Read, plan: Plan) -> bool:
+    """True for a table short of the end of which its plan promises something."""
+    n, planned = len(read.collected.seen.value), read.planned
+    if plan.question == COMPARE:
+        from simlab.concluding.preferences.ruled import promise_of
+
+        anytime = promise_of(plan.config["decision"], read.collected.frame.n_systems).name == "anytime"
+        return n < planned and not anytime
+    return n < (1 - LOST) * planned

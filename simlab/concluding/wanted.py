@@ -25,6 +25,7 @@ class Wanted:
     answers are also left out. `again` is False where no repetition is wanted. `gate` is False where nobody reads claims
     as promised (in a simulation, or where two conclusions are compared first): no user says so. `as_planned`: the
     analysis is that of a plan, whose family keeps the claims.
+    `look`: a table short of its plan's end is looked at all the same, which withdraws the promise.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 
@@ -44,5 +45,6 @@ class Wanted:
     gate: bool = True
     adequate_from: float | None = None
     threshold: float | None = None
+    look: bool = False
     far_checked: bool = False
     as_planned: bool = False

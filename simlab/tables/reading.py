@@ -67,6 +67,9 @@ def as_keys(message: str) -> str:
     >>> as_keys("--where aspect=good will: no row of t.csv has it")
     'systems.where=aspect=good will: no row of t.csv has it'
     """
+    # What cannot be said in a config is to be mended in the table.
+    message = re.sub(r", or say --(alike merge or --alike keep|decimal ,)", "", message)
+    message = re.sub(r"with their scores below: --wide [^;]*;", "write a row for each of their scores;", message)
     message = re.sub(r"^--(where|columns|people|better) ((?:(?!: | --).)*): ", r"systems.\1=\2: ", message)
     message = re.sub(rf"--where {_WORD}(?: --where {_WORD})*", _where_key, message)
     message = re.sub(rf"--columns ({_WORD})", r"""'systems.columns="\1"'""", message)

@@ -35,7 +35,7 @@ def concluded(
     are those of the test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a
     promise that is not the plan's.
     """
-    promise = _promise(config["decision"], collected.frame.n_systems)
+    promise = promise_of(config["decision"], collected.frame.n_systems)
     if wanted.promise not in (None, promise.name):
         raise InputError(f"--promise {wanted.promise}: the plan's rule promises {promise.name}; leave it out")
     outcome = {name: values[0] for name, values in conclude(prepare(config), [collected]).items()}
@@ -137,7 +137,7 @@ def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str,
     }
 
 
-def _promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
+def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
     """State what the rule of a plan promises."""
     rule, level = name_of(decision), float(decision["level"])
     multiplicity = str(decision.get("multiplicity", "none"))

@@ -1,0 +1,78 @@
+"""Check a table without looking at what it shows: what is there, and by what it would be concluded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab.concluding.concluding import conclude_once, question_of
+from simlab.concluding.conclusion import Conclusion, Promise
+from simlab.concluding.following import is_unfinished, of_collected, reading
+from simlab.concluding.wanted import Wanted
+
+TELLING = ("ties", "range", "far")
+"""What a record of a table says of its scores or votes, rather than of who rated what."""
+
+
+class Checked(NamedTuple):
+    """What a table holds, and what would be promised of its claims; nothing that its scores or votes show.
+
+    `read` is as in a conclusion, without what tells of scores. `planned` counts the answers of a plan and `deviations`
+    say where the table leaves it; None: there is no plan. `finished` is False where claims wait for more answers.
+    """
+
+    question: str
+    read: Mapping[str, Any]
+    systems: tuple[str, ...]
+    unit: str
+    promise: Promise
+    planned: int | None = None
+    collected: int | None = None
+    deviations: tuple[str, ...] = ()
+    finished: bool = True
+
+    def record(self) -> dict[str, Any]:
+        """Return what was checked as a record for programs."""
+        promise = {name: getattr(self.promise, name) for name in ("name", "level", "multiplicity", "says")}
+        rest = {
+            name: value for name, value in self._asdict().items() if name not in ("promise", "planned", "collected")
+        }
+        plan = {"planned": self.planned, "collected": self.collected}
+        return {**rest, "read": dict(self.read), "promise": promise, "plan": plan if self.planned is not None else None}
+
+
+def check(table: Path, wanted: Wanted) -> Checked:
+    """Read a table as `conclude` would, without a record of the look.
+
+    Raises InputError for everything that `conclude` would refuse.
+    """
+    quick = replace(wanted, again=False, gate=False, exclude=())
+    plan = wanted.plan
+    if plan is None:
+        found = conclude_once(table, quick)
+        return Checked(
+            question_of(table, wanted), _without_scores(found.read), _names(found), found.unit, found.promise
+        )
+    read = reading(table, quick, plan)
+    found = of_collected(read.collected, quick, plan, lambda words: None)
+    return Checked(
+        plan.question,
+        _without_scores(found.read),
+        tuple(read.collected.frame.system_names),
+        found.unit,
+        found.promise,
+        read.planned,
+        len(read.collected.seen.value),
+        tuple(read.deviations),
+        not is_unfinished(read, plan),
+    )
+
+
+def _names(found: Conclusion) -> tuple[str, ...]:
+    return tuple(sorted(one.system for one in found.systems))
+
+
+def _without_scores(read: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in read.items() if name not in TELLING}

@@ -1,0 +1,56 @@
+"""The page of a table that was checked before anybody looks at what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simlab.concluding.checking import Checked
+from simlab.drawing.text.conclusion_numbers import texts_of
+from simlab.drawing.text.fitted_world import line
+from simlab.messages import legible, several
+
+KINDS = {"rate": "ratings", "compare": "comparisons", "judge": "outputs that humans and metrics scored"}
+COUNTED = (("systems", "system"), ("documents", "document"), ("items", "item"), ("raters", "rater"))
+
+
+def page(checked: Checked, following: str) -> str:
+    """Say what a table holds and by what it would be concluded; `following` is the command that concludes."""
+    return "\n".join([*_lines(checked), "", f"next: {following}"])
+
+
+def _lines(checked: Checked) -> Iterator[str]:
+    read = checked.read
+    yield line("Read", f"{KINDS.get(checked.question, checked.question)}: {_counts(checked)}")
+    yield line("", f"systems: {legible(', '.join(checked.systems), 200)}")
+    if columns := [f"{ours} is {theirs}" for ours, theirs in _columns(checked) if ours != theirs]:
+        yield line("", f"columns: {legible(', '.join(columns), 200)}")
+    if unused := texts_of(read, "unused"):
+        yield line("", f"not used: {legible(', '.join(unused), 200)}")
+    if read.get("better"):
+        scale = read.get("scale")
+        on = f"{scale[0]:g} to {scale[1]:g}" if scale else "the scale is not known"
+        yield line("", f"{on}, {read['better']} is better")
+    for remark in texts_of(read, "remarks"):
+        yield line("", remark)
+    if checked.planned is not None:
+        left = f"deviations: {'; '.join(checked.deviations)}" if checked.deviations else "no deviations"
+        yield line("Plan", f"{checked.collected:,} of {checked.planned:,} planned answers; {left}")
+    yield line("Promise", f"would be: {checked.promise.says}")
+    if not checked.finished:
+        yield line("", "not before the plan's end: a look now (--look) withdraws it")
+    yield line("Checked", "no result was shown, and no look is recorded")
+
+
+def _counts(checked: Checked) -> str:
+    read = checked.read
+    parts = [f"{read['used']:,} of {several(read['rows'], 'row')} used"]
+    parts += [several(read[name], one) for name, one in COUNTED if read.get(name)]
+    parts += [] if read.get("raters") else ["raters not named"]
+    parts += [several(read["gaps"], "gap")] if read.get("gaps") else []
+    return ", ".join(parts)
+
+
+def _columns(checked: Checked) -> Iterator[tuple[str, str]]:
+    how = checked.read.get("how")
+    columns = how.get("columns") if isinstance(how, dict) else None
+    yield from columns.items() if isinstance(columns, dict) else ()
