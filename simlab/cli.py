@@ -718,7 +718,9 @@ def agreement(
 @app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
 def fit(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the world here, as .yaml.")] = Path("fitted.yaml"),
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the world here, as .yaml; else nothing is written.")
+    ] = None,
     law: Annotated[
         Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"],
         typer.Option(help="Fit this law; auto: the one that predicts documents held out best."),
@@ -1210,7 +1212,7 @@ def _told(
 
 def answer(words: Sequence[str]) -> int:
     """Carry out one command line; return its exit code: 2 for what the user can mend, 1 for a bug."""
-    _open_streams()
+    unheard = _open_streams()
     spell_out()
     try:
         code = _invoke(list(words)) if words else _first()
@@ -1226,6 +1228,8 @@ def answer(words: Sequence[str]) -> int:
     except Exception as error:
         code = explain(error)
         _silence_stdout()
+    if unheard and code == DONE:
+        return complain("standard output is closed, and the answer went nowhere; send it to a file", RESERVED)
     return code
 
 
@@ -1239,11 +1243,13 @@ def _first() -> int:
     return DONE
 
 
-def _open_streams() -> None:
-    """Let what is said to a stream that the caller has closed (`>&-`) go nowhere."""
+def _open_streams() -> bool:
+    """Let what is said to a stream that the caller has closed (`>&-`) go nowhere; True if that is the answer."""
+    unheard = sys.stdout is None
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    return unheard
 
 
 def _silence_stdout() -> None:

@@ -30,6 +30,10 @@ BOUGHT = ("budget.total=2000", "budget.price_per_rating=.5", "--out", "my")
 """What a plan needs to be told beside its world; numbers that everybody replaces."""
 
 
+WORLD = "fitted.yaml"
+"""What a world is called in the command that writes it."""
+
+
 class Answered(NamedTuple):
     """Hold an answer in a form and as JSON, what is said beside it, and the exit code: 3 where checks failed."""
 
@@ -43,13 +47,13 @@ def answer(
     table: Path | None,
     told: Told,
     law: str,
-    out: Path,
+    out: Path | None,
     plot: Path | None,
     seed: int,
     form: Form,
     cut: float = CUT,
 ) -> Answered:
-    """Fit a world to a table, write it, and return the report; draw it if a file for that is named.
+    """Fit a world to a table and return the report; write the world, and draw it, where files for that are named.
 
     The file of a world that failed its checks is written, too, and says so. Raises InputError before anything is fitted
     for what is asked wrongly or malformed.
@@ -58,12 +62,18 @@ def answer(
     check_names(out, plot)
     check_figure(table, told, plot)
     found = found_in(table, told, law, seed, note, cut)
-    document.write(out, found.world)
+    if out is not None:
+        document.write(out, found.world)
     if plot is not None:
         found.draw(plot)
     code = RESERVED if found.reserved else DONE
     as_json = json.dumps(
-        {**found.record, "diagnosis": dict(found.diagnosis), "unmixed": list(found.unmixed), "written": str(out)},
+        {
+            **found.record,
+            "diagnosis": dict(found.diagnosis),
+            "unmixed": list(found.unmixed),
+            "written": None if out is None else str(out),
+        },
         indent=1,
         allow_nan=False,
     )
@@ -144,8 +154,13 @@ def save_figure(found: Report, out: Path) -> None:
     files.write(lambda: figure.draw(found), out)
 
 
-def following(found: Found, out: Path, table: Path | None, told: Told) -> str:
-    """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters."""
+def following(found: Found, out: Path | None, table: Path | None, told: Told) -> str:
+    """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters.
+
+    A world that is not written yet is written first.
+    """
+    if not found.failed and out is None:
+        return step("fit", *([str(table)] if table else []), *told_words(told), "--out", WORLD)
     if not found.failed:
         option = found.option.format(path=out)
         # A scoring metric needs outputs with a latent quality, which compared ones have not.
@@ -154,4 +169,5 @@ def following(found: Found, out: Path, table: Path | None, told: Told) -> str:
     others = [one["law"] for one in found.record.get("compared", []) if one["law"] != found.law]
     named = [str(table)] if table else []
     again = ["fit", *named, "--law", others[0]] if others else ["agreement", *named]
-    return "\n".join(["the file is marked: run and sweep refuse it without --force", step(*again, *told_words(told))])
+    marked = [] if out is None else ["the file is marked: run and sweep refuse it without --force"]
+    return "\n".join([*marked, step(*again, *told_words(told))])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -69,7 +71,17 @@ def _computed(
         lacking = error.args[0] if isinstance(error, KeyError) and error.args else None
         if isinstance(lacking, str) and lacking not in outcomes and lacking in declared:
             return None
-        return Unusable(" ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_REASON])
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        return Unusable(said[:LONGEST_REASON] + _place(error))
+
+
+def _place(error: BaseException) -> str:
+    """Say where in the code of a measure an error was raised: the last line that is not a library's."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    own = [frame for frame in frames if "site-packages" not in frame.filename and "/lib/python" not in frame.filename]
+    if not own or own[-1].name == _checked.__name__:
+        return ""
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
 
 
 def _checked(computed: object) -> Estimate:

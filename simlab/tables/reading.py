@@ -157,7 +157,7 @@ def _refuse_others(table: Table) -> None:
     if preferences.holds(renamed(table, preferences.USUAL, {}).header):
         raise InputError(
             f"{table.where}: holds comparisons of two systems, and this reads ratings (system, document, rater, score);"
-            " comparisons are for simlab fit, backtest and fit-metric"
+            " simlab conclude, fit, backtest and fit-metric read comparisons, and conclude says how raters differ"
         )
     if judged.holds(renamed(table, judged.USUAL, {}).header):
         human = next(name for name in table.header if name.startswith("human"))

@@ -37,7 +37,7 @@ def table(short_effort: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> str:
-    found = answer(["fit", "pilot.csv", *words])
+    found = answer(["fit", "pilot.csv", "--out", "fitted.yaml", *words])
     out, err = capsys.readouterr()
     assert found == code, err
     return out if code != 2 else err
@@ -116,7 +116,8 @@ def test_negated_penalties_make_a_world_of_errors(capsys: pytest.CaptureFixture[
     cells = [row.rpartition(",") for row in rows]
     negated = [f"{names},{min(float(score) - 90, 0):g}" for names, _, score in cells]
     Path("pilot.csv").write_text("\n".join([header, *negated]))
-    assert answer(["fit", "pilot.csv", "--law", "gaussian", "--format", "json"]) in (0, 3)
+    asked = ["fit", "pilot.csv", "--law", "gaussian", "--format", "json", "--out", "fitted.yaml"]
+    assert answer(asked) in (0, 3)
     out, err = capsys.readouterr()
     assert "scores are penalties with a minus" in err
     assert json.loads(out)["read"]["better"] == "higher"
