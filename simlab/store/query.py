@@ -139,7 +139,8 @@ def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
         return stored | views
     # What a measure counts that is not simlab's own is not known here.
     unexplained = nothing_counted(name) if name in LABELS else UNEXPLAINED
-    without_n = BROKEN if FAILED in dataset[name].attrs else undefined(dataset, name)
+    broken = dataset[name].attrs.get(FAILED)
+    without_n = f"{BROKEN}: {broken[1]}" if broken else undefined(dataset, name)
     reasons = _reasons(failed, ok, np.where(stored[f"{name}_n"] == 0, without_n, unexplained))
     reasons[~without] = None
     return stored | views | {f"{name}_reason": reasons}

@@ -15,7 +15,7 @@ from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables import direction, numbers
 from simlab.tables.gathered import Gathered, indexed
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import Ratings, Told, how_read
 from simlab.tables.opening import difference
 from simlab.tables.ratings import of_indexed
 from simlab.types import InputError
@@ -96,6 +96,7 @@ def of_averages(
         np.full(n, np.nan),
         lower_is_better=errors is not None,
         rater_known=False,
+        how=how_read(told, {}),
         rows=rows,
         gaps=rows - n,
         **{"scale": told.scale, **rest},

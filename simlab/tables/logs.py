@@ -20,7 +20,7 @@ from simlab.messages import several
 from simlab.tables import direction, numbers
 from simlab.tables.dialect import Dialect, cells
 from simlab.tables.gathered import Gathered, controls, indexed, left_out, without_repeats
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import Ratings, Told, how_read
 from simlab.tables.mqm import points
 from simlab.tables.people import with_people
 from simlab.tables.placing import Shown, placed
@@ -157,6 +157,7 @@ def _ratings(
         better_from=source,
         scale=scale,
         layout="log",
+        how=how_read(told, {}),
         notes=(*notes, *_notes(log, targets, len(known)), *left_out(len(known) - len(kept))),
         rows=log.rows,
         controls=controls(list(_damaged(log, marked)), who, found, RULE),

@@ -11,6 +11,7 @@ import pytest
 from exported_designs import composed, option, patched
 
 from simlab.concluding import exported
+from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.looks import record_of
@@ -49,7 +50,9 @@ def export(config: dict[str, Any], out: Path) -> Path:
 
 
 def concluded(table: Path, plan: Path, **asked: Any) -> Conclusion:
-    return conclude(table, Wanted(plan=read_plan(plan), again=False, gate=False, **asked), lambda line: None)
+    return conclude(
+        table, Wanted(plan=read_plan(plan), again=False, gate=False, **{"look": True, **asked}), lambda line: None
+    )
 
 
 def plan_alone(config: dict[str, Any], folder: Path) -> Path:
@@ -103,11 +106,31 @@ def test_a_table_that_lacks_nearly_half_is_an_interim_look(tmp_path: Path) -> No
     assert concluded(table, beside(table)).plan == late.plan  # the same table once more is no further look
 
 
+@pytest.mark.parametrize(("kind", "missing", "n"), [("ratings", 20, 25), ("comparisons", 2, None)])
+def test_an_unfinished_table_is_not_looked_at_unless_that_is_wanted(
+    kind: str, missing: int, n: int | None, tmp_path: Path
+) -> None:
+    table = export(STUDIES[kind](), tmp_path / "a.csv")
+    lines = without_rows(table, missing)
+    planned = len(lines) - 1
+    with pytest.raises(InputError, match=rf"holds {n or planned - missing} of {planned} planned answers.*: --look$"):
+        concluded(table, beside(table), look=False)
+    checked = check(table, Wanted(plan=read_plan(beside(table))))
+    assert (checked.collected, checked.planned, checked.finished) == (n or planned - missing, planned, False)
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert check(table, Wanted(plan=read_plan(beside(table)))).finished
+    # Neither what was refused nor what was checked is a look.
+    found = concluded(table, beside(table), look=False)
+    assert found.promise.holds
+    assert found.plan is not None
+    assert found.plan.look == 1
+
+
 def test_a_promise_for_any_look_holds_at_each(tmp_path: Path) -> None:
     config = patched(COMPARED, {"decision": option("decision", "anytime", multiplicity="holm")})
     table = export(config, tmp_path / "a.csv")
     lines = without_rows(table, 30)
-    assert concluded(table, beside(table)).promise.holds
+    assert concluded(table, beside(table), look=False).promise.holds
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = concluded(table, beside(table))
     assert found.plan is not None

@@ -169,7 +169,7 @@ def fixed_plan(**budget: Any) -> dict[str, Any]:
 
 def test_a_table_short_of_its_plan_is_an_interim_look(tmp_path: Path) -> None:
     short = plan(fixed_plan(annotations_per_pair=100), tmp_path)
-    found = as_planned(EXAMPLE, replace(QUIET, plan=short), short, lambda words: None)
+    found = as_planned(EXAMPLE, replace(QUIET, plan=short, look=True), short, lambda words: None)
     assert not found.promise.holds
     assert "an interim look, at 1,200 of 1,500" in found.promise.broken
     done = replace(short, config=fixed_plan(annotations_per_pair=80), file=tmp_path / "done.yaml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -214,6 +215,7 @@ def test_a_measure_that_writes_into_outcomes_is_told(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().err
     assert "the measure measure_writes failed in 1 cell" in said
     assert "read-only" in said
+    assert re.search(r"read-only \(parts\.py, line \d+, in \w+\)", said)
 
 
 @pytest.mark.slow
@@ -225,7 +227,8 @@ def test_a_measure_of_infinite_numbers_failed_and_the_reason_of_others_is_not_ma
     assert answer(words("rate", measures)) == 3
     out, err = capsys.readouterr()
     assert "measure_nan (undefined)" in out
-    assert "measure_infinite, measure_huge (the measure failed)" in out
+    assert "measure_infinite (the measure failed: ValueError: " in out
+    assert "measure_huge (the measure failed: " in out
     assert "the measure measure_infinite failed in 1 cell" in err
     assert "the measure measure_huge failed in 1 cell" in err
     assert "Warning" not in err

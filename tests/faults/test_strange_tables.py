@@ -33,7 +33,7 @@ WRONG = {
     ],
     "fit t.csv --better lower": [(COMPARED, "--better is of scores, and t.csv holds preferences; leave it out")],
     "backtest t.csv --scale 0..1": [(COMPARED, "--scale is of scores, and t.csv holds preferences; leave it out")],
-    "fit --better lower": [([], "--columns, --better, --scale, --people and --where are of a table; name it")],
+    "fit --better lower": [([], "--people, --where, --alike, --wide and --decimal are of a table; name it")],
     "agreement t.csv": [
         (COMPARED, "holds comparisons of two systems, and this reads ratings"),
         (JUDGED, "--columns score=human reads what humans say"),

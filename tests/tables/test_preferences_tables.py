@@ -180,6 +180,10 @@ def test_the_answer_says_what_was_read(
     assert found["read"] | {"ties": 0} == {
         "rows": 1200, "used": 1200, "gaps": 0, "systems": 6, "pairs": 15, "documents": None, "items": 80, "raters": 4,
         "ties": 0, "better": None, "scale": None, "metrics": ["judge"], "remarks": [], "unused": [],
+        "how": {
+            "columns": {name: name for name in ("system_a", "system_b", "item", "rater", "winner")},
+            "alike": "refuse", "wide": [], "decimal": None, "people": None,
+        },
     }  # fmt: skip
 
 

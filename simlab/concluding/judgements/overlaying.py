@@ -61,7 +61,9 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floa
         logins=raters,
         where=people.where,
         left_out=people.left_out,
+        unused=people.unused,
         far=people.far,
+        how=people.how,
     )
 
 
