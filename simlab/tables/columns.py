@@ -51,7 +51,7 @@ NAMES: Mapping[str, Names] = {
         ),
         (
             *("evaluator", "participant", "evaluator_id", "participant_id", "assessor", "user_id", "user", "judge"),
-            *(f"{who}{end}" for who in _PEOPLE for end in ("_id", "", "id", "_name", "name")),
+            *(f"{who}{end}" for who in _PEOPLE for end in ("_id", "", "_name")),
         ),
     ),
     "category": Names(("category",)),
