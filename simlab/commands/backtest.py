@@ -134,6 +134,8 @@ def _on_preferences(table: Path, asked: Asked, *, quiet: bool) -> Backtested:
     whole, size = pilot_of(preferences.by_documents(compared)), backtest.QUICK if asked.quick else backtest.FULL
     if not quiet:
         note(f"{where(table)}: {preferences.understood(compared)}")
+        for line in understood.beside(preferences.record(compared)):
+            note(f"  {line}")
     parts = [backtest.split(whole, asked.pilot_share, number, asked.seed) for number in range(asked.splits)]
     calls = [(whole, part, number, asked.seed, size) for number, part in enumerate(parts)]
     with progress(len(calls), quiet=quiet, of="splits") as advance:

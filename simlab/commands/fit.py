@@ -122,7 +122,7 @@ def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, c
         not_identified=tuple(found.not_identified),
         diagnosis=dict(found.fitted.diagnosis),
         world=found.content(about(table, found)),
-        notes=tuple(ratings.notes),
+        notes=(*ratings.notes, *understood.beside(understood.record(read))),
         page=lambda out, following: text.page(found, line, out, following),
         draw=lambda out: save_figure(found, out),
     )

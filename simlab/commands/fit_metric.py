@@ -19,7 +19,7 @@ from simlab.fitting_metrics import files, fitting, report
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
 from simlab.messages import legible
-from simlab.tables import evidence
+from simlab.tables import evidence, understood
 from simlab.tables.held import NOTHING
 from simlab.tables.held import Told as TableTold
 from simlab.tables.judged import Outputs
@@ -45,6 +45,8 @@ def answer(
     told = learned_from(file, metrics, references, options, out, beside)
     told.write()
     note(f"{legible(file)}: {told.understood}")
+    for line in understood.beside(told.read):
+        note(f"  {line}")
     answer = (told.rows, told.notes, told.paths, told.commands)
     if keep:
         keep(text.to_json(told.read, *answer))

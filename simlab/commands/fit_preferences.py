@@ -11,6 +11,7 @@ from simlab.drawing.text import tables
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told
+from simlab.tables.understood import beside
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
         not_identified=tuple(fitted.not_identified),
         diagnosis=dict(fitted.diagnosis),
         world=document.content(fitted, held, table),
-        notes=tuple(units.notes),
+        notes=(*units.notes, *beside(preferences.record(compared))),
         page=lambda out, following: text.page(line, components, held, fitted.not_identified, out, following),
         draw=_no_figure,
     )

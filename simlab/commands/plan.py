@@ -215,8 +215,10 @@ def _foreseen(given: Given, asked: Asked) -> None:
 def _read(read: Mapping[str, Any]) -> str:
     """Say in a line what was read of a pilot."""
     from simlab.messages import several
+    from simlab.tables.understood import beside
 
     raters = f" by {several(read['raters'], 'rater')}" if read["raters"] else ""
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
     what = f"{several(read['used'], 'rating')} of {several(read['systems'], 'system')}"
-    return f"{what} on {several(read['documents'], 'document')}{raters}; {scale}{read['better']} is better"
+    left = f"; {'; '.join(said)}" if (said := [*beside(read)]) else ""
+    return f"{what} on {several(read['documents'], 'document')}{raters}; {scale}{read['better']} is better{left}"

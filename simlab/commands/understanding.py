@@ -13,7 +13,7 @@ from simlab.tables.held import Ratings
 def say(file: Path | None, ratings: Ratings) -> None:
     """Say what was understood of a table, and what was left out; call it when nothing more of it can be refused."""
     note(f"{where(file)}: {understood.line(ratings)}")
-    for line in ratings.notes:
+    for line in (*ratings.notes, *understood.beside(understood.record(ratings))):
         note(f"  {line}")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.messages import several
+from simlab.messages import legible, several
 from simlab.tables.held import Ratings
 from simlab.tables.row_choice import LeftOut, Where, phrase, values_by_column
 
@@ -22,6 +22,13 @@ def line(ratings: Ratings) -> str:
     what = f"{n} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
     gaps = f", {several(ratings.gaps, 'gap')}" if ratings.gaps else ""
     return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where, ratings.left_out)}"
+
+
+def beside(read: Mapping[str, Any]) -> Iterator[str]:
+    """Say how cells of a table were taken, and which columns say nothing here; `read` is the record of a table."""
+    yield from read.get("remarks", ())
+    if unused := read.get("unused"):
+        yield f"not used: {legible(', '.join(unused), 200)}"
 
 
 def rows_read(where: Where, left_out: Sequence[LeftOut] = ()) -> str:

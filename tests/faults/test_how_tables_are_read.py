@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from told import told
 
+from simlab.commands.plan import Asked
+from simlab.commands.report_plans import _told
 from simlab.tables import evidence, preferences, reading
 from simlab.tables.held import Alike, Told
 from simlab.tables.judged import Outputs
@@ -75,6 +77,13 @@ def test_each_column_that_is_not_used_is_named(tmp_path: Path) -> None:
     assert reading.read(path).unused == ("mood", "remark")
     code, out, _ = told("conclude", str(path), "--check")
     assert (code, "not used: mood, remark" in out) == (0, True)
+    code, _, err = told("agreement", str(path))
+    assert (code, "not used: mood, remark" in err) == (0, True)
+    table(tmp_path, "system,document,rater,score", rows())
+    assert "not used" not in told("agreement", str(path))[2]
+    lines = [f"{name},i{d},{score(s, d, 0)},{s + d / 7},so" for d in range(20) for s, name in enumerate(SYSTEMS)]
+    code, _, err = told("fit-metric", str(table(tmp_path, "system,item,human,judge,remark", lines)))
+    assert (code, "not used: remark" in err) == (0, True), err
 
 
 ALIKE = {
@@ -271,6 +280,19 @@ def test_how_a_table_was_read_is_kept_and_asked_for_again(tmp_path: Path, monkey
     }
     code, out, _ = told("agreement", "t.csv", *asked)
     assert out.splitlines()[-1].endswith("fit t.csv --columns rater=rater --alike merge --wide A,B,C")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Told(alike="merge", wide=("A", "B"), decimal=","),
+        Told(alike="keep", columns={"score": "x"}),
+        Told(decimal="."),
+        Told(),
+    ],
+)
+def test_a_plan_keeps_how_its_pilot_was_read(asked: Told) -> None:
+    assert _told(Asked(told=asked).said) == asked
 
 
 def test_a_check_says_what_is_there_and_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,8 @@ def test_items_are_read_by_usual_names_and_a_prompt_is_no_segment(tmp_path: Path
         ("--columns score=scre: t.csv has none", "systems.columns=score=scre: t.csv has none"),
         ("is it right (--columns score=NAME)?", "is it right ('systems.columns=\"score=NAME\"')?"),
         ("leave it out, or say --better higher", "leave it out, or say systems.better=higher"),
+        ("differ; write them alike, or say --alike merge or --alike keep", "differ; write them alike"),
+        ("write a decimal point, or say --decimal ,", "write a decimal point"),
         ("t.csv, line 2: the system is empty", "t.csv, line 2: the system is empty"),
     ],
 )
