@@ -37,10 +37,11 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     read = reading(table, wanted, plan)
     if not wanted.look and is_unfinished(read, plan):
         n, planned = len(read.collected.seen.value), read.planned
+        listed = "" if plan.sheets is None else f" ({missing.NAME} beside the key lists the rest)"
         raise InputError(
-            f"{legible(table)}: holds {n:,} of {planned:,} planned answers, and the plan promises something of one look"
-            " at its end; wait for the rest, see with --check what is there, or look now, which withdraws the promise:"
-            " --look"
+            f"{legible(table)}: holds {n:,} of {planned:,} planned answers{listed}, and the plan promises something of "
+            "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
+            "promise: --look"
         )
     looked = look(plan.file, plan.digest, read.collected)
     found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)

@@ -13,6 +13,7 @@ from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables.cells import Table
 from simlab.tables.names import spelling
+from simlab.tables.numbers import with_point
 from simlab.tables.verdicts import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.types import InputError, Ints
 
@@ -72,7 +73,7 @@ def said(text: str, first: str, second: str, *, numbers: bool = False) -> Said |
     >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
     (Said(name=0, word=2), Said(name=-1, word=1), None)
     """
-    word, value = place_of(text), decimal(text)
+    word, value = place_of(text), decimal(with_point(text, True))
     if value is not None and (value in (0.0, 0.5, 1.0) or (numbers and abs(value) <= MOST_CODE)):
         word = _CODE + round(value * _STEPS)
     name = FIRST if text == first else SECOND if text == second else -1

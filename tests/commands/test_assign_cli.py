@@ -104,6 +104,21 @@ def test_a_sheet_is_made_filled_and_concluded_from(said: Said) -> None:
     assert not Path("my/missing.csv").exists()
 
 
+def test_an_unfinished_sheet_can_be_checked_and_is_looked_at_only_if_wanted(said: Said) -> None:
+    said("assign", "my", "--items", "items.csv")
+    filled(leave=20)
+    out, _ = said("conclude", "filled.csv", "--plan", "my", "--check")
+    assert "28 of 48 planned answers" in out
+    assert "not before the plan's end: a look now (--look) withdraws it" in out
+    _, err = said("conclude", "filled.csv", "--plan", "my", code=REFUSED)
+    assert "holds 28 of 48 planned answers (missing.csv beside the key lists the rest), and the plan promises" in err
+    assert err.count("\n") == 1
+    filled()
+    out, _ = said("conclude", "filled.csv", "--plan", "my", "--check")
+    assert "48 of 48 planned answers" in out
+    assert not list(Path("my").glob("*.looks.json"))
+
+
 def test_a_study_file_and_json_do_as_well(said: Said) -> None:
     held = json.loads(said("assign", "my/study.yaml", "--items", "items.csv", "--format", "json")[0])
     assert held["ratings"] == 48

@@ -70,7 +70,8 @@ def test_a_reviewer_that_scores_is_a_metric_and_no_rater(tmp_path: Path) -> None
     assert (outputs.rater_names, [*outputs.metrics]) == ((), ["reviewer"])
 
 
-def test_each_column_that_is_not_used_is_named(tmp_path: Path) -> None:
+def test_each_column_that_is_not_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path = table(
         tmp_path, "system,document,rater,score,mood,remark", [f"{line},{k},so" for k, line in enumerate(rows())]
     )
@@ -262,6 +263,15 @@ def test_a_comma_is_a_decimal_one_where_that_is_clear_or_told(
             reading.read(path, told_of)
     else:
         assert set(reading.read(path, told_of).score.tolist()) == {value}
+
+
+def test_half_a_win_may_have_a_decimal_comma(tmp_path: Path) -> None:
+    for half in ("0.5", '"0,5"'):
+        lines = [f"i{k},A,B,{('1', half, '0')[k % 3]}" for k in range(12)]
+        found = preferences.read(table(tmp_path, "item,system_a,system_b,winner", lines))
+        assert found.outcome.tolist() == [0, 1, 2] * 4
+    with pytest.raises(InputError, match=r"may mean several things|must be the name"):
+        preferences.read(table(tmp_path, "item,system_a,system_b,winner", [*lines, 'i13,A,B,"0,7"']))
 
 
 def test_how_a_table_was_read_is_kept_and_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
