@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
 from simlab.config.until import seconds_of
 from simlab.messages import legible, shown
+from simlab.planning.stages import Patience
 from simlab.types import InputError
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -84,9 +86,19 @@ def _dated(day: str, today: date, *, started: bool) -> list[str]:
     return [f"{BESIDE['--by']}={day}", *([] if started else [f"budget.start={today.isoformat()}"])]
 
 
-def patience(text: str) -> float:
-    """Read after how many seconds the search ends; raise InputError for what is no time."""
-    return seconds_of("--at-most", text)
+def patience(text: str) -> Patience:
+    """Read how many studies, or seconds, a plan may take; raise InputError for what is neither.
+
+    >>> str(patience("5000")), str(patience("90s"))
+    ('5,000 studies', '90 s')
+    """
+    if re.fullmatch(r"0*[1-9][0-9]{0,11}", text.strip(), re.ASCII):
+        return Patience(float(text))
+    try:
+        return Patience(seconds_of("--at-most", text), in_seconds=True)
+    except InputError as error:
+        rule = "must be a number of studies, such as 5000, or a time, such as 90s or 3m, above 0"
+        raise InputError(f"--at-most {shown(text)} {rule}") from error
 
 
 def share(option: str, value: float) -> float:

@@ -168,7 +168,7 @@ class _Following:
 
 def _others(found: Found) -> list[Design]:
     """List what may be advised in place of the advice: its rivals, and larger designs of its kind."""
-    chosen = found.advice or found.best
+    chosen = found.chosen
     own = size_of(chosen)
     sizes = sorted({size_of(one) or 0 for one in found.tried if family(one) == family(chosen)})
     larger = [] if own is None else [size for size in sizes if size > own]

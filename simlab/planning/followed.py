@@ -31,7 +31,7 @@ class Followed:
     @classmethod
     def of(cls, bench: Bench, found: Found, wanted: Wanted) -> Followed:
         """Choose the designs to follow."""
-        chosen = found.advice or found.best
+        chosen = found.chosen
         own = found.tried[chosen]
         ease = {
             one: float(crossings.held(found.tried[one], wanted, own).margin.min())

@@ -33,7 +33,7 @@ def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMone
     """Return what a tenth less and a tenth more money would change; of the advice's cost where there is no budget."""
     base = wanted.limits.money
     if base is None:
-        base = value_of(found.tried[found.advice or found.best], "money")
+        base = value_of(found.tried[found.chosen], "money")
     if not base > 0:
         return ()
     held = curves(found.tried, first_target(wanted).measure, wanted)

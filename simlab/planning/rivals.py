@@ -32,7 +32,7 @@ def same_money(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> li
     A family whose least size is dearer than the advice is none. Designs without a size are as they are, where they are
     not dearer.
     """
-    chosen = found.advice or found.best
+    chosen = found.chosen
     measure, bounds = first_target(wanted).measure, sizes(ground, found.tried)
     money = value_of(found.tried[chosen], "money")
     others = {one: held for one, held in found.tried.items() if family(one) != family(chosen)}

@@ -103,7 +103,7 @@ class _Judged(NamedTuple):
 
 def _candidates(found: Found) -> list[Design]:
     """List the advice, and what may be cheaper: rivals, and the next smaller design of its kind that was looked at."""
-    chosen = found.advice or found.best
+    chosen = found.chosen
     own, money = size_of(chosen), _money(found, chosen)
     sizes = [size_of(one) or 0 for one in found.tried if family(one) == family(chosen)]
     smaller = [] if own is None else sorted(size for size in sizes if 0 < size < own)[-1:]

@@ -1,23 +1,46 @@
-"""Give each part of a plan its place on one clock, so that no part takes the time of those behind it."""
+"""Share the patience of a plan among its parts, so that no part takes what those behind it need.
+
+Patience is counted in studies, so that the same command gives the same advice on every machine, or in seconds.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from simlab.messages import duration
 from simlab.planning.terms import Bench, Design, Looked
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """Look at designs as a bench does, until a moment `ends` of the plan's clock (`time.monotonic`).
+@dataclass(slots=True)
+class Patience:
+    """How much a plan may simulate in all: `amount` studies, or so many seconds from its beginning on."""
 
-    A part that took longer than its share leaves less to the next ones, and not more to the whole.
+    amount: float
+    in_seconds: bool = False
+    began: float = field(default_factory=time.monotonic)
+    studies: int = 0
+
+    def left(self) -> float:
+        """Return how many studies, or seconds, are left."""
+        return self.amount - (time.monotonic() - self.began if self.in_seconds else self.studies)
+
+    def __str__(self) -> str:
+        """Name the amount with its unit."""
+        return duration(self.amount) if self.in_seconds else f"{self.amount:,.0f} studies"
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A bench whose studies, `per_world` in each world of a design, are counted against the patience of its plan.
+
+    What a folder holds already counts as if it were simulated now: a plan that goes on gives the same advice.
     """
 
     bench: Bench
-    ends: float
+    patience: Patience
+    per_world: int
 
     @property
     def campaigns(self) -> int:
@@ -25,16 +48,49 @@ class Stage:
         return self.bench.campaigns
 
     def left(self) -> float:
-        """Return how many seconds are left of this part."""
-        return min(self.bench.left(), self.ends - time.monotonic())
+        """Return how much patience is left."""
+        return self.patience.left()
 
     def pace(self) -> float:
-        """Return how many seconds a world of a design takes."""
+        """Return how much patience a world of a design takes."""
+        return self.bench.pace() if self.patience.in_seconds else float(self.per_world)
+
+    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
+        """Carry out what is missing, and measure."""
+        before = self.bench.campaigns
+        looked = self.bench.look(wants)
+        self.patience.studies += self.bench.campaigns - before
+        return looked
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Look at designs as a bench does, as long as more patience is left than `keeps`, which is for later parts."""
+
+    bench: Bench
+    keeps: float
+
+    @property
+    def campaigns(self) -> int:
+        """Count the campaigns of the bench."""
+        return self.bench.campaigns
+
+    def left(self) -> float:
+        """Return how much patience is left for this part."""
+        return self.bench.left() - self.keeps
+
+    def pace(self) -> float:
+        """Return how much patience a world of a design takes."""
         return self.bench.pace()
 
     def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
         """Carry out what is missing, and measure."""
         return self.bench.look(wants)
+
+
+def share_of(bench: Bench, share: float) -> Stage:
+    """Return a stage that may take so large a share of the patience that is left."""
+    return Stage(bench, (1 - share) * max(bench.left(), 0.0))
 
 
 def in_time(bench: Bench, worlds: int) -> int:

@@ -6,6 +6,7 @@ designs that differ in their size only, along which cost rises.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -62,8 +63,8 @@ class Smallest(NamedTuple):
 class Wanted:
     """Hold what is asked of a plan.
 
-    `margin` is the indifference in a measure, `confidence` the probability with which the choice is to be right,
-    `seconds` ends patience.
+    `margin` is the indifference in a measure, `confidence` the probability with which fresh worlds are to show the
+    targets of what is advised, and with which the search wants its choice to be right.
     """
 
     targets: tuple[Target, ...]
@@ -71,7 +72,6 @@ class Wanted:
     smallest: Smallest
     margin: float = 0.02
     confidence: float = 0.95
-    seconds: float = 180.0
     seed: int = 1
 
 
@@ -128,10 +128,10 @@ class Bench(Protocol):
         """Count the campaigns that the answers given so far rest on."""
 
     def left(self) -> float:
-        """Return how many seconds of patience are left."""
+        """Return how much patience is left: studies, or seconds."""
 
     def pace(self) -> float:
-        """Return how many seconds a world of a design takes, as the last look took; 0 before there was one."""
+        """Return how much patience a world of a design takes; 0 where that is not known yet."""
 
     def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
         """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
@@ -144,10 +144,12 @@ class Bench(Protocol):
 class Found:
     """Hold what a search came to.
 
-    `advice` is the cheapest design that reaches all targets within the limits, None where none does; `best` the one
-    that gets furthest within the limits; `rivals` are the best size of each other family: the cheapest that reaches the
-    targets, else the one that gets furthest. `probability` is that of the choice being right, of `designs` in all.
-    `tried` holds all that was looked at, `why` what ended the search.
+    `advice` is the cheapest design that reaches all targets within the limits, None where none does or none is shown to
+    in fresh worlds: then `leading` is the one that came next, and `open` the sizes of its kind between which nothing is
+    decided. `best` is the design that gets furthest within the limits; `rivals` are the best size of each other family:
+    the cheapest that reaches the targets, else the one that gets furthest. `probability` is that of the choice being
+    right, of `designs` in all, and `cheapest` that of no design being cheaper by more than 5 %. `tried` holds all that
+    was looked at, `why` what ended the search.
     """
 
     advice: Design | None
@@ -158,6 +160,14 @@ class Found:
     designs: int
     campaigns: int
     why: str
+    leading: Design | None = None
+    open: tuple[int, int] | None = None
+    cheapest: float = math.nan
+
+    @property
+    def chosen(self) -> Design:
+        """Return the design that a plan is about: the advice, else the one that came next, else the best."""
+        return self.advice or self.leading or self.best
 
 
 class Robust(NamedTuple):

@@ -22,7 +22,8 @@ class Family:
     """Hold the designs of a family in the order of their sizes, and what was seen of some of them.
 
     `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
-    them. `number` tells families apart where random numbers are drawn.
+    them. `number` tells families apart where random numbers are drawn. Fresh worlds did not show the targets of the first
+    `struck` designs, which are not chosen any more.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Family:
     worlds: dict[int, int] = field(default_factory=dict)
     drawn: dict[tuple[int, str], Floats] = field(default_factory=dict)
     paths: dict[str, Floats] = field(default_factory=dict)
+    struck: int = 0
 
     def __len__(self) -> int:
         """Count the designs."""
@@ -82,6 +84,12 @@ class Family:
         for k in self.known:
             if not self.within(k, wanted):
                 mask[k:] = False
+        return mask
+
+    def open(self, wanted: Wanted) -> Bools:
+        """Mark the designs that are allowed and may still be chosen."""
+        mask = self.allowed(wanted)
+        mask[: self.struck] = False
         return mask
 
     def reaches(self, targets: Sequence[Target], chance: Chance) -> Floats:

@@ -45,6 +45,7 @@ def found(
         designs=sum(map(len, held)),
         campaigns=bench.campaigns,
         why=_with_reasons(why, held, wanted),
+        cheapest=judged.cheapest,
     )
 
 
@@ -63,7 +64,9 @@ def _with_reasons(why: str, held: Sequence[Family], wanted: Wanted) -> str:
 
 def _reaching(held: Family, wanted: Wanted, chance: Chance) -> int:
     """Return the place of the smallest design that reaches all targets on average, else of the largest allowed."""
-    allowed = np.flatnonzero(held.allowed(wanted))
+    allowed = np.flatnonzero(held.open(wanted))
+    if not len(allowed):
+        allowed = np.flatnonzero(held.allowed(wanted))
     if not len(allowed):
         return min(held.known)
     reached = np.flatnonzero(held.reaches(wanted.targets, chance).mean(0)[allowed] >= 0)

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from simlab.planning.searching.families import Family, families
 from simlab.planning.searching.judging import At, Judged, judge
 from simlab.planning.searching.naming import found
 from simlab.planning.searching.paths import Chance
 from simlab.planning.stages import in_time
-from simlab.planning.terms import Bench, Design, Found, Wanted
+from simlab.planning.terms import Bench, Design, Found, Wanted, size_of
 
 FEW, FIRST = 8, 16
 """Worlds of a first look: the first of them tell how long the others take."""
@@ -44,11 +47,57 @@ def search(bench: Bench, designs: Sequence[Design], wanted: Wanted, say: Say | N
     ends when the choice is right with the wanted probability, or with the bench's patience. `say` is told who leads.
     Raises ValueError without designs.
     """
+    return go_on(begin(designs, wanted), bench, say)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search that can go on: its families of designs with what was seen of them, and its random numbers."""
+
+    held: Sequence[Family]
+    wanted: Wanted
+    chance: Chance
+
+    def strike(self, design: Design) -> None:
+        """Choose neither this design nor a smaller one of its family any more: fresh worlds did not show its targets."""
+        f, k = self.at(design)
+        self.held[f].struck = max(self.held[f].struck, k + 1)
+
+    def at(self, design: Design) -> At:
+        """Return where a design stands."""
+        return next((f, one.designs.index(design)) for f, one in enumerate(self.held) if design in one.designs)
+
+    def undecided(self, design: Design) -> tuple[int, int] | None:
+        """Return the sizes of a design's family between which nothing is decided; None where there are no sizes.
+
+        From the smallest that may reach the targets to the smallest that very likely does, else the largest allowed.
+        """
+        family = self.held[self.at(design)[0]]
+        sizes = [size_of(one) for one in family.designs]
+        places = np.flatnonzero(family.open(self.wanted))
+        if not len(places):
+            places = np.flatnonzero(family.allowed(self.wanted))[-1:]
+        if not len(places) or None in sizes:
+            return None
+        often = (family.reaches(self.wanted.targets, self.chance) >= -self.wanted.margin).mean(0)
+        doubtful = 1 - self.wanted.confidence
+        low = next((k for k in places if often[k] > doubtful), places[-1])
+        high = next((k for k in places if k >= low and often[k] >= 1 - doubtful), places[-1])
+        return int(sizes[low] or 0), int(sizes[high] or 0)
+
+
+def begin(designs: Sequence[Design], wanted: Wanted) -> Search:
+    """Begin a search among designs; raise ValueError where there are none."""
     if not designs:
         raise ValueError("a search needs designs")
-    held = families(designs)
-    chance = Chance.of(wanted.seed, RESAMPLES, MOST_WORLDS)
-    _first_looks(bench, held, wanted)
+    return Search(families(designs), wanted, Chance.of(wanted.seed, RESAMPLES, MOST_WORLDS))
+
+
+def go_on(search: Search, bench: Bench, say: Say | None = None) -> Found:
+    """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
+    held, wanted, chance = search.held, search.wanted, search.chance
+    if not any(one.known for one in held):
+        _first_looks(bench, held, wanted)
     why, judged = "the worlds that a search may take are used up", judge(held, wanted, chance)
     for _ in range(ROUNDS):
         if say:
