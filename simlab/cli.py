@@ -444,7 +444,9 @@ def plan(
     confidence: Annotated[
         float, typer.Option(metavar="X", help="Let the choice be right with this probability.")
     ] = 0.95,
-    at_most: Annotated[str, typer.Option("--at-most", metavar="T", help="Search so long: 90s, 3m.")] = "3m",
+    at_most: Annotated[
+        str, typer.Option("--at-most", metavar="N|T", help="Simulate at most N studies, or so long: 90s, 3m.")
+    ] = "5000",
     systems: Annotated[int | None, typer.Option(metavar="N", help="Without a pilot: so many systems.")] = None,
     raters: Annotated[int | None, typer.Option(metavar="N", help="So many raters.")] = None,
     price: Annotated[float | None, typer.Option(metavar="X", help="What a rating costs.")] = None,

@@ -38,7 +38,7 @@ class Asked(NamedTuple):
     scenarios: str | None = None
     margin: float = 0.02
     confidence: float = 0.95
-    at_most: str = "3m"
+    at_most: str = "5000"
     systems: int | None = None
     raters: int | None = None
     price: float | None = None
@@ -129,11 +129,10 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         smallest=smallest_of(ground, asked.smallest),
         margin=margin,
         confidence=confidence,
-        seconds=patience,
         seed=asked.seed,
     )
     scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
-    plan = Plan(ground, designs, wanted, out, given, scenarios, asked.jobs, asked.force)
+    plan = Plan(ground, designs, wanted, out, given, patience, scenarios, asked.jobs, asked.force)
     found = carrying_out.carried_out(plan, began, say)
     return Planned(found, out, tuple(plan_folder.keep(out, found, said)[0]))
 
@@ -164,8 +163,13 @@ def ground_of(subject: Path | None, given: Given, asked: Asked, out: Path, say: 
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
     """
+    from simlab.messages import legible
     from simlab.planning import ground
+    from simlab.types import InputError
 
+    if asked.law != "auto" and (subject is None or subject.suffix.lower() in (".yaml", ".yml")):
+        of = "without a pilot nothing is fitted" if subject is None else f"{legible(subject)} has a law already"
+        raise InputError(f"--law {asked.law}: {of}; leave --law out, or name the table of a pilot (.csv)")
     if subject is None:
         return ground.of_preset(given)
     if subject.suffix.lower() in (".yaml", ".yml"):

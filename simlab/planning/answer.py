@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from simlab.planning.answered import Answer, Figures, Loads, Pool, Row, Short
 from simlab.planning.binding import binding, front
-from simlab.planning.figures import difference, figures, first_target, shared_mean
+from simlab.planning.figures import carried_over, difference, figures, first_target, reaches, shared_mean
 from simlab.planning.remedies import other_money, remedies, short
 from simlab.planning.rivals import same_money
 from simlab.planning.stages import in_time
@@ -31,11 +31,20 @@ from simlab.planning.terms import (
 
 ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
-FEW, FEWEST, MOST = 8, 24, 192
-"""Fresh worlds: so few of the advice where patience is over; so many at least, and doubled while there is time."""
+FEW, USUAL, OF_OTHERS = 8, 64, 48
+"""Fresh worlds: so few of the advice where patience is over; so many of each row, and for raters not asked."""
 ALIKE = 0.02
-ENOUGH = 0.01
-"""A standard error of the first target that needs no more worlds."""
+ENOUGH = 0.008
+"""A standard error of differences in the first target that needs no more worlds."""
+BEATEN = 0.01
+"""A row that finds so much more for the same money takes the place of the advice."""
+
+
+class Compared(NamedTuple):
+    """Hold the designs that stand on a page, with their roles, and what fresh worlds say of each; the first leads."""
+
+    roles: Mapping[Design, str]
+    looked: Mapping[Design, Looked]
 
 
 class Needed(Protocol):
@@ -63,6 +72,7 @@ def answer(
     robust: Robust | None = None,
     flips: Sequence[Flip] = (),
     *,
+    compared: Compared | None = None,
     others: Bench | None = None,
     pool: Needed | None = None,
     loads: Callable[[Design], Loads | None] = lambda design: None,
@@ -73,12 +83,10 @@ def answer(
 
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
     Where targets are for these raters it has one pool, and `others` is such a bench with two, for raters that were not
-    asked. `loads` counts what a design asks of people, `config` is the advice's composed study.
+    asked. `compared` is what `compare` said of the same benches. `loads` counts what a design asks of people, `config`
+    is the advice's composed study.
     """
-    chosen, roles = found.advice or found.best, _roles(found, bench, ground, wanted)
-    looked = dict(_looked(list(roles), fresh, wanted))
-    # Worlds in which the advice could not be carried out at all tell nothing new.
-    looked[chosen] = looked[chosen] or found.tried[chosen]
+    roles, looked = compared or compare(found, bench, fresh, ground, wanted)
     rows = _rows({one: role for one, role in roles.items() if looked.get(one)}, looked)
     missed = _missed(found, wanted, rows[0].figures)
     all_new = _all_new(rows[0].design, others or fresh, ground, looked)
@@ -106,12 +114,37 @@ def answer(
         pool=None if pool is None else Pool(pool.raters, pool.design, figures(pool.measures)),
         seconds=seconds,
         config=config or {},
+        open=found.open,
+        cheapest=found.cheapest,
     )
+
+
+def compare(found: Found, bench: Bench, fresh: Bench, ground: Ground, wanted: Wanted) -> Compared:
+    """Look at the advice and its rivals at equal cost in the same fresh worlds."""
+    chosen, roles = found.chosen, _roles(found, bench, ground, wanted)
+    looked = dict(_looked(list(roles), fresh, wanted))
+    # Worlds in which the advice could not be carried out at all tell nothing new.
+    looked[chosen] = looked[chosen] or found.tried[chosen]
+    own = looked[chosen]
+    return Compared(roles, {one: carried_over(held, own) if one != chosen else own for one, held in looked.items()})
+
+
+def beating(compared: Compared, wanted: Wanted) -> Design | None:
+    """Return the row that finds most more than the advice for the same money, no target less; None where none does."""
+    advice, *rivals = (one for one, role in compared.roles.items() if role != "most" and compared.looked.get(one))
+    measure, own = first_target(wanted).measure, compared.looked[advice]
+    gains = {
+        one: difference(measure, compared.looked[one][measure], own[measure]).value
+        for one in rivals
+        if measure in own and measure in compared.looked[one] and reaches(compared.looked[one], wanted)
+    }
+    best = max(gains, key=lambda one: gains[one], default=None)
+    return best if best is not None and gains[best] > BEATEN else None
 
 
 def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[Design, str]:
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
-    chosen = found.advice or found.best
+    chosen = found.chosen
     roles = {chosen: "advice"} | dict.fromkeys(same_money(found, bench, ground, wanted), "same_money")
     return roles if any(_alike(found.best, one) for one in roles) else {**roles, found.best: "most"}
 
@@ -123,25 +156,23 @@ def _alike(one: Design, other: Design) -> bool:
 
 
 def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:
-    """Look at designs in the same fresh worlds, in more of them while there is time and errors are large.
+    """Look at designs in the same fresh worlds: at the first in any case, at as many others as there is patience for.
 
     The first comes before the others, in a few worlds that tell how long more of them take.
     """
-    measure, worlds, first = first_target(wanted).measure, FEWEST, designs[0]
+    measure, (first, *others) = first_target(wanted).measure, designs
     fresh.look({first: FEW})
-    all_of_them = worlds * len(designs) - FEW
-    if (room := in_time(fresh, all_of_them)) < all_of_them:
-        # Rivals stand beside the advice in as many worlds, or not at all.
-        each = (FEW + room) // len(designs)
-        shown, each = (designs, each) if each >= FEW else ([first], min(FEW + room, FEWEST))
-        return fresh.look(dict.fromkeys(shown, each))
-    while True:
-        looked = fresh.look(dict.fromkeys(designs, worlds))
-        errors = [one[measure].mcse for one in looked.values() if measure in one]
-        more = worlds * len(designs)
-        if 2 * worlds > MOST or in_time(fresh, more) < more or not max(errors, default=0.0) > ENOUGH:
-            return looked
-        worlds *= 2
+    own = fresh.look({first: FEW + in_time(fresh, USUAL - FEW)})[first]
+    met = len(own[measure].influence) if measure in own else FEW
+    worlds = min(met, USUAL)
+    others = others[: in_time(fresh, worlds * len(others)) // worlds]
+    looked = {**fresh.look(dict.fromkeys(others, worlds)), first: own}
+    errors = [difference(measure, looked[one][measure], own[measure]).mcse for one in others if measure in looked[one]]
+    worst = max((error for error in errors if math.isfinite(error)), default=0.0)
+    needed = min(math.ceil(worlds * (worst / ENOUGH) ** 2), met)
+    if needed > worlds and in_time(fresh, more := (needed - worlds) * len(others)) == more:
+        looked |= fresh.look(dict.fromkeys(others, needed))
+    return looked
 
 
 def _rows(roles: Mapping[Design, str], looked: Mapping[Design, Looked]) -> tuple[Row, ...]:
@@ -168,7 +199,7 @@ def _missed(found: Found, wanted: Wanted, fresh: Figures) -> tuple[Short, ...]:
     """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
     if found.advice is not None:
         return ()
-    return short(fresh, wanted) or short(figures(found.tried[found.best]), wanted)
+    return short(fresh, wanted) or short(figures(found.tried[found.chosen]), wanted)
 
 
 def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> Figures:
@@ -176,5 +207,5 @@ def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Desi
     if not ground.these_raters:
         return {}
     anew = with_setting(advice, *ALL_NEW)
-    worlds = max((len(one.influence) for one in looked[advice].values()), default=FEWEST)
-    return figures(others.look({anew: worlds})[anew])
+    worlds = min(max((len(one.influence) for one in looked[advice].values()), default=FEW), OF_OTHERS)
+    return figures(others.look({anew: max(in_time(others, worlds), FEW)})[anew])

@@ -131,7 +131,9 @@ class Answer:
     `rows` begin with the advice, or where nothing reaches the targets (`reached` is false) the best there is; their
     figures come from `worlds` fresh worlds with `studies` campaigns each, which no choice has seen. `front` holds what
     was looked at while searching. `all_new` are the figures of the design for raters that were not asked, where targets
-    are for these raters.
+    are for these raters. `open` are the sizes between which nothing is decided where patience ended before fresh worlds
+    showed the targets (None: they did, or nothing reaches them). `cheapest` is the probability that no design which
+    reaches the targets costs 5 % less.
     """
 
     ground: Ground
@@ -156,6 +158,8 @@ class Answer:
     pool: Pool | None = None
     seconds: float = float("nan")
     config: Mapping[str, Any] = field(default_factory=dict)
+    open: tuple[int, int] | None = None
+    cheapest: float = float("nan")
 
     @property
     def advice(self) -> Row:

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
 from simlab.planning import frozen, ground, levers, pools, targets
-from simlab.planning.answer import answer
+from simlab.planning.answer import Compared, answer, beating, compare
 from simlab.planning.answered import Answer
 from simlab.planning.bench import Composer, bench, reseeded
 from simlab.planning.flips import nearest
 from simlab.planning.ground import Given
 from simlab.planning.loads import loads
 from simlab.planning.pools import PoolNeeded
+from simlab.planning.proof import shown
 from simlab.planning.robustness import over_draws, over_scenarios
-from simlab.planning.searching import search
-from simlab.planning.stages import Stage, in_time
+from simlab.planning.searching import Search, begin, go_on
+from simlab.planning.stages import Counted, Patience, in_time, share_of
 from simlab.planning.targets import Replicates
 from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
 from simlab.store.measures import Measures
 from simlab.types import InputError
 
-SEARCHING, ROBUST, FLIPS, POOL = 0.5, 0.6, 0.75, 0.83
-"""Shares of the patience that is left once there is a world, at which parts end, one after the other; fresh worlds
-have the rest."""
+SEARCHING, SEARCHING_ON = 0.35, 0.25
+"""Shares of the patience that is left which a search may take before fresh worlds decide, first and in later rounds."""
+ROWS, ROBUST, FLIPS, POOL = 0.6, 0.5, 0.5, 0.7
+"""Shares of what is left then that the parts behind it may take, one after the other."""
+ROUNDS, SWAPS = 20, 2
+"""So many times at most fresh worlds decide, and then about designs that find more for the same money."""
+IN_A_DRAW = 16
+"""Worlds of a design in each draw of the posterior."""
+FEW = 8
 NEAREST = 3
 """So many rivals are asked about in each draw of the posterior."""
 CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
@@ -50,6 +59,7 @@ class Plan:
     wanted: Wanted
     out: Path
     given: Given
+    patience: Patience
     scenarios: Sequence[Path] = ()
     jobs: int | None = None
     force: bool = False
@@ -75,45 +85,107 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     # A scenario that cannot be is refused before anything runs.
     others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
     replicates = _replicated(plan)
-    started, room = time.monotonic(), max(_left(wanted, began), 0.0)
-
-    def ends(share: float) -> float:
-        return started + share * room
-
-    with bench(
-        plan.out / CAMPAIGNS,
-        Composer(on.words),
-        on.words,
-        plan.measures,
-        **replicates._asdict(),
-        jobs=plan.jobs,
-        seconds=_left(wanted, began),
-        quiet=True,
-    ) as first:
-        found = search(Stage(first, ends(SEARCHING)), plan.designs, wanted, say)
+    with ExitStack() as stack:
+        first = stack.enter_context(
+            _bench(plan, plan.out / CAMPAIGNS, on.words, plan.measures, replicates, Composer(on.words))
+        )
+        chosen = _chosen(plan, first, stack, say)
+        found, fresh, compared = chosen.found, chosen.fresh, chosen.compared
         near = replace(found, rivals=found.rivals[:NEAREST])
-        robust = over_draws(Stage(first, ends(ROBUST)), near, on, wanted)
-        flips = nearest(Stage(first, ends(FLIPS)), near, on, wanted)
-        pool = _pool(Stage(first, ends(POOL)), found, on, wanted)
-        with ExitStack() as stack:
-            # Of these raters there is one pool; what others would say needs two.
-            pools = (1, 2) if on.these_raters else (2,)
-            fresh, *at_large = [stack.enter_context(_fresh(plan, n, began)) for n in pools]
-            said = answer(
-                found,
-                first,
-                fresh,
-                on,
-                wanted,
-                robust,
-                flips,
-                others=at_large[0] if at_large else None,
-                pool=pool,
-                loads=lambda design: loads(frozen.study_of(on, design)),
-                config=frozen.study_of(on, found.advice or found.best),
-            )
-    held = replace(said, scenarios=_over_scenarios(plan, others, near, began)) if others else said
+        robust = over_draws(share_of(first, ROBUST), near, on, wanted, worlds=IN_A_DRAW)
+        flips = nearest(share_of(first, FLIPS), near, on, wanted)
+        pool = _pool(share_of(first, POOL), found, on, wanted)
+        # Of these raters there is one pool; what others would say needs two.
+        at_large = stack.enter_context(_fresh(plan, 2, 1)) if on.these_raters else None
+        said = answer(
+            found,
+            first,
+            fresh,
+            on,
+            wanted,
+            robust,
+            flips,
+            compared=compared,
+            others=at_large,
+            pool=pool,
+            loads=lambda design: loads(frozen.study_of(on, design)),
+            config=frozen.study_of(on, found.chosen),
+        )
+    held = replace(said, scenarios=_over_scenarios(plan, others, near)) if others else said
     return replace(held, seconds=time.monotonic() - began)
+
+
+class _Chosen(NamedTuple):
+    """Hold what a search came to, the bench whose fresh worlds decided, and what they say of the rows of the page."""
+
+    found: Found
+    fresh: Bench
+    compared: Compared
+
+
+def _chosen(plan: Plan, first: Bench, stack: ExitStack, say: Say) -> _Chosen:
+    """Search, and let fresh worlds decide: those that disagree send the search on, each time to new ones."""
+    wanted, search = plan.wanted, begin(plan.designs, plan.wanted)
+    for k in range(1, ROUNDS + 1):
+        found = go_on(search, share_of(first, SEARCHING if k == 1 else SEARCHING_ON), say)
+        fresh = stack.enter_context(_fresh(plan, 1 if plan.ground.these_raters else 2, k))
+        if found.advice is None:
+            if found.probability < wanted.confidence:
+                found = _undecided(found, search, found.best)
+            break
+        advice = found.advice
+        verdict = shown(fresh, advice, wanted, k)
+        if verdict:
+            proven = _Chosen(found, fresh, _compare(plan, found, first, fresh))
+            return _unbeaten(plan, proven, first, stack, k, say)
+        say(f"fresh worlds of round {k} {'do not show the targets' if verdict is False else 'end with patience'}")
+        if verdict is None or k == ROUNDS:
+            found = _undecided(found, search, advice)
+            break
+        search.strike(advice)
+    return _Chosen(found, fresh, _compare(plan, found, first, fresh))
+
+
+def _undecided(found: Found, search: Search, leading: Design) -> Found:
+    """Return what a search came to where patience ended before its choice was shown to reach the targets."""
+    return replace(found, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
+
+
+def _unbeaten(plan: Plan, proven: _Chosen, first: Bench, stack: ExitStack, k: int, say: Say) -> _Chosen:
+    """Let a design that finds more for the same money take the advice's place, where worlds of its own show it, too."""
+    for more in range(k + 1, k + 1 + SWAPS):
+        better = beating(proven.compared, plan.wanted)
+        if better is None:
+            break
+        say(f"another design finds more for the same money: round {more} asks fresh worlds about it")
+        looked = first.look({better: max(in_time(first, FEW), FEW)})
+        found = replace(proven.found, advice=better, tried={**proven.found.tried, **looked})
+        fresh = stack.enter_context(_fresh(plan, 1 if plan.ground.these_raters else 2, more))
+        if not shown(fresh, better, plan.wanted, more):
+            break
+        proven = _Chosen(found, fresh, _compare(plan, found, first, fresh))
+    return proven
+
+
+def _compare(plan: Plan, found: Found, first: Bench, fresh: Bench) -> Compared:
+    return compare(found, first, share_of(fresh, ROWS), plan.ground, plan.wanted)
+
+
+def _bench(
+    plan: Plan, folder: Path, words: Sequence[str], measures: Measures, replicates: Replicates, compose: Composer
+) -> AbstractContextManager[Bench]:
+    """Hold a bench that is counted against the patience of the plan."""
+    return _counted(
+        bench(folder, compose, words, measures, **replicates._asdict(), jobs=plan.jobs, quiet=True),
+        plan.patience,
+        math.prod(replicates),
+    )
+
+
+@contextmanager
+def _counted(opened: AbstractContextManager[Bench], patience: Patience, per_world: int) -> Iterator[Bench]:
+    with opened as held:
+        yield Counted(held, patience, per_world)
 
 
 def _replicated(plan: Plan) -> Replicates:
@@ -128,45 +200,24 @@ def _replicated(plan: Plan) -> Replicates:
     return needed
 
 
-def _fresh(plan: Plan, n_pools: int, began: float) -> AbstractContextManager[Bench]:
-    """Hold a bench of worlds that no choice has seen: two draws of documents in each, for so many pools of raters."""
-    words = reseeded(plan.ground.words, plan.wanted.seed + OTHER_SEED)
-    return bench(
-        plan.out / f"{FRESH}-{n_pools}",
-        Composer(words),
-        words,
-        targets.crossed(plan.measures),
-        **_twice(plan, n_pools)._asdict(),
-        jobs=plan.jobs,
-        seconds=_left(plan.wanted, began),
-        quiet=True,
-    )
+def _fresh(plan: Plan, n_pools: int, k: int) -> AbstractContextManager[Bench]:
+    """Hold the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
+    words = reseeded(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
+    folder = plan.out / (f"{FRESH}-{n_pools}" if k == 1 else f"{FRESH}-{n_pools}-{k}")
+    return _bench(plan, folder, words, targets.crossed(plan.measures), _twice(plan, n_pools), Composer(words))
 
 
 def _twice(plan: Plan, n_pools: int) -> Replicates:
     return Replicates(n_pools, 2, targets.replicated(plan.wanted.targets).studies)
 
 
-def _left(wanted: Wanted, began: float) -> float:
-    return wanted.seconds - (time.monotonic() - began)
-
-
-def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found, began: float) -> Robust:
+def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
     """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
     with ExitStack() as stack:
         held: dict[str, Bench] = {}
         for path, other in zip(plan.scenarios, others, strict=True):
             folder = plan.out / SCENARIOS / f"{len(held) + 1}"
-            benches = bench(
-                folder,
-                Composer(other.words),
-                other.words,
-                plan.measures,
-                **_replicated(plan)._asdict(),
-                jobs=plan.jobs,
-                seconds=_left(plan.wanted, began),
-                quiet=True,
-            )
+            benches = _bench(plan, folder, other.words, plan.measures, _replicated(plan), Composer(other.words))
             held[f"{path.stem}"] = stack.enter_context(benches)
         return over_scenarios(held, found, plan.wanted)
 
@@ -178,6 +229,6 @@ def _pool(bench: Bench, found: Found, on: Ground, wanted: Wanted) -> PoolNeeded 
         return None
     # As many documents as the limits allow: what is asked is whether raters would do.
     size = size_of(found.best)
-    chosen = found.advice or found.best
+    chosen = found.chosen
     most = chosen if size is None else with_setting(chosen, SIZE, size)
     return pools.needed(bench, wanted, lambda n: levers.of_others(most, on, n))

@@ -41,6 +41,26 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     return Figure(gap.difference, gap.mcse, gap.low, gap.high, gap.clusters, min(first.n, second.n))
 
 
+def carried_over(one: Looked, advice: Looked) -> Looked:
+    """Return a design's measures as those of the advice plus their paired difference, over the worlds that both met.
+
+    The advice met more worlds: what these say of it holds for designs that are compared with it, too.
+    """
+    return {name: _carried(found, advice[name]) if name in advice else found for name, found in one.items()}
+
+
+def _carried(one: Estimate, advice: Estimate) -> Estimate:
+    n, more = len(one.influence), len(advice.influence)
+    if not 1 < n < more or not np.isfinite([*one.influence, *advice.influence]).all():
+        return one
+    influence = np.asarray(advice.influence, float).copy()
+    influence[:n] += (np.asarray(one.influence) - influence[:n]) * more / n
+    value = one.value + advice.value - shared_mean(advice, one)[0]
+    if 0 <= one.value <= 1 and 0 <= advice.value <= 1:
+        value = min(max(value, 0.0), 1.0)
+    return Estimate(value, influence, one.cluster, one.n, one.telling)
+
+
 def value_of(looked: Looked, name: str) -> float:
     """Return a measure's value; NaN where it was not measured."""
     return float(looked[name].value) if name in looked else math.nan

@@ -91,7 +91,7 @@ def of_world(
     refuse_systems(given)
     held = read_world(None if path is None else str(path), None)
     pilot = len(held.rater_names)
-    usual = max(FEW_RATERS, pilot) if given.raters is None else given.raters
+    usual = pilot if given.raters is None else given.raters
     n_raters = _number(given, "systems.n_raters", usual)
     check_people(len(held.system_names), n_raters)
     same = n_raters == pilot and n_raters < FEW_RATERS
@@ -102,21 +102,30 @@ def of_world(
         *([] if n_raters == pilot else [f"systems.n_raters={n_raters}"]),
         *([f"systems.raters_per_bucket={min(PER_BUCKET, n_raters)}"] if n_raters != pilot else []),
     ]
-    law, checks = ("mqm", "built in") if path is None else _about(path, held)
+    law, checks, fitted_to = ("mqm", "built in", "expert ratings of WMT23") if path is None else _about(path, held)
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
     said = f"{law}; {checks}" + ("" if path is None else f" ({legible(path.name)})")
-    whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew (--raters)"
-    return _ground(own, given, n_raters, said + whom, read, unknown, record or {}, timing=bool(held.timing))
+    whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
+    return _ground(
+        own, given, n_raters, said + whom, read or fitted_to, unknown, record or {}, timing=bool(held.timing)
+    )
 
 
-def _about(path: Path, held: Any) -> tuple[str, str]:
+def _about(path: Path, held: Any) -> tuple[str, str, str]:
+    """Return the law of a fitted world, how its checks went, and what it was fitted to."""
     import yaml
 
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     checks = content.get("checks", {})
     failed, passed = len(checks.get("failed", [])), int(checks.get("passed", 0))
     said = f"{passed} of {passed + failed} checks against the pilot passed" if passed + failed else "not checked"
-    return content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm"), said
+    about = content.get("about", {})
+    counts = [
+        several(int(about[f"{one}s"]), one) if f"{one}s" in about else "" for one in ("rating", "document", "rater")
+    ]
+    read = ", ".join(filter(None, [*counts, several(len(held.system_names), "system")]))
+    law = content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm")
+    return law, said, f"{read}, as {legible(path.name)} was fitted to them"
 
 
 def of_file(path: Path, given: Given, *, force: bool) -> Ground:

@@ -26,10 +26,12 @@ def _sentences(answer: Answer) -> Iterator[str]:
     yield (
         f"The design ({plan_designs.sentence(answer.advice.design, answer.config, ground.systems)}) was chosen among "
         f"{answer.designs:,} by simulating {answer.campaigns:,} studies (Card et al. 2020): the cheapest that was to "
-        f"{plan_words.targets(wanted)}, within a margin of {number(wanted.margin, 2)} and with a confidence of "
-        f"{number(wanted.confidence, 2)}."
+        f"{plan_words.targets(wanted)}; worlds that no choice had seen were to show each target, less a margin of "
+        f"{number(wanted.margin, 2)}, with a confidence of {number(wanted.confidence, 2)}."
     )
-    if not answer.reached:
+    if answer.open is not None:
+        yield "They did not before the simulation ended; it is the design that came nearest."
+    elif not answer.reached:
         yield "No design reached this; it is the one that came nearest."
     yield f"The smallest difference that matters is {plan_words.smallest(wanted)} ({wanted.smallest.why})."
     yield _simulated_in(answer)
@@ -46,7 +48,7 @@ def _sentences(answer: Answer) -> Iterator[str]:
 
 def _simulated_in(answer: Answer) -> str:
     ground = answer.ground
-    pilot = f", fitted to a pilot of {ground.read}" if ground.read else ", no pilot"
+    pilot = f", fitted to a pilot of {ground.read}" if ground.read else ", without a pilot"
     assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
     whom = " Targets are for these raters, who are too few to speak of others." if ground.these_raters else ""
     return f"Simulated worlds: {ground.world}{pilot}{assumed}.{whom}"

@@ -12,7 +12,7 @@ from simlab.concluding.plans import FOLDER_FILE
 from simlab.drawing.text import plan_designs, plan_words, tables
 from simlab.planning.answered import Answer, Binding, Figures, OtherMoney, Point, Remedy, Row
 from simlab.planning.folder import frozen
-from simlab.planning.terms import Design, Flip
+from simlab.planning.terms import SIZE, Design, Flip
 
 ACCOUNTS = ("money", "hours", "days")
 
@@ -42,8 +42,13 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
         "hours": _value(advice.figures, "hours"),
         "days": _value(advice.figures, "days"),
         "measures": _figures(advice.figures),
+        "sizes": sizes(answer),
+        "power_at": answer.advice.figures["power_at"]._asdict() if "power_at" in answer.advice.figures else None,
+        "under_pilot": under_pilot(answer),
+        "open": None if answer.open is None else dict(zip(("from", "to"), answer.open, strict=True)),
         "confidence": wanted.confidence,
         "probability": answer.probability,
+        "cheapest": answer.cheapest,
         "margin": wanted.margin,
         "targets": [one._asdict() for one in wanted.targets],
         "limits": wanted.limits._asdict(),
@@ -76,6 +81,26 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
     }
     known: dict[str, Any] = _known(said)
     return known
+
+
+def sizes(answer: Answer) -> dict[str, Any]:
+    """Return what the design takes, from documents to money."""
+    loads, figures = answer.loads, answer.advice.figures
+    held = {name: getattr(loads, name, None) for name in ("outputs", "ratings", "raters", "per_rater")}
+    documents = {**plan_designs.settings(answer.config), **dict(answer.advice.design)}.get(SIZE)
+    return {
+        "documents": documents,
+        **held,
+        "hours": _value(figures, "hours"),
+        "money": _value(figures, "money"),
+        "currency": answer.wanted.limits.currency,
+    }
+
+
+def under_pilot(answer: Answer) -> dict[str, Any] | None:
+    """Return in what share of the worlds that the pilot allows the design reaches its targets; None without a pilot."""
+    held = answer.robust
+    return None if held is None else {name: getattr(held, name) for name in ("share", "low", "high", "draws")}
 
 
 def rows(answer: Answer) -> list[dict[str, Any]]:

@@ -38,6 +38,7 @@ WANTED = {
     "power": "find {} of differences of {} or more",
     "no_wrong_claim": "no wrong claim in {} of studies",
 }
+NO_PILOT = "none: people and scores are those of the world"
 EXACT, HALF, LEAST = 1e-9, 0.005, 0.001
 """An error below `LEAST` is written as that."""
 TENTHS = ("less", "more")
@@ -176,16 +177,6 @@ def missed(answer: Answer) -> str:
         for one in answer.short
     ]
     return f"Missed: {'; '.join(said)}." if said else ""
-
-
-def within_margin(answer: Answer) -> str:
-    """Say which targets the advice reaches by no more than the margin, in worlds that the search had not seen."""
-    held, wanted = answer.advice.figures, answer.wanted
-    near = [one for one in wanted.targets if one.measure in held and held[one.measure].value < one.least]
-    if not near or not answer.reached:
-        return ""
-    said = [f"{heading(one.measure)} {share(held[one.measure])} of {number(one.least, 2)}" for one in near]
-    return f"A target counts as reached within the margin of {number(wanted.margin, 2)}: {', '.join(said)}."
 
 
 def flips(answer: Answer) -> Iterator[str]:

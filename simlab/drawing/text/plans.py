@@ -17,7 +17,7 @@ from simlab.drawing.text.tables import number
 from simlab.messages import duration, several
 from simlab.planning.answered import Answer
 from simlab.planning.figures import first_target
-from simlab.planning.terms import Robust
+from simlab.planning.terms import SIZE, Robust, size_of
 
 MOST_LINES = 25
 RUNNERS, FLIPS = (8, 7, 4), (7, 5, 4)
@@ -46,6 +46,7 @@ def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
         *(Piece(text) for text in _head(answer)),
         Piece("", 3),
         Piece(headline(answer)),
+        *(Piece(text) for text in (sizes(answer), found(answer)) if text),
         *_table(answer),
         *_below(answer),
         Piece("", 2),
@@ -89,7 +90,7 @@ def _broken(text: str) -> list[str]:
 def _head(answer: Answer) -> Iterator[str]:
     ground, wanted = answer.ground, answer.wanted
     assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
-    yield from _cut(line("Pilot", ground.read or "none: people and scores are those of the world"), 1)
+    yield from _cut(line("Pilot", ground.read or words.NO_PILOT), 1)
     yield from _cut(line("World", ground.world + assumed), 2 if ground.read is None else 1)
     yield from _cut(line("Wanted", words.targets(wanted)), 2)
     yield from _cut(line("Limits", words.limits(wanted, ground.raters)), 1)
@@ -99,10 +100,12 @@ def _head(answer: Answer) -> Iterator[str]:
 
 
 def _sure(answer: Answer) -> str:
-    """Say how probably the choice is right, and what ended the search where that is less than was asked."""
-    if not math.isfinite(answer.probability):
-        return ""
-    said = f"; the choice is right with probability {number(answer.probability, 2)}"
+    """Say how sure the choice is, and what ended the search where that decided."""
+    if answer.reached and math.isfinite(answer.cheapest):
+        return f"; no other is 5 % cheaper with probability {number(answer.cheapest, 2)}"
+    if answer.open is not None or not math.isfinite(answer.probability):
+        return f" ({answer.why})" if answer.why else ""
+    said = f"; that none reaches the targets is right with probability {number(answer.probability, 2)}"
     return said if answer.probability >= answer.wanted.confidence or not answer.why else f"{said} ({answer.why})"
 
 
@@ -120,6 +123,10 @@ def headline(answer: Answer) -> str:
     whom = " for these raters" if answer.ground.these_raters else ""
     if answer.reached:
         return f"Buy{whom}: {said}"
+    if answer.open is not None:
+        low, high = answer.open
+        size = f"{low:,} to {high:,} documents" if low < high else several(low, "document")
+        return f"Open{whom}: {size} of this kind may reach the targets. Nearest so far: {said}"
     return f"Nothing within the limits reaches the targets{whom}. Best: {said}"
 
 
@@ -133,21 +140,21 @@ def _table(answer: Answer) -> Iterator[Piece]:
 
 def _below(answer: Answer) -> Iterator[Piece]:
     """Say what the rows are, each sentence with how much it matters."""
-    if not answer.reached:
+    if answer.open is not None:
+        yield Piece("More patience decides: the command below goes on where this one ended.")
+    elif not answer.reached:
         yield from _joined((words.missed(answer), NEEDED), (words.binding(answer), NEEDED))
         yield Piece(words.remedies(answer))
-    yield from _joined((words.within_margin(answer), NEEDED))
     yield from _joined((few_raters(answer), NEEDED))
     yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in measures(answer))}.", 8)
     yield from _joined(
-        (words.binding(answer) if answer.reached else "", NEEDED),
+        (words.binding(answer) if answer.reached or answer.open else "", 7),
         (_met(answer), 7),
         (_times(answer), 6),
-        (at_smallest(answer), 6),
         (_less(answer), 5),
         (words.other_money(answer), 4),
     )
-    yield from _joined((work(answer), 7))
+    yield from _joined((work(answer), 5))
 
 
 def _joined(*sentences: tuple[str, int]) -> Iterator[Piece]:
@@ -187,22 +194,48 @@ def few_raters(answer: Answer) -> str:
         return ""
     said = f"{several(answer.ground.raters, 'rater')} are too few to speak of others: what is found holds for them"
     pool = answer.pool
-    if pool is None:
+    if pool is None or _holds_for_others(answer):
         return f"{said}."
     if pool.raters is None:
         return f"{said}; no number of raters that was tried would do for others."
     measure = first_target(answer.wanted).measure
-    finds = f", {words.heading(measure)} {words.share(pool.figures[measure])}" if measure in pool.figures else ""
-    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.of_size(pool.design)}{finds})."
+    # The row for other raters has their number already; a second one, of another pool, reads like a contradiction.
+    finds = f", {words.heading(measure)} {words.share(pool.figures[measure])}"
+    told = finds if measure in pool.figures and not answer.all_new else ""
+    return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.of_size(pool.design)}{told})."
 
 
-def at_smallest(answer: Answer) -> str:
-    """Say how often a difference is found that is no larger than matters."""
-    held = answer.advice.figures.get("power_at")
-    return (
-        ""
-        if held is None
-        else f"Of differences of exactly {words.smallest(answer.wanted)} it finds {words.share(held)}."
+def sizes(answer: Answer) -> str:
+    """Say what a design takes, from documents to money."""
+    held, figures = answer.loads, answer.advice.figures
+    size = size_of(answer.advice.design) or designs.settings(answer.config).get(SIZE)
+    said = [several(size, "document")] if size else []
+    if held is not None:
+        said += [f"{held.outputs:,.0f} outputs", f"{held.ratings:,.0f} ratings"]
+        said += [f"{held.per_rater:,.0f} by each of {several(held.raters, 'rater')}"]
+    if "hours" in figures and math.isfinite(figures["hours"].value):
+        said += [f"{figures['hours'].value:,.0f} hours"]
+    if "money" in figures and math.isfinite(figures["money"].value):
+        said += [words.money(figures["money"].value, answer.wanted)]
+    return line("Takes", " -> ".join(said)) if said else ""
+
+
+def found(answer: Answer) -> str:
+    """Say what a design finds, of differences from the smallest on and of the smallest alone, and how far that holds."""
+    held, least = answer.advice.figures, words.smallest(answer.wanted)
+    said = [f"{words.share(held['power'])} of differences of {least} or more"] if "power" in held else []
+    said += [f"{words.share(held['power_at'])} of exactly {least}"] if "power_at" in held else []
+    if (robust := answer.robust) is not None:
+        span = f"({number(robust.low, 2)} to {number(robust.high, 2)})"
+        said += [f"targets reached in {number(robust.share, 2)} {span} of the worlds that the pilot allows"]
+    return line("Finds", "; ".join(said)) if said else ""
+
+
+def _holds_for_others(answer: Answer) -> bool:
+    """True if the design itself reaches the targets for raters that were not asked: then no more of them are needed."""
+    held = answer.all_new
+    return bool(held) and all(
+        one.measure in held and held[one.measure].value >= one.least for one in answer.wanted.targets
     )
 
 
@@ -245,9 +278,13 @@ def _held(answer: Answer, held: Robust) -> Iterator[Piece]:
     span = f"({number(held.low, 2)} to {number(held.high, 2)})"
     measure = words.heading(first_target(answer.wanted).measure)
     regret = f"{_percent(held.regret)} ({_percent(held.regret_low)} to {_percent(held.regret_high)})"
+    said = f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets."
+    # Of the pilot's draws the share stands on the page's first lines.
+    drawn = held is answer.robust
+    where = f"In {held.draws} {held.source}" if drawn else "There"
     yield from _joined(
-        (f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets.", 8),
-        (f"There {measure} is {number(held.q05, 2)} or more in 95 %, and it costs {regret} more than the best.", 7),
+        *([] if drawn else [(said, 8)]),
+        (f"{where} {measure} is {number(held.q05, 2)} or more in 95 %, and it costs {regret} more than the best.", 6),
         (held.more, 5),
     )
 

@@ -22,8 +22,8 @@ class Family:
     """Hold the designs of a family in the order of their sizes, and what was seen of some of them.
 
     `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
-    them. `number` tells families apart where random numbers are drawn. Fresh worlds did not show the targets of the first
-    `struck` designs, which are not chosen any more.
+    them. `number` tells families apart where random numbers are drawn. The first `struck` designs
+    are not chosen any more: fresh worlds did not show their targets.
     """
 
     number: int

@@ -66,7 +66,9 @@ def judge(held: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
     least = np.where(good, every.cost, np.inf).min(1)
     right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
     share, none = right.mean(0), float(np.isinf(least).mean())
-    best = _firmer(_plainer(int(np.lexsort((every.cost.mean(0), -share))[0]), every, share, wanted), every, share, wanted)
+    best = _firmer(
+        _plainer(int(np.lexsort((every.cost.mean(0), -share))[0]), every, share, wanted), every, share, wanted
+    )
     # Within the margin both may be right: then a design helps more than none.
     if none > share[best] and share[best] < wanted.confidence:
         return Judged(None, none, _undercutting(every, good))

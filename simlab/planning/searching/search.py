@@ -21,7 +21,7 @@ from simlab.planning.searching.judging import At, Judged, judge
 from simlab.planning.searching.naming import found
 from simlab.planning.searching.paths import Chance
 from simlab.planning.stages import in_time
-from simlab.planning.terms import Bench, Design, Found, Wanted, size_of
+from simlab.planning.terms import Bench, Design, Found, Wanted, family, size_of
 
 FEW, FIRST = 8, 16
 """Worlds of a first look: the first of them tell how long the others take."""
@@ -59,27 +59,27 @@ class Search:
     chance: Chance
 
     def strike(self, design: Design) -> None:
-        """Choose neither this design nor a smaller one of its family any more: fresh worlds did not show its targets."""
-        f, k = self.at(design)
-        self.held[f].struck = max(self.held[f].struck, k + 1)
+        """Choose this design, whose targets fresh worlds did not show, and smaller ones of its family no more."""
+        of = self._family(design)
+        smaller = sum((size_of(one) or 0) <= (size_of(design) or 0) for one in of.designs)
+        of.struck = max(of.struck, smaller)
 
-    def at(self, design: Design) -> At:
-        """Return where a design stands."""
-        return next((f, one.designs.index(design)) for f, one in enumerate(self.held) if design in one.designs)
+    def _family(self, design: Design) -> Family:
+        return next(one for one in self.held if family(one.designs[0]) == family(design))
 
     def undecided(self, design: Design) -> tuple[int, int] | None:
         """Return the sizes of a design's family between which nothing is decided; None where there are no sizes.
 
         From the smallest that may reach the targets to the smallest that very likely does, else the largest allowed.
         """
-        family = self.held[self.at(design)[0]]
-        sizes = [size_of(one) for one in family.designs]
-        places = np.flatnonzero(family.open(self.wanted))
+        of = self._family(design)
+        sizes = [size_of(one) for one in of.designs]
+        places = np.flatnonzero(of.open(self.wanted))
         if not len(places):
-            places = np.flatnonzero(family.allowed(self.wanted))[-1:]
+            places = np.flatnonzero(of.allowed(self.wanted))[-1:]
         if not len(places) or None in sizes:
             return None
-        often = (family.reaches(self.wanted.targets, self.chance) >= -self.wanted.margin).mean(0)
+        often = (of.reaches(self.wanted.targets, self.chance) >= -self.wanted.margin).mean(0)
         doubtful = 1 - self.wanted.confidence
         low = next((k for k in places if often[k] > doubtful), places[-1])
         high = next((k for k in places if k >= low and often[k] >= 1 - doubtful), places[-1])

@@ -66,14 +66,16 @@ def question(answer: Answer) -> str:
 def sentences(answer: Answer) -> Iterator[str]:
     """Say what to buy, what it will find and cost, and what that hangs on."""
     yield f"{plans.headline(answer)}."
-    if not answer.reached:
+    if not answer.reached and answer.open is None:
         yield from filter(None, (plan_words.missed(answer), _remedies(answer)))
     if any(name in answer.advice.figures for name in plan_paragraphs.FORESEEN):
         shares = plan_paragraphs.shares(answer, answer.advice.figures)
         yield f"In {several(answer.worlds, 'world')} that the choice had not seen, {shares}."
-    at_smallest, within = plans.at_smallest(answer), plan_words.within_margin(answer)
+    power_at = answer.advice.figures.get("power_at")
+    smallest = plan_words.smallest(answer.wanted)
+    at_smallest = f"Of differences of exactly {smallest} it finds {plan_words.share(power_at)}." if power_at else ""
     takes, few = plan_paragraphs.takes(answer, answer.advice.figures), plans.few_raters(answer)
-    yield from filter(None, (at_smallest, within, takes, few, plan_words.binding(answer)))
+    yield from filter(None, (at_smallest, takes, few, plan_words.binding(answer)))
 
 
 def _remedies(answer: Answer) -> str:
@@ -93,9 +95,9 @@ def large(answer: Answer) -> Iterator[Value]:
             yield amount(
                 held[name], ("it costs" if unit else "money that it costs") if name == "money" else "it takes", unit
             )
-    if math.isfinite(answer.probability):
+    if answer.reached and math.isfinite(answer.cheapest):
         of = several(answer.designs, "design")
-        yield Value(answer.probability, label=f"probability that the choice among {of} is right")
+        yield Value(answer.cheapest, label=f"probability that none of {of} is 5 % cheaper")
 
 
 def held_fixed(answer: Answer) -> Iterator[str]:
@@ -113,14 +115,12 @@ def held_fixed(answer: Answer) -> Iterator[str]:
 def reservations(kept: Kept) -> Iterator[str]:
     """Say what is to be held against a plan."""
     answer = kept.answer
-    if not answer.reached:
+    if answer.open is not None:
+        yield f"open: {answer.why or 'patience ended'} before fresh worlds showed the targets"
+    elif not answer.reached:
         yield "nothing within the limits reaches the targets: this is the best there is"
-    if within := plan_words.within_margin(answer):
-        yield within
-    if answer.probability < answer.wanted.confidence:
-        asked = number(answer.wanted.confidence, 2)
-        why = f" ({answer.why})" if answer.why else ""
-        yield f"the choice is right with probability {number(answer.probability, 3)}; asked for was {asked}{why}"
+    if answer.reached and answer.cheapest < answer.wanted.confidence:
+        yield f"that no other design is 5 % cheaper is known with probability {number(answer.cheapest, 2)} only"
     yield from _of_world(answer)
     yield from (_unlike(one, answer) for one in (answer.robust, answer.scenarios) if one and _doubted(one, answer))
     plausible = [one for one in kept.changes if one.plausible[0] <= one.at <= one.plausible[1]]

@@ -39,11 +39,11 @@ TOP = {
     **dict.fromkeys(("design", "measures", "limits", "smallest", "largest", "all_new", "settings"), OBJECT),
     **dict.fromkeys(("currency", "digest", "pilot"), MAYBE_TEXT),
     **dict.fromkeys(("confidence", "margin"), NUMBER),
-    "probability": MAYBE,
+    **dict.fromkeys(("probability", "cheapest"), MAYBE),
     **dict.fromkeys(("seed", "designs", "campaigns", "worlds", "systems", "raters"), WHOLE),
     **dict.fromkeys(("ended", "world"), TEXT),
     **dict.fromkeys(("targets", "runners", "other_money", "missed", "would_reach", "flips", "front"), LIST),
-    **dict.fromkeys(("robust", "scenarios", "loads", "pool"), MAYBE_OBJECT),
+    **dict.fromkeys(("robust", "scenarios", "loads", "pool", "open"), MAYBE_OBJECT),
     "binding": reading.one_of(BINDING),
     "assumed": TEXTS,
 }
@@ -154,7 +154,14 @@ def _answer(row: Row, where: str, config: Mapping[str, Any] | None) -> Answer:
         all_new=_figures(row["all_new"], f"{where}.all_new"),
         pool=_maybe(row["pool"], f"{where}.pool", _pool),
         config=_config(row["settings"], f"{where}.settings") if config is None else config,
+        open=_maybe(row["open"], f"{where}.open", _open),
+        cheapest=_number(row["cheapest"]),
     )
+
+
+def _open(held: Any, where: str) -> tuple[int, int]:
+    row = reading.record(held, where, dict.fromkeys(("from", "to"), WHOLE))
+    return row["from"], row["to"]
 
 
 def _ground(row: Row) -> Ground:
