@@ -206,6 +206,8 @@ def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Desi
     """Return the figures of a design for raters that were not asked, in as many fresh worlds."""
     if not ground.these_raters:
         return {}
-    anew = with_setting(advice, *ALL_NEW)
+    anew, own = with_setting(advice, *ALL_NEW), looked[advice]
     worlds = min(max((len(one.influence) for one in looked[advice].values()), default=FEW), OF_OTHERS)
-    return figures(others.look({anew: max(in_time(others, worlds), FEW)})[anew])
+    if in_time(others, FEW) < FEW:
+        return {}
+    return figures(carried_over(others.look({anew: in_time(others, worlds)})[anew], own))

@@ -15,13 +15,14 @@ from simlab.planning import frozen, ground, levers, pools, targets
 from simlab.planning.answer import Compared, answer, beating, compare
 from simlab.planning.answered import Answer
 from simlab.planning.bench import Composer, bench, reseeded
+from simlab.planning.figures import difference, first_target, reaches_nearly, within_limits
 from simlab.planning.flips import nearest
 from simlab.planning.ground import Given
 from simlab.planning.loads import loads
 from simlab.planning.pools import PoolNeeded
 from simlab.planning.proof import shown
 from simlab.planning.robustness import over_draws, over_scenarios
-from simlab.planning.searching import Search, begin, go_on
+from simlab.planning.searching import Search, begin, go_on, simpler
 from simlab.planning.stages import Counted, Patience, in_time, share_of
 from simlab.planning.targets import Replicates
 from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
@@ -36,7 +37,7 @@ ROUNDS, SWAPS = 20, 2
 """So many times at most fresh worlds decide, and then about designs that find more for the same money."""
 IN_A_DRAW = 16
 """Worlds of a design in each draw of the posterior."""
-FEW = 8
+FEW, TIED = 8, 64
 NEAREST = 3
 """So many rivals are asked about in each draw of the posterior."""
 CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
@@ -96,7 +97,7 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
         flips = nearest(share_of(first, FLIPS), near, on, wanted)
         pool = _pool(share_of(first, POOL), found, on, wanted)
         # Of these raters there is one pool; what others would say needs two.
-        at_large = stack.enter_context(_fresh(plan, 2, 1)) if on.these_raters else None
+        at_large = stack.enter_context(_fresh(plan, 2, chosen.k)) if on.these_raters else None
         said = answer(
             found,
             first,
@@ -116,11 +117,12 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
 
 
 class _Chosen(NamedTuple):
-    """Hold what a search came to, the bench whose fresh worlds decided, and what they say of the rows of the page."""
+    """Hold what a search came to, the bench of round `k` whose worlds decided, and what they say of the page's rows."""
 
     found: Found
     fresh: Bench
     compared: Compared
+    k: int
 
 
 def _chosen(plan: Plan, first: Bench, stack: ExitStack, say: Say) -> _Chosen:
@@ -133,17 +135,32 @@ def _chosen(plan: Plan, first: Bench, stack: ExitStack, say: Say) -> _Chosen:
             if found.probability < wanted.confidence:
                 found = _undecided(found, search, found.best)
             break
-        advice = found.advice
-        verdict = shown(fresh, advice, wanted, k)
+        found = _simplest(found, search, first, wanted)
+        verdict = shown(fresh, found.chosen, wanted, k)
         if verdict:
-            proven = _Chosen(found, fresh, _compare(plan, found, first, fresh))
+            proven = _Chosen(found, fresh, _compare(plan, found, first, fresh), k)
             return _unbeaten(plan, proven, first, stack, k, say)
         say(f"fresh worlds of round {k} {'do not show the targets' if verdict is False else 'end with patience'}")
         if verdict is None or k == ROUNDS:
-            found = _undecided(found, search, advice)
+            found = _undecided(found, search, found.chosen)
             break
-        search.strike(advice)
-    return _Chosen(found, fresh, _compare(plan, found, first, fresh))
+        search.strike(found.chosen)
+    return _Chosen(found, fresh, _compare(plan, found, first, fresh), k)
+
+
+def _simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -> Found:
+    """Let a simpler design of the same size take a choice's place where it finds as much, as far as worlds tell."""
+    measure, own = first_target(wanted).measure, found.chosen
+    for one in simpler(own):
+        if not search.holds(one) or in_time(first, 2 * TIED) < 2 * TIED:
+            continue
+        looked = first.look({own: TIED, one: TIED})
+        if measure not in looked[one] or not within_limits(looked[one], wanted):
+            continue
+        gap = difference(measure, looked[one][measure], looked[own][measure])
+        if gap.value > -max(gap.mcse, wanted.margin / 4) and reaches_nearly(looked[one], wanted):
+            return replace(found, advice=one, tried={**found.tried, **looked})
+    return found
 
 
 def _undecided(found: Found, search: Search, leading: Design) -> Found:
@@ -163,7 +180,7 @@ def _unbeaten(plan: Plan, proven: _Chosen, first: Bench, stack: ExitStack, k: in
         fresh = stack.enter_context(_fresh(plan, 1 if plan.ground.these_raters else 2, more))
         if not shown(fresh, better, plan.wanted, more):
             break
-        proven = _Chosen(found, fresh, _compare(plan, found, first, fresh))
+        proven = _Chosen(found, fresh, _compare(plan, found, first, fresh), more)
     return proven
 
 

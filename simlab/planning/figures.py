@@ -79,6 +79,11 @@ def reaches(looked: Looked, wanted: Wanted) -> bool:
     return all(value_of(looked, one.measure) >= one.least for one in wanted.targets)
 
 
+def reaches_nearly(looked: Looked, wanted: Wanted) -> bool:
+    """True if the values of all targets are at least what is wanted, less the margin."""
+    return all(value_of(looked, one.measure) >= one.least - wanted.margin for one in wanted.targets)
+
+
 def first_target(wanted: Wanted) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
     return next((one for one in wanted.targets if not one.floor), wanted.targets[0])

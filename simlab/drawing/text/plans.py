@@ -46,7 +46,7 @@ def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
         *(Piece(text) for text in _head(answer)),
         Piece("", 3),
         Piece(headline(answer)),
-        *(Piece(text) for text in (sizes(answer), found(answer)) if text),
+        *(Piece(text) for text in (sizes(answer), power(answer)) if text),
         *_table(answer),
         *_below(answer),
         Piece("", 2),
@@ -217,11 +217,12 @@ def sizes(answer: Answer) -> str:
         said += [f"{figures['hours'].value:,.0f} hours"]
     if "money" in figures and math.isfinite(figures["money"].value):
         said += [words.money(figures["money"].value, answer.wanted)]
-    return line("Takes", " -> ".join(said)) if said else ""
+    # A number stays with its unit where the line breaks.
+    return line("Takes", " -> ".join(one.replace(" ", "\xa0") for one in said)).replace("\xa0", " ") if said else ""
 
 
-def found(answer: Answer) -> str:
-    """Say what a design finds, of differences from the smallest on and of the smallest alone, and how far that holds."""
+def power(answer: Answer) -> str:
+    """Say what a design finds of differences from the smallest on, of the smallest alone, and how far that holds."""
     held, least = answer.advice.figures, words.smallest(answer.wanted)
     said = [f"{words.share(held['power'])} of differences of {least} or more"] if "power" in held else []
     said += [f"{words.share(held['power_at'])} of exactly {least}"] if "power_at" in held else []

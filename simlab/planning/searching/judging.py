@@ -122,6 +122,13 @@ def _oddities(design: Design) -> int:
     return sum(PLAIN.get(key, value) != value for key, value in design)
 
 
+def simpler(design: Design) -> list[Design]:
+    """List the designs of the same size that are simpler to carry out and explain, the simplest first."""
+    odd = [key for key, value in design if PLAIN.get(key, value) != value]
+    sets = [odd, *([[key] for key in odd] if len(odd) > 1 else [])] if odd else []
+    return [tuple((key, PLAIN[key] if key in keys else value) for key, value in design) for keys in sets]
+
+
 def _undercutting(every: _All, against: Bools) -> dict[At, float]:
     """Say of each family's design that most often speaks against a choice how often it does."""
     often = against.mean(0)

@@ -64,6 +64,11 @@ class Search:
         smaller = sum((size_of(one) or 0) <= (size_of(design) or 0) for one in of.designs)
         of.struck = max(of.struck, smaller)
 
+    def holds(self, design: Design) -> bool:
+        """True if a design is one of those that may be chosen."""
+        of = next((one for one in self.held if design in one.designs), None)
+        return of is not None and of.designs.index(design) >= of.struck
+
     def _family(self, design: Design) -> Family:
         return next(one for one in self.held if family(one.designs[0]) == family(design))
 
