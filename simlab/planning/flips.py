@@ -18,6 +18,7 @@ from simlab.planning.crossings import LIMITS, Crossing, Scale
 from simlab.planning.curves import with_size
 from simlab.planning.figures import value_of
 from simlab.planning.followed import Followed
+from simlab.planning.stages import in_time
 from simlab.planning.terms import (
     Assumption,
     Bench,
@@ -87,17 +88,17 @@ class _Following:
     along: Followed
     worlds: int
 
-    @property
-    def has_time(self) -> bool:
-        """Tell whether there is time left."""
-        return self.along.bench.left() > 0
+    def has_time(self, worlds: int) -> bool:
+        """True if so many worlds of a design end before patience does."""
+        bench = self.along.bench
+        return bench.left() > 0 and in_time(bench, worlds) == worlds
 
     def screened(self, of: Assumption) -> Iterator[_Event]:
         """List events that few worlds at the ends do not rule out, at most one a side."""
-        if not self.has_time:
-            return
         scale, places = Scale(of), range(len(self.along.designs))
         x = sorted({0.0} | {side * min(part, scale.end(side)) for side in (-1, 1) for part in (1.0, scale.end(side))})
+        if not self.has_time(SCREENING * len(x) * len(places)):
+            return
         for side in (-1, 1):
             if scale.end(side) > 0:
                 crossing = self.along.crossing(of, x, SCREENING, side, places, straight=False)
@@ -108,7 +109,7 @@ class _Following:
     def refined(self, event: _Event) -> _Event | None:
         """Follow an event with more worlds at values about it; None where it turns out to be none."""
         for _ in range(MOVES):
-            if not self.has_time:
+            if not self.has_time(REFINING * len(PLACES) * (1 + len(event.crossing.near))):
                 break
             before, event = event.about, self._looked(event, REFINING)
             if not math.isfinite(event.crossing.at):
@@ -120,7 +121,12 @@ class _Following:
 
     def grown(self, event: _Event) -> _Event:
         """Follow an event with more and more worlds, until its interval is narrow or there is no more time."""
-        while event.worlds < self.worlds and self.has_time and not _is_narrow(event):
+        each = len(PLACES) * (1 + len(event.crossing.near))
+        while (
+            event.worlds < self.worlds
+            and not _is_narrow(event)
+            and self.has_time(min(event.worlds * GROWTH, self.worlds) * each)
+        ):
             at = event.crossing.at
             if math.isfinite(at) and abs(at - event.about) > _reach(event.about) / 2:
                 event = replace(event, about=at)

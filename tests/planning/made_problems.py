@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ class Problem(NamedTuple):
     """Hold the designs of a problem and what is true of each."""
 
     truths: Mapping[Design, Mapping[str, float]]
+    formula: Callable[[int, int], Mapping[str, float]] | None = None
 
     @property
     def designs(self) -> list[Design]:
@@ -31,11 +32,14 @@ class Problem(NamedTuple):
 
     def truth(self, design: Design) -> Mapping[str, float]:
         """Return what is true of a design."""
-        return self.truths[design]
+        if self.formula is None or design in self.truths:
+            return self.truths[design]
+        own = dict(design)
+        return self.formula(int(own[FAMILY]), own[SIZE])
 
     def reaches(self, design: Design, more: float, wanted: Wanted = WANTED) -> bool:
         """Tell whether a design exceeds all targets by so much, within the limits."""
-        truth, money = self.truths[design], wanted.limits.money
+        truth, money = self.truth(design), wanted.limits.money
         affordable = money is None or truth["money"] <= money
         return affordable and all(truth[one.measure] >= one.least + more for one in wanted.targets)
 
@@ -72,4 +76,4 @@ def problem(seed: int, kind: str = "plain", n_families: int = 8) -> Problem:
         kept = 0.985 - fall if kind == "dip" else float(wrong[f])
         return {"power": power, "no_wrong_claim": kept, "money": float(price[f] * size), "ended_as_planned": 1.0}
 
-    return Problem({((FAMILY, f"{f}"), (SIZE, n)): truth(f, n) for f in range(n_families) for n in SIZES})
+    return Problem({((FAMILY, f"{f}"), (SIZE, n)): truth(f, n) for f in range(n_families) for n in SIZES}, truth)

@@ -66,8 +66,8 @@ def test_differences_are_taken_world_by_world(plain: Answer) -> None:
     alone = math.hypot(rival.figures["power"].mcse, advice.figures["power"].mcse)
     # Seven tenths of the noise are the worlds', and cancel; those of other worlds do not.
     assert gap.mcse == pytest.approx(alone * math.sqrt(0.3), rel=0.2)
-    one = MadeBench(made.truth, seed=5).look({rival.design: 200})[rival.design]["power"]
-    other = MadeBench(made.truth, seed=6).look({advice.design: 200})[advice.design]["power"]
+    one = MadeBench(made.truth, seed=5).look({rival.design: gap.worlds})[rival.design]["power"]
+    other = MadeBench(made.truth, seed=6).look({advice.design: gap.worlds})[advice.design]["power"]
     assert difference("power", one, other).mcse > 1.4 * gap.mcse
 
 

@@ -71,11 +71,12 @@ def test_a_pilot_is_told_from_settings(tmp_path: Path) -> None:
         asked.apart(["other.csv"])
 
 
-@pytest.mark.parametrize("text", ["", "3", "0s", "-3m", "soon", "1e9m"])
+@pytest.mark.parametrize("text", ["", "0", "0s", "-3m", "soon", "1e9m"])
 def test_patience_is_a_time(text: str) -> None:
     with pytest.raises(InputError, match="--at-most"):
         asked.patience(text)
-    assert asked.patience("1.5m") == 90
+    assert (asked.patience("1.5m").amount, asked.patience("1.5m").in_seconds) == (90, True)
+    assert (asked.patience("3").amount, asked.patience("3").in_seconds) == (3, False)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, float("nan")])

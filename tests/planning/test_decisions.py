@@ -15,7 +15,6 @@ from scipy.stats import binom
 
 from simlab.planning.decision import Decision, decide
 from simlab.planning.proof import level, shown
-from simlab.planning.searching import search
 from simlab.planning.stages import Counted, Patience
 from simlab.planning.terms import Design
 
@@ -76,14 +75,16 @@ def test_buy_keeps_its_promise_over_many_worlds() -> None:
     hold([decided(kind, seed) for kind in KINDS for seed in range(60)])
 
 
-def test_a_search_that_nothing_checks_falls_short_more_often() -> None:
-    """The negative control: what a few worlds name looks better than it is."""
-    short = 0
-    for seed in range(30):
+def test_what_five_worlds_name_falls_short_more_often() -> None:
+    """The negative control: the best of many noisy figures looks better than it is."""
+    short, n = 0, 20
+    for seed in range(n):
         made_up = problem(seed)
-        found = search(Counted(MadeBench(made_up.truth, seed), Patience(250), 1), made_up.designs, WANTED)
-        short += found.advice is not None and not made_up.reaches(found.advice, -WANTED.margin)
-    assert short > binom.ppf(0.999, 30, 0.05)
+        looked = MadeBench(made_up.truth, seed).look(dict.fromkeys(made_up.designs, 5))
+        fine = [one for one, of in looked.items() if all(of[t.measure].value >= t.least for t in WANTED.targets)]
+        cheapest = min(fine, key=lambda one: made_up.truth(one)["money"], default=None)
+        short += cheapest is not None and not made_up.reaches(cheapest, -WANTED.margin)
+    assert short > binom.ppf(0.999, n, 0.05)
 
 
 def test_without_patience_nothing_is_advised_and_the_open_sizes_are_named() -> None:
@@ -99,7 +100,7 @@ def test_rounds_share_what_may_be_wrong() -> None:
 
 
 @pytest.mark.parametrize(("power", "verdict"), [(0.77, False), (0.85, True), (0.5, False)])
-def test_a_round_shows_what_is_there_with_small_errors(power: float, verdict: bool) -> None:  # noqa: FBT001
+def test_a_round_shows_what_is_there_with_small_errors(power: float, verdict: bool) -> None:
     one = made.design(80)
     bench = MadeBench(lambda of: {**made.truth(of), "power": power}, seed=4)
     assert shown(bench, one, WANTED, 1) is verdict
