@@ -200,8 +200,8 @@ def few_raters(answer: Answer) -> str:
         return f"{said}; no number of raters that was tried would do for others."
     measure = first_target(answer.wanted).measure
     # The row for other raters has their number already; a second one, of another pool, reads like a contradiction.
-    finds = f", {words.heading(measure)} {words.share(pool.figures[measure])}"
-    told = finds if measure in pool.figures and not answer.all_new else ""
+    own = pool.figures.get(measure)
+    told = f", {words.heading(measure)} {words.share(own)}" if own is not None and not answer.all_new else ""
     return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.of_size(pool.design)}{told})."
 
 

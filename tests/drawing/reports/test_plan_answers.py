@@ -175,9 +175,9 @@ def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
 
 def test_a_choice_that_is_not_sure_is_a_reservation() -> None:
     saved = kept("plain")
-    assert not any("is right with probability" in one for one in plan.report(saved).reservations)
-    saved["answer"][0]["probability"] = 0.61
-    assert any("is right with probability .610" in one for one in plan.report(saved).reservations)
+    assert not any("5 % cheaper" in one for one in plan.report(saved).reservations)
+    saved["answer"][0]["cheapest"] = 0.61
+    assert any("5 % cheaper is known with probability .61 only" in one for one in plan.report(saved).reservations)
 
 
 def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> None:
