@@ -134,7 +134,13 @@ def of_file(path: Path, given: Given, *, force: bool) -> Ground:
     Raises InputError for a file that is neither, for a world that failed its checks unless it is forced, and for one
     of which nobody knows what is true.
     """
-    if "simlab fitted" in path.read_text(encoding="utf-8", errors="replace")[:MOST_SEARCHED]:
+    begins = path.read_text(encoding="utf-8", errors="replace")[:MOST_SEARCHED]
+    if "simlab fitted preferences" in begins:
+        raise InputError(
+            f"{legible(path)}: is a world of preferences, and plans are made for studies of ratings; `simlab sweep "
+            f"preference_protocol systems=fitted_preferences systems.path={legible(path.name)}` compares designs"
+        )
+    if "simlab fitted" in begins:
         failed = failed_checks(str(path))
         if failed and not force:
             raise InputError(
