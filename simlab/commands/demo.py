@@ -22,7 +22,7 @@ from simlab.commands.notes import program
 Command = Callable[[Sequence[str]], int]
 """What carries out a command line and returns its exit code; answers go to stdout."""
 
-SEARCH = ["--over", "design.documents=20,40,60,80,100,design.ratings_per_item=1,2", "--at-most", "900"]
+SEARCH = ["--over", "design.documents=20,40,60,80,100,design.ratings_per_item=1,2", "--at-most", "1400"]
 """Fewer designs, and less patience, than a plan has when these are left out."""
 
 
@@ -91,7 +91,7 @@ def _steps(out: Path) -> tuple[Step, ...]:
             "Plan: which study finds 80 % of differences of 4 points or more, within 300 EUR? (50 x 2: documents by\n"
             "ratings of each output; ≥: 95 % bound; without --over and --at-most, more designs and more patience)",
             ("plan", str(out / "world.yaml"), *budget, "--smallest-difference", "4", *SEARCH, "--out", study),
-            (("^Buy|^Nothing|^Best", "^$|^A target|^finds:"), ("^finds:", r"^\S")),
+            (("^Buy|^Open|^Nothing|^Best", "^$|^A target|^finds:"), ("^finds:", r"^\S")),
         ),
         Step(
             "Assign: who rates what, in which order, without knowing the systems?",
