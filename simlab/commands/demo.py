@@ -22,7 +22,14 @@ from simlab.commands.notes import program
 Command = Callable[[Sequence[str]], int]
 """What carries out a command line and returns its exit code; answers go to stdout."""
 
-SEARCH = ["--over", "design.documents=20,40,60,80,100,design.ratings_per_item=1,2", "--at-most", "1400"]
+SEARCH = [
+    "--over",
+    "design.documents=20,40,60,80,100,design.ratings_per_item=1,2",
+    "--margin",
+    ".03",
+    "--at-most",
+    "1000",
+]
 """Fewer designs, and less patience, than a plan has when these are left out."""
 
 

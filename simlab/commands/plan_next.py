@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from simlab.commands.plan import Asked
     from simlab.planning.answered import Answer
 
+MORE = "20000"
+"""Patience for a plan that ended with nothing decided."""
 RENAMED = {"smallest": "smallest-difference"}
 """Options that go by another name in what is asked."""
 
@@ -22,6 +24,8 @@ def following(answer: Answer, out: Path, asked: Asked) -> str:
     """Return a command that works where it is typed: another folder takes what is asked otherwise."""
     if answer.reached:
         words = ["assign", str(out), "--items", "items.csv", "--raters", "raters.csv", "--out", "sheet.csv"]
+    elif answer.open is not None:
+        words = ["plan", *typed(asked._replace(at_most=MORE, out=out))]
     else:
         words = ["plan", *typed(asked._replace(smallest=wished(answer), out=out.with_name(f"{out.name}-larger")))]
     return f"{program()} {shlex.join(words)}"
