@@ -46,6 +46,9 @@ to 23); with these "finds a difference of X with 80 %" is kept.
 COMMON = 10.0
 """Degrees of freedom of the common spread of ratings, to which that of each system is shrunk."""
 
+DRAWN_SCORES, LEAST_STUDIES, MOST_STUDIES = 500_000, 50, 500
+"""Scores of cells that are drawn to learn what documents take along, in at least and at most so many studies."""
+
 LEAST_FREEDOM, NOTHING = 0.5, 1e-300
 
 
@@ -138,13 +141,15 @@ class Judge(NamedTuple):
 
     def factors(self, value: Floats) -> Floats:
         """Return what the variance of each difference is, over that by a unit of noise, `[study, pair]`."""
+        return self.inflation * self.moderated(self.squares(self.layout.averaged(value)) / self.expected)
+
+    def squares(self, score: Floats) -> Floats:
+        """Return the sum of squares of what raters contribute to each difference, `[study, pair]`, by cells."""
         layout = self.layout
-        score = layout.averaged(value)
         mean = self.means(self.without_documents(score))
         estimate = estimates_of(layout.design, self.at, score).T[:, None]
         residual = self.contributions(np.where(layout.met, mean - np.nan_to_num(estimate), 0.0))
-        squares = _squares(residual, layout.first, layout.second)
-        return self.inflation * self.moderated(squares / self.expected)
+        return _squares(residual, layout.first, layout.second)
 
     def without_documents(self, score: Floats) -> Floats:
         """Take out of scores, `[cell, study]`, what documents and outputs are predicted to add, whoever rates them."""
@@ -219,7 +224,29 @@ def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
     inverse = np.linalg.pinv(information, hermitian=True)
     judge = Judge(layout, found.at, precision, leniency, inverse, added, unit, *(nothing,) * 4)
     rng = np.random.default_rng(zlib.crc32(np.sort(value).tobytes()))
-    return judge.against(_spread(judge, layout.averaged(value), at, weight), rng, draws)
+    spread = _spread(judge, layout.averaged(value), at, weight)
+    judge = judge.against(spread, rng, draws)
+    return judge._replace(expected=judge.expected * _left(judge, spread, rng))
+
+
+def _left(judge: Judge, spread: Floats, rng: np.random.Generator) -> float:
+    """Return which share of raters' squared contributions is left where documents are predicted from the same scores.
+
+    What is taken out as the effect of a document takes some of its raters' own scatter along, unless one rater rated
+    all that was rated of it. Scores of the model are drawn, with all its terms, and treated as the table's.
+    """
+    layout, names = judge.layout, [term.name for term in judge.layout.design.terms]
+    if all(name in (RATERS, TASTES, WITHIN_RATERS) for name in names):
+        return 1.0
+    n = len(layout.cell_rater)
+    studies = int(np.clip(DRAWN_SCORES // n, LEAST_STUDIES, MOST_STUDIES))
+    own = spread[layout.cell_system][:, None]
+    score = own * rng.standard_normal((n, studies))
+    for term, ratio in zip(layout.design.terms, judge.at.ratio, strict=True):
+        effect = np.sqrt(ratio) * rng.standard_normal((term.n_levels, studies))[term.label]
+        score += own * effect if term.name in (TASTES, WITHIN_RATERS) else effect
+    squares = judge.squares(score)[:, layout.comparable]
+    return float(np.mean(squares / judge.expected[layout.comparable]))
 
 
 def _spread(judge: Judge, score: Floats, at: Ints, weight: Floats) -> Floats:
