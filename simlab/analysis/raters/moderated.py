@@ -49,6 +49,12 @@ COMMON = 10.0
 DRAWN_SCORES, LEAST_STUDIES, MOST_STUDIES = 500_000, 50, 500
 """Scores of cells that are drawn to learn what documents take along, in at least and at most so many studies."""
 
+FEW_DEALT = 12
+"""So many raters at least hold the level where systems of a document are dealt out among them.
+
+Of 200 tables of equal systems some claim: 7 raters .085 (8 systems) to .095 (4), 12 raters .050, 15 raters .060.
+"""
+
 LEAST_FREEDOM, NOTHING = 0.5, 1e-300
 
 
@@ -56,7 +62,8 @@ def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Co
     """Test each pair by the difference of GLS estimates in the mixed model, its variance moderated over all pairs.
 
     All pairs at once are held against `draws` studies of equal systems. Where fewer than six raters, or fewer than
-    four effective ones, rated a system of some pair, the test is that of the mixed model. `rng` is not used: draws
+    four effective ones, rated a system of some pair, or fewer than twelve are dealt the systems of most documents among
+    them, the test is that of the mixed model. `rng` is not used: draws
     follow the scores, whatever their order.
     """
     return moderated_comparisons(rated, pools, draws).family().p_values()
@@ -76,7 +83,7 @@ def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons
     """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
     layout, found, value = fitted(rated, pools)
     of = compared(rated, pools)
-    if found is None or not _enough_raters(layout):
+    if found is None or not _speaks(layout):
         return of
     judge = judge_of(layout, found, value, draws)
     factor = judge.factors(value[:, None])[0] / found.component[0]
@@ -93,13 +100,30 @@ def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons
 def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
     layout, found, value = fitted(rated, pools)
-    if found is None or not _enough_raters(layout):
+    if found is None or not _speaks(layout):
         return model_studies(rated, pools=pools)
     return judge_of(layout, found, value, draws)
 
 
-def _enough_raters(layout: Layout) -> bool:
-    return bool(layout.comparable.any() and layout.enough[layout.comparable].all())
+def _speaks(layout: Layout) -> bool:
+    """True if enough raters rated each system, and share documents in a way for which the level was found to hold."""
+    return bool(layout.comparable.any() and layout.enough[layout.comparable].all()) and not _dealt_to_few(layout)
+
+
+def _dealt_to_few(layout: Layout) -> bool:
+    """True if few raters are dealt the systems of most documents among them, so that no one compares these.
+
+    How uncertain the effects of documents then are is more than draws from the fitted model show.
+    """
+    document = next((term.label for term in layout.design.terms if term.name == "document"), None)
+    if document is None or np.count_nonzero(layout.met.any(1)) >= FEW_DEALT:
+        return False
+    n_documents, n_systems = int(document.max()) + 1, layout.met.shape[1]
+    rated = np.zeros((len(layout.met), n_documents, n_systems), bool)
+    rated[layout.cell_rater, document, layout.cell_system] = True
+    met = rated.any(2)
+    whole = rated.sum(2) == rated.any(0).sum(1)
+    return bool(np.count_nonzero(met & whole) < np.count_nonzero(met) / 2)
 
 
 class Judge(NamedTuple):
