@@ -49,6 +49,9 @@ COMMON = 10.0
 DRAWN_SCORES, LEAST_STUDIES, MOST_STUDIES = 500_000, 50, 500
 """Scores of cells that are drawn to learn what documents take along, in at least and at most so many studies."""
 
+DOCUMENT, SEGMENT = "document", "segment"
+"""Terms that are the same for all systems."""
+
 FEW_DEALT = 12
 """So many raters at least hold the level where systems of a document are dealt out among them.
 
@@ -115,15 +118,18 @@ def _dealt_to_few(layout: Layout) -> bool:
 
     How uncertain the effects of documents then are is more than draws from the fitted model show.
     """
-    document = next((term.label for term in layout.design.terms if term.name == "document"), None)
-    if document is None or np.count_nonzero(layout.met.any(1)) >= FEW_DEALT:
-        return False
-    n_documents, n_systems = int(document.max()) + 1, layout.met.shape[1]
-    rated = np.zeros((len(layout.met), n_documents, n_systems), bool)
+    return bool(np.count_nonzero(layout.met.any(1)) < FEW_DEALT and _whole(layout) < 1 / 2)
+
+
+def _whole(layout: Layout) -> float:
+    """Return in which share of what raters met of documents they rated all systems that anybody rated there."""
+    document = next((term.label for term in layout.design.terms if term.name == DOCUMENT), None)
+    if document is None:
+        return 1.0
+    rated = np.zeros((len(layout.met), int(document.max()) + 1, layout.met.shape[1]), bool)
     rated[layout.cell_rater, document, layout.cell_system] = True
-    met = rated.any(2)
     whole = rated.sum(2) == rated.any(0).sum(1)
-    return bool(np.count_nonzero(met & whole) < np.count_nonzero(met) / 2)
+    return float(np.mean(whole[rated.any(2)]))
 
 
 class Judge(NamedTuple):
@@ -256,16 +262,20 @@ def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
 def _left(judge: Judge, spread: Floats, rng: np.random.Generator) -> float:
     """Return which share of raters' squared contributions is left where documents are predicted from the same scores.
 
-    What is taken out as the effect of a document takes some of its raters' own scatter along, unless one rater rated
-    all that was rated of it. Scores of the model are drawn, with all its terms, and treated as the table's.
+    What is taken out as the effect of a document takes some of its raters' own scatter along, unless that is the same
+    for all systems. Scores of the model are drawn, with all its terms, and treated as the table's.
     """
     layout, names = judge.layout, [term.name for term in judge.layout.design.terms]
-    if all(name in (RATERS, TASTES, WITHIN_RATERS) for name in names):
+    if set(names) <= {RATERS, TASTES, WITHIN_RATERS, DOCUMENT, SEGMENT} and _whole(layout) == 1:
         return 1.0
     n = len(layout.cell_rater)
     studies = int(np.clip(DRAWN_SCORES // n, LEAST_STUDIES, MOST_STUDIES))
     own = spread[layout.cell_system][:, None]
-    score = own * rng.standard_normal((n, studies))
+    # Draws go by who rated what, whatever the order of rows.
+    rank = np.argsort(
+        np.lexsort((layout.cell_system, layout.cell_rater, *(term.label for term in layout.design.terms)))
+    )
+    score = own * rng.standard_normal((n, studies))[rank]
     for term, ratio in zip(layout.design.terms, judge.at.ratio, strict=True):
         effect = np.sqrt(ratio) * rng.standard_normal((term.n_levels, studies))[term.label]
         score += own * effect if term.name in (TASTES, WITHIN_RATERS) else effect
