@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[2])]
 
 from simlab.types import Bools, Floats  # noqa: E402
-from tests.statistics.suite.candidate_tests import TESTS, Test  # noqa: E402
+from tests.statistics.suite.candidate_tests import TESTS, Found, Test  # noqa: E402
 from tests.statistics.suite.suite_rows import Row, read_rows  # noqa: E402
 from tests.statistics.suite.suite_tables import comparable, table, truth  # noqa: E402
 
@@ -89,7 +89,11 @@ def run_block(name: str, test: Test, row: Row, first: int, tables: int = BLOCK) 
 
 def score_table(test: Test, row: Row, seed: int, true: Floats, here: Bools) -> tuple[bool, bool, float, float]:
     """Return whether a test claims wrongly in a table and covers all, the share it finds, and its median width."""
-    found = test(*table(row, seed))
+    return score_found(test(*table(row, seed)), true, here)
+
+
+def score_found(found: Found, true: Floats, here: Bools) -> tuple[bool, bool, float, float]:
+    """Return whether any claim is wrong and whether all is covered, the share found, and the median width."""
     right = np.sign(np.nan_to_num(found.difference)) == np.sign(true)
     wrong = bool((found.claimed & ~(right & (true != 0))).any())
     covered = bool(((found.lower <= true) & (true <= found.upper)).all())
