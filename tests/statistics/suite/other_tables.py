@@ -328,7 +328,10 @@ def run(row: OtherRow, tables: int) -> Block:
 
 def report(rows: Sequence[OtherRow], blocks: Sequence[Block]) -> Iterator[str]:
     """Yield a line a row."""
-    yield "row,systems,raters,documents,seats,alpha,scale,tastes,noise,skipped,effect,tables,level,coverage,power,power_mcse,oracle,width,oracle_width"
+    yield (
+        "row,systems,raters,documents,seats,alpha,scale,tastes,noise,skipped,effect,"
+        "tables,level,coverage,power,power_mcse,oracle,width,oracle_width"
+    )
     for block in blocks:
         row, found = rows[block.row], judge([block])
         yield ",".join(
