@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -51,7 +52,7 @@ DIGESTED = (0, 9, 20, 29)
 
 
 class OtherRow(NamedTuple):
-    """A row: `seats` raters rate each document (0: each output has its rater), `alpha` is Dirichlet's, large is even."""
+    """A row: `seats` raters rate each document (0: one rater an output); `alpha` is Dirichlet's, large is even."""
 
     number: int
     systems: int
@@ -183,7 +184,7 @@ def draw_noise(row: OtherRow, rng: np.random.Generator, rater: Ints) -> Floats:
         if row.noise == "drift":
             noise[turn] += slope[one] * np.linspace(-1, 1, len(turn))
             continue
-        for before, now in zip(turn, turn[1:], strict=False):
+        for before, now in itertools.pairwise(turn):
             noise[now] = LAG * noise[before] + np.sqrt(1 - LAG**2) * noise[now]
     return noise
 
@@ -234,7 +235,7 @@ def true_differences(row: OtherRow) -> Floats:
 
 
 def weights(row: OtherRow, system: Ints, document: Ints, rater: Ints) -> Floats:
-    """Return the weights of ratings in each system's estimate: least squares at the latent components, `[system, rating]`."""
+    """Return weights `[system, rating]` of ratings in estimates: least squares at the latent components."""
     n = len(system)
     labels = [(rater, LENIENT**2), (document, DIFFICULT**2 + TOPIC**2 * bool(row.topics))]
     labels += [(rater * row.systems + system, row.taste**2), (document * row.systems + system, OUTPUT**2)]

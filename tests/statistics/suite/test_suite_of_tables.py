@@ -11,6 +11,7 @@ import pytest
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
 from simlab.types import Floats, Ints
+from tests.statistics.suite import other_tables
 from tests.statistics.suite.build_suite import covers, digests
 from tests.statistics.suite.candidate_tests import TESTS, Found, Test
 from tests.statistics.suite.run import append, judge, read_blocks, run_block
@@ -150,3 +151,14 @@ def test_pairs_between_pools_are_not_compared() -> None:
     found = TESTS["mixed_model"](*table(row, 0))
     assert np.isinf((found.upper - found.lower)[~here]).all()
     assert np.isfinite((found.upper - found.lower)[here]).all()
+
+
+def test_the_other_rows_and_their_tables_are_those_that_were_fixed() -> None:
+    assert other_tables.digest() == other_tables.DIGEST.read_text(encoding="utf-8")
+
+
+def test_equal_systems_of_the_other_rows_are_equal_and_different_ones_are_not() -> None:
+    for row in other_tables.read_rows():
+        different = len(np.unique(other_tables.means(row)))
+        wanted = {"null": different == 1, "partial": 1 < different < row.systems, "power": different > 1}
+        assert wanted[row.effect], row.number
