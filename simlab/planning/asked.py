@@ -90,7 +90,7 @@ def patience(text: str) -> Patience:
     """Read how many studies, or seconds, a plan may take; raise InputError for what is neither.
 
     >>> str(patience("5000")), str(patience("90s"))
-    ('5,000 studies', '90 s')
+    ('5,000 studies', '1 min 30 s')
     """
     if re.fullmatch(r"0*[1-9][0-9]{0,11}", text.strip(), re.ASCII):
         return Patience(float(text))

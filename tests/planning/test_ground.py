@@ -156,7 +156,7 @@ def test_every_assumption_can_be_set() -> None:
 
 @pytest.mark.parametrize(
     ("raters", "pool", "n", "few"),
-    [(None, "new", 6, False), (3, "pilot", 3, True), (2, "new", 2, True), (9, "new", 9, False)],
+    [(None, "pilot", 3, True), (6, "new", 6, False), (3, "pilot", 3, True), (2, "new", 2, True), (9, "new", 9, False)],
 )
 def test_a_world_has_the_pilots_raters_or_others(
     fitted_world: Path, raters: int | None, pool: str, n: int, few: bool

@@ -288,7 +288,7 @@ def test_of_the_usual_designs_those_stay_that_are_possible() -> None:
 
 
 def test_a_fitted_world_has_its_own_key_for_the_number_of_raters(tmp_path: Path) -> None:
-    ground = of_world(file(tmp_path, "gaussian"), Given())
+    ground = of_world(file(tmp_path, "gaussian"), Given(raters=7))
     designs = roomy(ground, "raters.pool_size=6,9,design.documents=20")
     assert [dict(design)["systems.n_raters"] for design in designs] == [6, 9]
     listed = tmp_path / "designs.yaml"

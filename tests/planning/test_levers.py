@@ -79,7 +79,7 @@ def test_typed_levers(preset: Ground, over: str, found: list[dict[str, Any]]) ->
 
 
 def test_the_pool_of_a_fitted_world_is_its_own_key(fitted_world: Path) -> None:
-    ground = of_world(fitted_world, Given(("budget.total=300",)))
+    ground = of_world(fitted_world, Given(("budget.total=300",), raters=6))
     found = designs(ground, "raters.pool_size=6,9")
     assert [dict(design) for design in found] == [{"systems.n_raters": 6}, {"systems.n_raters": 9}]
     assert values(designs(ground), "analysis.normalization") == ["none", "zscore"]
