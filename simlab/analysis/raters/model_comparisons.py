@@ -37,6 +37,9 @@ from simlab.types import Bools, Floats, Ints, Rated
 Pools: TypeAlias = Literal["apart", "exchangeable"]
 """Pools of raters that share no system: nothing is claimed between them, or they are taken as drawn from one crowd."""
 
+Key: TypeAlias = tuple[bytes, bytes, bytes, bytes, int, Pools]
+"""A design: who rated which system, item and document, the number of systems, and how pools are read."""
+
 FEW_RATERS = 6
 """Of fewer raters on a side the variance of tastes is hardly known: the difference is one of these raters' means."""
 
@@ -151,7 +154,7 @@ def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
 
     Studies of a large design make one step of Fisher scoring from the components of these ratings.
     """
-    key, value = _key_of(rated, pools)
+    key, value = key_of(rated, pools)
     layout = _layout(*key)
     found = _fitted(key, value) if len(layout.design.cross) > MANY else None
     if found is None:
@@ -162,19 +165,16 @@ def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
 
 def compared(rated: Rated, pools: Pools = "apart") -> Comparisons:
     """Fit the model to ratings and compare all pairs; a fit is kept for the next who asks about the same ratings."""
-    return _compared(*_key_of(rated, pools))
+    return compared_of(*key_of(rated, pools))
 
 
-def fitted(rated: Rated, pools: Pools) -> tuple[Layout, Fit | None, Floats]:
+def fitted(key: Key, value: bytes) -> tuple[Layout, Fit | None, Floats]:
     """Return the layout of ratings, the fit to them (None: nothing scatters), and their scores."""
-    key, value = _key_of(rated, pools)
     return _layout(*key), _fitted(key, value), np.frombuffer(value, float)
 
 
-Key: TypeAlias = tuple[bytes, bytes, bytes, bytes, int, Pools]
-
-
-def _key_of(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
+def key_of(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
+    """Return what tells the design of ratings from others, and their scores, as what is kept of them is found by."""
     columns = (rated.system, rated.rater, rated.item, rated.document)
     system, rater, item, document = (np.ascontiguousarray(one, np.int64).tobytes() for one in columns)
     value = np.ascontiguousarray(rated.value, float).tobytes()
@@ -182,7 +182,8 @@ def _key_of(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
 
 
 @lru_cache(maxsize=2)
-def _compared(key: Key, value: bytes) -> Comparisons:
+def compared_of(key: Key, value: bytes) -> Comparisons:
+    """Compare all pairs of the ratings that go by this key and these scores."""
     return _layout(*key).compare(_fitted(key, value), np.frombuffer(value, float))
 
 

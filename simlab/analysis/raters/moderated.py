@@ -12,6 +12,7 @@ estimate from scores less the predicted effects of documents is the generalised 
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +23,14 @@ from simlab.analysis.raters.model_comparisons import (
     TASTES,
     WITHIN_RATERS,
     Comparisons,
+    Key,
     Layout,
     Pools,
     SimulatedStudies,
     compared,
+    compared_of,
     fitted,
+    key_of,
     model_studies,
 )
 from simlab.analysis.studentized_range import SimulatedFamily, TFamily
@@ -84,8 +88,14 @@ def moderated_differences(rated: Rated, *, pools: Pools, draws: Count) -> Floats
 
 def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons:
     """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
-    layout, found, value = fitted(rated, pools)
-    of = compared(rated, pools)
+    return _moderated(*key_of(rated, pools), draws)
+
+
+@lru_cache(maxsize=2)
+def _moderated(key: Key, score: bytes, draws: int) -> Comparisons:
+    """Keep the comparisons of ratings for the next who asks about the same ones."""
+    layout, found, value = fitted(key, score)
+    of = compared_of(key, score)
     if found is None or not _speaks(layout):
         return of
     judge = judge_of(layout, found, value, draws)
@@ -102,7 +112,7 @@ def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons
 
 def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
-    layout, found, value = fitted(rated, pools)
+    layout, found, value = fitted(*key_of(rated, pools))
     if found is None or not _speaks(layout):
         return model_studies(rated, pools=pools)
     return judge_of(layout, found, value, draws)
