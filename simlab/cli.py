@@ -1190,9 +1190,9 @@ def _told(
     scale: str | None,
     people: Path | None,
     where: Sequence[str] | None,
-    alike: Literal["refuse", "merge", "keep"] = "refuse",
-    wide: str | None = None,
-    decimal: Literal[",", "."] | None = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
 ) -> Told:
     """Read what is told of a table beside what it holds."""
     from simlab.tables import columns as names

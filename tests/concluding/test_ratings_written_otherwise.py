@@ -30,13 +30,12 @@ WAYS = 40
 
 
 class Case(NamedTuple):
-    """A table, how it is read, and the part of a line that refuses it; `some` of the ways only are refused."""
+    """A table, how it is read, and the part of a line that refuses it."""
 
     file: str
     where: tuple[tuple[str, str], ...] = ()
     scale: tuple[float, float] | None = None
     refused: str = ""
-    some: str = ""
 
 
 CASES = {
@@ -109,17 +108,14 @@ def _no_point(found: Conclusion) -> None:
 def _alike(rows: Sequence[Sequence[str]], case: Case, folder: Path, names: dict[str, tuple[str, ...]]) -> None:
     (plain,) = mutations(rows, folder / "plain", 1, 1, names={}, leave=("rows",))
     first = answer_or_line(_answer(case), plain.path)
-    assert isinstance(first, str) == bool(case.refused or case.some), first
+    assert isinstance(first, str) == bool(case.refused), first
     seen = 0
     for one in mutations(rows, folder, 1, WAYS, names=names, numbers=("score", "rating")):
         answer = answer_or_line(_answer(case, one), one.path)
-        if isinstance(answer, str):
-            assert case.refused or case.some, (one, answer)
-            assert (case.refused or case.some) in answer, (one, answer)
+        if case.refused:
+            assert isinstance(answer, str), one
+            assert case.refused in answer, (one, answer)
         else:
-            assert not case.refused, one
-            # A table that some ways of writing refuse is concluded alike in all others.
-            first = answer if isinstance(first, str) else first
             assert answer == first, one
         seen += 1
     assert seen == WAYS

@@ -70,8 +70,7 @@ def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Co
 
     All pairs at once are held against `draws` studies of equal systems. Where fewer than six raters, or fewer than
     four effective ones, rated a system of some pair, or fewer than twelve are dealt the systems of most documents among
-    them, the test is that of the mixed model. `rng` is not used: draws
-    follow the scores, whatever their order.
+    them, the test is that of the mixed model. `rng` is not used: draws follow the scores, whatever their order.
     """
     return moderated_comparisons(rated, pools, draws).family().p_values()
 
@@ -96,7 +95,7 @@ def _moderated(key: Key, score: bytes, draws: int) -> Comparisons:
     """Keep the comparisons of ratings for the next who asks about the same ones."""
     layout, found, value = fitted(key, score)
     of = compared_of(key, score)
-    if found is None or not _speaks(layout):
+    if found is None or not _keeps_level(layout):
         return of
     judge = judge_of(layout, found, value, draws)
     factor = judge.factors(value[:, None])[0] / found.component[0]
@@ -113,25 +112,25 @@ def _moderated(key: Key, score: bytes, draws: int) -> Comparisons:
 def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
     layout, found, value = fitted(*key_of(rated, pools))
-    if found is None or not _speaks(layout):
+    if found is None or not _keeps_level(layout):
         return model_studies(rated, pools=pools)
     return judge_of(layout, found, value, draws)
 
 
-def _speaks(layout: Layout) -> bool:
+def _keeps_level(layout: Layout) -> bool:
     """True if enough raters rated each system, and share documents in a way for which the level was found to hold."""
-    return bool(layout.comparable.any() and layout.enough[layout.comparable].all()) and not _dealt_to_few(layout)
+    return bool(layout.comparable.any() and layout.enough[layout.comparable].all()) and not _is_dealt_to_few(layout)
 
 
-def _dealt_to_few(layout: Layout) -> bool:
+def _is_dealt_to_few(layout: Layout) -> bool:
     """True if few raters are dealt the systems of most documents among them, so that no one compares these.
 
     How uncertain the effects of documents then are is more than draws from the fitted model show.
     """
-    return bool(np.count_nonzero(layout.met.any(1)) < FEW_DEALT and _whole(layout) < 1 / 2)
+    return bool(np.count_nonzero(layout.met.any(1)) < FEW_DEALT and _complete_share(layout) < 1 / 2)
 
 
-def _whole(layout: Layout) -> float:
+def _complete_share(layout: Layout) -> float:
     """Return in which share of what raters met of documents they rated all systems that anybody rated there."""
     document = next((term.label for term in layout.design.terms if term.name == DOCUMENT), None)
     if document is None:
@@ -266,17 +265,17 @@ def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
     rng = np.random.default_rng(zlib.crc32(np.sort(value).tobytes()))
     spread = _spread(judge, layout.averaged(value), at, weight)
     judge = judge.against(spread, rng, draws)
-    return judge._replace(expected=judge.expected * _left(judge, spread, rng))
+    return judge._replace(expected=judge.expected * _kept_share(judge, spread, rng))
 
 
-def _left(judge: Judge, spread: Floats, rng: np.random.Generator) -> float:
+def _kept_share(judge: Judge, spread: Floats, rng: np.random.Generator) -> float:
     """Return which share of raters' squared contributions is left where documents are predicted from the same scores.
 
     What is taken out as the effect of a document takes some of its raters' own scatter along, unless that is the same
     for all systems. Scores of the model are drawn, with all its terms, and treated as the table's.
     """
     layout, names = judge.layout, [term.name for term in judge.layout.design.terms]
-    if set(names) <= {RATERS, TASTES, WITHIN_RATERS, DOCUMENT, SEGMENT} and _whole(layout) == 1:
+    if set(names) <= {RATERS, TASTES, WITHIN_RATERS, DOCUMENT, SEGMENT} and _complete_share(layout) == 1:
         return 1.0
     n = len(layout.cell_rater)
     studies = int(np.clip(DRAWN_SCORES // n, LEAST_STUDIES, MOST_STUDIES))
