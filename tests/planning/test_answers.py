@@ -20,7 +20,7 @@ from simlab.planning.rivals import SLACK
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
 from simlab.types import Estimate, InputError
 
-SEEDS, FITS = 30, 200
+SEEDS, FITS = 80, 200
 
 
 @pytest.fixture(scope="module")
