@@ -100,29 +100,48 @@ class Solved(NamedTuple):
 
 def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
     """Count who rated which system in which term: `system[rating]` and the labels of at least one term."""
-    from scipy import sparse
-
-    n = len(system)
     ordered = tuple(sorted(terms, key=lambda term: term.n_levels))
     labels = [system, *(term.label for term in ordered[:-1])]
-    starts = np.cumsum([0, n_systems, *(term.n_levels for term in ordered[:-1])])
-    where = np.concatenate([label + start for label, start in zip(labels, starts[:-1], strict=True)])
-    rows = np.tile(np.arange(n), len(labels))
-    columns = sparse.csr_matrix((np.ones(len(where)), (where, rows)), shape=(int(starts[-1]), n))
-    last = sparse.csr_matrix((np.ones(n), (ordered[-1].label, np.arange(n))), shape=(ordered[-1].n_levels, n))
-    to_last = last @ columns.T
+    sizes = [n_systems, *(term.n_levels for term in ordered[:-1])]
+    starts = np.cumsum([0, *sizes])
+    last = ordered[-1]
+    columns = incidence(int(starts[-1]), *(label + start for label, start in zip(labels, starts[:-1], strict=True)))
+    of_last = incidence(last.n_levels, last.label)
+    if last.n_levels * starts[-1] <= DENSE:
+        to_last = np.hstack([_counts(last.label, last.n_levels, *one) for one in zip(labels, sizes, strict=True)])
+    else:
+        to_last = (of_last @ columns.T).tocsr()
     return Design(
-        n=n,
+        n=len(system),
         n_systems=n_systems,
         rank=int(np.count_nonzero(np.bincount(system))),
         terms=ordered,
         block=tuple(slice(int(a), int(b)) for a, b in pairwise(starts[1:])),
         columns=columns,
-        cross=(columns @ columns.T).toarray(),
-        last=last,
-        to_last=to_last.toarray() if np.prod(to_last.shape) <= DENSE else to_last.tocsr(),
-        n_last=np.bincount(ordered[-1].label).astype(float),
+        cross=np.block(
+            [
+                [_counts(*rows, *one) for one in zip(labels, sizes, strict=True)]
+                for rows in zip(labels, sizes, strict=True)
+            ]
+        ),
+        last=of_last,
+        to_last=to_last,
+        n_last=np.bincount(last.label).astype(float),
     )
+
+
+def incidence(n_levels: int, *labels: Ints) -> Any:
+    """Return which ratings have which level, `[level, rating]`, sparse; each label has levels of its own."""
+    from scipy import sparse
+
+    level = np.stack(labels, axis=1)
+    pointer = np.arange(0, level.size + 1, len(labels))
+    return sparse.csc_matrix((np.ones(level.size), level.ravel(), pointer), (n_levels, len(level))).tocsr()
+
+
+def _counts(one: Ints, n_one: int, other: Ints, n_other: int) -> Floats:
+    """Count ratings by two labels, `[level, level]`."""
+    return np.bincount(one * n_other + other, minlength=n_one * n_other).reshape(n_one, n_other).astype(float)
 
 
 def sums_of(design: Design, value: Floats) -> Sums:

@@ -27,6 +27,7 @@ from simlab.analysis.raters.mixed_model import (
     design_of,
     estimates_of,
     fit,
+    incidence,
     is_identified,
     solve,
     step_from,
@@ -439,8 +440,6 @@ def satterthwaite(
 
 @lru_cache(maxsize=8)
 def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools) -> Layout:
-    from scipy import sparse
-
     of_system = np.frombuffer(system, np.int64)
     of_rater, of_item, of_document = (_numbered(np.frombuffer(one, np.int64)) for one in (rater, item, document))
     met = np.zeros((_count(of_rater), n_systems), bool)
@@ -452,7 +451,7 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
         n_averaged = np.bincount(cell)
         at = np.empty(len(n_averaged), np.int64)
         at[cell] = np.arange(len(cell))
-        averages = sparse.csr_matrix((np.ones(len(cell)), (cell, np.arange(len(cell)))))
+        averages = incidence(len(n_averaged), cell)
         terms = terms_of(of_system[at], of_rater[at], of_document[at], of_document[at])
     there = np.zeros((_count(of_document), n_systems))
     there[of_document, of_system] = 1.0
@@ -465,8 +464,7 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     apart = (pool[first] != pool[second]) & ~(single[pool[first]] & single[pool[second]])
     refused = apart & (pools == "apart")
     comparable = (documents > 1) & ~refused & (~dealt | (thinner > 1))
-    load = np.zeros(met.shape)
-    np.add.at(load, (of_rater, of_system), 1.0)
+    load = np.bincount(of_rater * n_systems + of_system, minlength=met.size).reshape(met.shape).astype(float)
     effective = load.sum(0) ** 2 / np.maximum((load**2).sum(0), 1.0)
     enough = (thinner >= FEW_RATERS) & (np.minimum(effective[first], effective[second]) >= FEW_EFFECTIVE)
     at_large = enough | (dealt & comparable)
@@ -520,37 +518,44 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
         "output": (item, system),
     }
     kept: list[Term] = []
-    n_rated = _count(_numbered(system))
+    rated_system = _numbered(system)
+    n_rated = _count(rated_system)
     for name, columns in labels.items():
         label = _labelled(*columns)
         n_levels = _count(label)
         # One level is a constant, which systems explain: its component might be anything, and noise next to it nothing.
-        if n_levels in (1, len(system)) or n_levels == n_rated == _count(_labelled(system, label)):
+        if n_levels in (1, len(system)) or (n_levels == n_rated and _are_same(rated_system, label)):
             continue
-        # Labels are finer or coarser one after the other: as many levels together as each has are the same levels.
-        if any(term.n_levels == n_levels == _count(_labelled(term.label, label)) for term in kept):
+        if any(term.n_levels == n_levels and _are_same(term.label, label) for term in kept):
             continue
         kept.append(Term(name, label))
     return tuple(kept) or (Term("none", np.zeros(len(system), np.int64)),)
 
 
+def _are_same(one: Ints, other: Ints) -> bool:
+    """True if two labels, of equally many levels without gaps, tell the same ratings apart."""
+    counterpart = np.empty(_count(one), np.int64)
+    counterpart[one] = other
+    return np.array_equal(counterpart[one], other)
+
+
 def _labelled(*columns: Ints) -> Ints:
     """Number the combinations of labels that occur, from 0."""
-    code = columns[0]
+    code = _numbered(columns[0])
     for column in columns[1:]:
-        code = _numbered(code * (int(column.max(initial=0)) + 1) + column)
-    return _numbered(code)
+        code = _numbered(code * _count(column) + column)
+    return code
 
 
 def _numbered(label: Ints) -> Ints:
     """Number the labels that occur, from 0, in their order."""
-    size = int(label.max(initial=-1)) + 1
+    size = _count(label)
     if size > SORTED:
         return np.asarray(np.unique(label, return_inverse=True)[1])
     # Marking labels is faster than sorting them.
     there = np.zeros(size, bool)
     there[label] = True
-    return np.asarray((np.cumsum(there) - 1)[label])
+    return label if there.all() else np.asarray((np.cumsum(there) - 1)[label])
 
 
 def _count(label: Ints) -> int:
