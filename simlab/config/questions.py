@@ -39,6 +39,7 @@ def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins:
     """Return the kind of study that all chosen options (group and name) belong to.
 
     Where they leave it open, it is the kind that has one of them among its defaults, else the first that is possible.
+    Decision rules are shared among kinds: whose default one is does not tell what is asked.
     Raises InputError where no kind has them all, and for a kind that has no file of defaults.
     """
     from simlab.studies.kinds import kinds
@@ -58,7 +59,8 @@ def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins:
         left = [kind for kind in possible if kind in of]
         said = choice if len(left) < len(possible) or not said else said
         possible = left
-        home += [kind for kind in every if _defaults(options[QUESTION][kind.question]).get(group) == option]
+        if group != "decision":
+            home += [kind for kind in every if _defaults(options[QUESTION][kind.question]).get(group) == option]
     return next(kind for kind in (*home, *every) if kind in possible)
 
 

@@ -11,7 +11,8 @@ from simlab.config import canonical, compose, compose_calculation, compose_sweep
 from simlab.config.overrides import read
 from simlab.config.sweepfile import load, with_preset
 from simlab.studies.checks import check
-from simlab.types import InputError
+from simlab.studies.questions import kind_of
+from simlab.types import RATE, InputError
 
 SCALARS = {
     "1e-3": 0.001,
@@ -93,7 +94,17 @@ def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, q
     sweep = compose_sweep(name, quick=quick)
     assert sweep.aim
     assert sweep.finding
-    assert check(next(sweep.cells()).config).n_systems > 1
+    config = next(sweep.cells()).config
+    assert check(config).n_systems > 1
+    # A finding says what a test found: another default must not change which.
+    if kind_of(config).question == RATE:
+        assert {"analysis.test", "decision"} <= {setting.key for setting in load_sweep(name).settings}
+
+
+def test_a_study_of_ratings_judges_all_pairs_at_once_for_raters_like_these() -> None:
+    plain, named = canonical(compose()), compose(["analysis.test=moderated", "decision=max_t"])
+    assert canonical(named) == plain
+    assert canonical(compose(["analysis.test=permutation", "decision=significance"])) != plain
 
 
 def test_what_a_file_sets_within_its_options_holds_for_those_that_are_picked() -> None:

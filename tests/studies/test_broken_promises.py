@@ -25,7 +25,7 @@ COMPARED = ("question=compare", "systems=preference", *DOCUMENTS[1:], "design.wh
             (*RATINGS, "design.ratings_per_item=3", "analysis.test=rater_flips", "raters.pool_size=9"),
             "design.ratings_per_item=3: analysis.test=rater_flips takes what raters contribute for independent",
         ),
-        ((*RATINGS, "analysis.test.permutations=15"), "gives no p-value below 0.062"),
+        ((*RATINGS, "analysis.test=permutation", "analysis.test.permutations=15"), "gives no p-value below 0.062"),
         (("question=judge", *DOCUMENTS), "analysis.estimator=binary takes outputs as independent"),
         (
             ("question=judge", "metric=none", "analysis.estimator=binary_calibrated", f"{ESTIMATOR}.sharing=joint"),
@@ -47,7 +47,7 @@ def test_what_would_promise_too_much_is_refused(words: tuple[str, ...], reason: 
 @pytest.mark.parametrize(
     "words",
     [
-        (*RATINGS, "design.ratings_per_item=2", "analysis.test=two_way"),
+        (*RATINGS, "design.ratings_per_item=2", "analysis.test=two_way", "decision=holm"),
         (*COMPARED, "decision=betting", "decision.unit=document", "decision.use_metric=false"),
         ("question=judge", *DOCUMENTS, "analysis.estimator=sample_mean", "metric=none"),
     ],

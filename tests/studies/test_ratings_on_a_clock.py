@@ -76,7 +76,7 @@ def campaign(*settings: str, **keys: Any) -> tuple[World, Collected]:
     [
         [],
         ["design/grouping=ungrouped"],
-        ["design.ratings_per_item=2", "analysis.test=two_way"],
+        ["design.ratings_per_item=2", "analysis.test=two_way", "decision=holm"],
         ["raters.noise=potential"],
         ["analysis.normalization=zscore"],
         ["design.load_entropy=0.9"],
