@@ -116,6 +116,8 @@ class SimulatedFamily(NamedTuple):
 
     def keep(self, pairs: Bools) -> SimulatedFamily:
         """Return the family of some of its pairs."""
+        if pairs.all():
+            return self
         return SimulatedFamily(self.size[pairs], self.freedom[pairs], self.null[:, pairs])
 
     def bar(self, level: float) -> Floats:

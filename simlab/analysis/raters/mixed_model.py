@@ -237,8 +237,7 @@ class Forms(NamedTuple):
 
 def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
     """Return estimates and quadratic forms of a study, or of many, at solved equations."""
-    taken = (at.ratio[-1] * at.last_weight * sums.last.T).T
-    left = sums.column - design.to_last.T @ taken
+    taken, left = _reduced_sums(design, at, sums.column, sums.last)
     effect = at.inverse @ left
     # What terms explain altogether leaves rounding, of either sign.
     explained = np.vecdot(taken.T, sums.last.T) + np.vecdot(left.T, effect.T)
@@ -254,22 +253,30 @@ def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
     return Forms(effect, form, residual)
 
 
+def _reduced_sums(design: Design, at: Solved, column: Floats, last: Floats) -> tuple[Floats, Floats]:
+    """Return what the last term takes of the sums of its levels, and what that leaves of the sums by column."""
+    taken = (at.ratio[-1] * at.last_weight * last.T).T
+    return taken, column - design.to_last.T @ taken
+
+
 def estimates_of(design: Design, at: Solved, value: Floats) -> Floats:
     """Return the estimates of systems alone, `[system, study]`, from `value[rating, study]`."""
-    taken = (at.ratio[-1] * at.last_weight * (design.last @ value).T).T
-    return np.asarray(at.inverse[: design.n_systems] @ (design.columns @ value - design.to_last.T @ taken))
+    _, left = _reduced_sums(design, at, design.columns @ value, design.last @ value)
+    return np.asarray(at.inverse[: design.n_systems] @ left)
 
 
-def predictions(design: Design, at: Solved, value: Floats) -> dict[str, Floats]:
-    """Return the best linear unbiased prediction of each level of each term, `[level, study]`.
+def predictions(design: Design, at: Solved, value: Floats) -> tuple[Floats, dict[str, Floats]]:
+    """Return estimates, `[system, study]`, and the best linear unbiased prediction of each level of each term.
 
-    From `value[rating, study]`.
+    Predictions are `[level, study]`, from `value[rating, study]`.
     """
-    sums = sums_of(design, value)
-    effect = forms_of(design, at, sums).effect
-    last = at.ratio[-1] * (at.last_weight * (sums.last - design.to_last @ effect).T).T
+    sums = design.last @ value
+    _, left = _reduced_sums(design, at, design.columns @ value, sums)
+    effect = at.inverse @ left
+    last = at.ratio[-1] * (at.last_weight * (sums - design.to_last @ effect).T).T
     each = (*(effect[block] for block in design.block), last)
-    return {term.name: levels for term, levels in zip(design.terms, each, strict=True)}
+    levels = {term.name: one for term, one in zip(design.terms, each, strict=True)}
+    return np.asarray(at.inverse[: design.n_systems] @ left), levels
 
 
 class Fit(NamedTuple):

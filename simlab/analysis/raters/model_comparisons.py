@@ -255,7 +255,11 @@ class Layout(NamedTuple):
 
     def averaged(self, value: Floats) -> Floats:
         """Return the mean score of each cell, or the scores themselves; studies may be a last axis."""
-        return value if self.averages is None else np.asarray(((self.averages @ value).T / self.n_averaged).T)
+        if self.averages is None:
+            return value
+        if len(self.n_averaged) == len(value):
+            return np.asarray(value[self.averages.indices])
+        return np.asarray(((self.averages @ value).T / self.n_averaged).T)
 
     def fit(self, value: Floats, design: Design | None) -> Fit | None:
         """Fit the model of a design to scores."""

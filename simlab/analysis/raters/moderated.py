@@ -170,36 +170,49 @@ class Judge(NamedTuple):
     def differences(self, value: Floats) -> Floats:
         """Return the difference of estimates of each pair, `[study, pair]`, from `value[rating, study]`."""
         layout = self.layout
-        estimate = estimates_of(layout.design, self.at, layout.averaged(value))
-        return np.nan_to_num(layout.difference(estimate.T, np.abs(value).max(0)))
+        return self._differences(estimates_of(layout.design, self.at, layout.averaged(value)), value)
 
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
-        difference = self.differences(value)
-        error = np.sqrt(self.unit * self.factors(value))
+        estimate, squares = self._judged(self.layout.averaged(value))
+        difference = self._differences(estimate, value)
+        error = np.sqrt(self.unit * self._factors(squares))
         known = self.layout.comparable & (error > 0)
         t = np.divide(np.abs(difference), error, out=np.zeros_like(difference), where=known)
         return difference, [SimulatedFamily(one, self.freedom, self.null) for one in t]
 
     def factors(self, value: Floats) -> Floats:
         """Return what the variance of each difference is, over that by a unit of noise, `[study, pair]`."""
-        return self.inflation * self.moderated(self.squares(self.layout.averaged(value)) / self.expected)
+        return self._factors(self.squares(self.layout.averaged(value)))
 
     def squares(self, score: Floats) -> Floats:
         """Return the sum of squares of what raters contribute to each difference, `[study, pair]`, by cells."""
-        layout = self.layout
-        mean = self.means(self.without_documents(score))
-        estimate = estimates_of(layout.design, self.at, score).T[:, None]
-        residual = self.contributions(np.where(layout.met, mean - np.nan_to_num(estimate), 0.0))
-        return _squares(residual, layout.first, layout.second)
+        return self._judged(score)[1]
 
-    def without_documents(self, score: Floats) -> Floats:
-        """Take out of scores, `[cell, study]`, what documents and outputs are predicted to add, whoever rates them."""
-        effects = predictions(self.layout.design, self.at, score)
+    def _differences(self, estimate: Floats, value: Floats) -> Floats:
+        return np.nan_to_num(self.layout.difference(estimate.T, np.abs(value).max(0)))
+
+    def _factors(self, squares: Floats) -> Floats:
+        return self.inflation * self.moderated(squares / self.expected)
+
+    def _judged(self, score: Floats) -> tuple[Floats, Floats]:
+        """Return estimates, `[system, study]`, and `squares`, of the same scores of cells."""
+        layout = self.layout
+        estimate, left = self.without_documents(score)
+        apart = self.means(left) - np.nan_to_num(estimate.T[:, None])
+        residual = self.contributions(np.where(layout.met, apart, 0.0))
+        return estimate, _squares(residual, layout.first, layout.second)
+
+    def without_documents(self, score: Floats) -> tuple[Floats, Floats]:
+        """Take out of scores, `[cell, study]`, what documents and outputs are predicted to add, whoever rates them.
+
+        Returns the estimates of systems, `[system, study]`, and what is left of scores.
+        """
+        estimate, effects = predictions(self.layout.design, self.at, score)
         for term in self.layout.design.terms:
             if term.name not in (RATERS, TASTES, WITHIN_RATERS):
                 score = score - effects[term.name][term.label]
-        return score
+        return estimate, score
 
     def means(self, left: Floats) -> Floats:
         """Return raters' mean scores, `[study, rater, system]`, from `left[cell, study]`."""
@@ -243,7 +256,7 @@ class Judge(NamedTuple):
                 score += np.sqrt(self.leniency) * levels[part]
             estimate = self.contributions(score).sum(1)
             squares[part] = _squares(self.contributions(score - estimate[:, None]), first, second)
-            np.abs(estimate[:, first] - estimate[:, second], out=t[part])
+            np.abs(np.take(estimate, first, axis=1) - np.take(estimate, second, axis=1), out=t[part])
         own = self.precision[:, :, None] * (np.eye(len(spread)) - (self.shrunk[:, None] * self.precision)[:, None])
         each = _of_pairs(spread[:, None] * (self.inverse @ own @ self.inverse) * spread, first, second)
         variance = each.sum(0)
@@ -310,7 +323,7 @@ def _kept_share(judge: Judge, spread: Floats, rng: np.random.Generator) -> float
 
 def _spread(judge: Judge, score: Floats, at: Ints, weight: Floats) -> Floats:
     """Return how many times as much each system's ratings vary within raters as all do, as a standard deviation."""
-    met, left = judge.layout.met, judge.without_documents(score[:, None])
+    met, (_, left) = judge.layout.met, judge.without_documents(score[:, None])
     mean = judge.means(left)[0].ravel()
     within = np.bincount(at, weight * (left[:, 0] - mean[at]) ** 2, met.size).reshape(met.shape).sum(0)
     freedom = np.bincount(judge.layout.cell_system, minlength=met.shape[1]) - met.sum(0)
