@@ -89,8 +89,8 @@ MOST_TIMES = {"mixed_model": 4.0, "moderated": 6.0}
 @pytest.mark.parametrize("test", MOST_TIMES)
 def test_all_pairs_by_the_mixed_model_against_the_published_test(test: str, benchmark: Any) -> None:
     """Whole campaigns are compared, each with a design of its own: who rates which document is dealt anew."""
-    published = compose(["design.documents=181"])
-    model = compose(["design.documents=181", f"analysis.test={test}", "decision.multiplicity=max_t"])
+    published = compose(["design.documents=181", "analysis.test=permutation", "decision=significance"])
+    model = compose(["design.documents=181", f"analysis.test={test}", "decision=max_t"])
     with threadpool_limits(1):
         run_block(model, places(0, 1))
         benchmark.pedantic(lambda: run_block(model, places(0, 20)), rounds=3)
