@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import made_plans as made
+import numpy as np
 import pytest
 from planning.benches import MadeBench
 from planning.made_problems import KINDS, WANTED, Problem, problem
+from scipy.special import betaincinv
 from scipy.stats import binom
 
 from simlab.planning.decision import Decision, decide
-from simlab.planning.proof import level, shown
+from simlab.planning.proof import level, lower_bound, shown
 from simlab.planning.stages import Counted, Patience
-from simlab.planning.terms import Design
+from simlab.planning.terms import Design, Looked
+from simlab.types import Estimate, Floats
 
 EXCEEDS = 0.04
 PATIENCE = 5000
@@ -123,3 +126,63 @@ def test_a_wider_margin_asks_for_fewer_worlds() -> None:
         shown(bench, made.design(80), replace(WANTED, margin=margin), 1)
         sizes.append(bench.campaigns)
     assert math.isclose(sizes[0] / sizes[1], 4, rel_tol=0.5)
+
+
+def share_of_rounds_shown(truth: float, rounds: int, k: int = 1) -> float:
+    """Return the share of rounds in which worlds of 0 and 1 show a truth, of no_wrong_claim, that is wanted."""
+    draws = np.random.default_rng(int(1000 * truth)).random((rounds, 1500)) < truth
+    return float(np.mean([shown(EventBench(own.astype(float)), made.design(80), WANTED, k) for own in draws]))
+
+
+@dataclass
+class EventBench:
+    """Worlds in which all is found, and no claim is wrong where `event` is 1."""
+
+    event: Floats
+
+    def left(self) -> float:
+        return math.inf
+
+    def pace(self) -> float:
+        return 0.0
+
+    @property
+    def campaigns(self) -> int:
+        return 0
+
+    def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+        return {
+            one: {"power": _estimate(np.ones(n)), "no_wrong_claim": _estimate(self.event[:n])}
+            for one, n in wants.items()
+        }
+
+
+def _estimate(values: Floats) -> Estimate:
+    return Estimate(float(values.mean()), values - values.mean(), "world", len(values))
+
+
+@pytest.mark.parametrize(
+    ("truth", "least", "most"), [(0.9, 0, 0.005), (0.93, 0.002, 0.025), (0.985, 0.9, 1), (1, 1, 1)]
+)
+def test_worlds_that_agree_show_a_share_as_often_as_the_level_allows(truth: float, least: float, most: float) -> None:
+    n = 150
+    found = share_of_rounds_shown(truth, n)
+    assert binom.ppf(0.001, n, least) <= n * found <= binom.ppf(0.999, n, most)
+
+
+@pytest.mark.parametrize(("n", "seen"), [(32, 32), (51, 51), (245, 240), (650, 520), (40, 3)])
+def test_the_bound_of_shares_is_that_of_clopper_and_pearson(n: int, seen: int) -> None:
+    for k in (1, 2, 8):
+        found = lower_bound(_estimate(np.repeat([1.0, 0.0], [seen, n - seen])), k, WANTED)
+        assert found == pytest.approx(betaincinv(seen, n - seen + 1, level(k, WANTED)), rel=0.02, abs=1e-4)
+
+
+def test_the_bound_of_many_worlds_is_that_of_a_normal_law() -> None:
+    values = np.clip(np.random.default_rng(1).normal(0.8, 0.2, 1500), 0, 1)
+    normal = values.mean() - 1.96 * values.std() / math.sqrt(1500)
+    assert lower_bound(_estimate(values), 1, WANTED) == pytest.approx(normal, abs=0.001)
+
+
+def test_worlds_that_can_say_nothing_do_not_tell() -> None:
+    some, all_told = Estimate(1.0, np.zeros(64), "world", 64, telling=20), _estimate(np.ones(20))
+    assert lower_bound(some, 1, WANTED) == pytest.approx(lower_bound(all_told, 1, WANTED))
