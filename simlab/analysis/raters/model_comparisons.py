@@ -196,6 +196,9 @@ def _fitted(key: Key, value: bytes) -> Fit | None:
 
 @lru_cache(maxsize=1)
 def _threads() -> ThreadpoolController:
+    # A library that is loaded later is not limited: its threads cost a hundred times what they do, and other bits.
+    import scipy.linalg.lapack  # noqa: F401
+
     return ThreadpoolController()
 
 

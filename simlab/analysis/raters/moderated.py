@@ -244,29 +244,27 @@ class Judge(NamedTuple):
         scale = np.where(known, spread / np.sqrt(np.where(known, self.precision, 1.0)), 0.0)
         scores = rng.standard_normal((draws, *self.precision.shape))
         levels = rng.standard_normal((draws, len(self.precision), 1)) if self.leniency > 0 else None
-        squares, t = np.empty((2, draws, len(first)))
-        parts = [
-            slice(start, start + at_once)
-            for at_once in [max(AT_ONCE // scale.size, 1)]
-            for start in range(0, draws, at_once)
-        ]
+        squares, t = np.empty((len(first), draws)), np.empty((draws, len(first)))
+        at_once = max(AT_ONCE // scale.size, 1)
+        parts = [slice(start, start + at_once) for start in range(0, draws, at_once)]
         for part in parts:
             score = scores[part] * scale
             if levels is not None:
                 score += np.sqrt(self.leniency) * levels[part]
             estimate = self.contributions(score).sum(1)
-            squares[part] = _squares(self.contributions(score - estimate[:, None]), first, second)
+            squares[:, part] = _squares(self.contributions(score - estimate[:, None]), first, second).T
             np.abs(np.take(estimate, first, axis=1) - np.take(estimate, second, axis=1), out=t[part])
         own = self.precision[:, :, None] * (np.eye(len(spread)) - (self.shrunk[:, None] * self.precision)[:, None])
         each = _of_pairs(spread[:, None] * (self.inverse @ own @ self.inverse) * spread, first, second)
         variance = each.sum(0)
         judge = self._replace(
             inflation=variance / _of_pairs(self.inverse, first, second),
-            expected=np.ascontiguousarray(squares.T).mean(1),
+            expected=squares.mean(1),
             freedom=PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM),
         )
         for part in parts:
-            t[part] /= np.sqrt(variance * judge.moderated(squares[part] / judge.expected))
+            ratio = np.divide(squares[:, part].T, judge.expected, order="C")
+            t[part] /= np.sqrt(variance * judge.moderated(ratio))
         t[:, ~self.layout.comparable] = 0.0
         return judge._replace(null=t)
 
