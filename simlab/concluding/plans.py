@@ -79,7 +79,11 @@ def _file_of(path: Path) -> Path:
 
 def _sheets(campaign: Campaign | None, file: Path, where: str) -> Sheets | None:
     held = None if campaign is None else campaign.address.get("assigned")
-    return Sheets(file.parent / KEY, restored(held.get("scale"), where)) if isinstance(held, Mapping) else None
+    if not isinstance(held, Mapping):
+        return None
+    if not isinstance(held.get("key_sha256"), str):
+        raise InputError(f"{where}: does not say the digest of its key; assign the study again")
+    return Sheets(file.parent / KEY, restored(held.get("scale"), where), held["key_sha256"])
 
 
 def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab import files
-from simlab.concluding.assigning.filled import Given
+from simlab.concluding.assigning.filled import BESIDE, Given
 from simlab.messages import legible, several
 from simlab.types import InputError
 
@@ -39,16 +39,18 @@ def annotated(path: Path) -> Iterator[Given]:
 def _of_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[Given]:
     data = task.get("data") if isinstance(task.get("data"), dict) else task
     slot = str(data.get("slot", "")) if isinstance(data, dict) else ""
+    # Who annotated is known to the tool by a number of its own.
+    beside = {name: _text(data[name]) for name in BESIDE if isinstance(data, dict) and name in data and name != "rater"}
     if "data" not in task:
         rating = _text(task.get("rating"))
-        yield Given(slot, "", rating, where, number)
+        yield Given(slot, "", rating, where, number, beside)
         return
     done = [one for one in task.get("annotations") or [] if isinstance(one, dict) and not one.get("was_cancelled")]
     ratings = [rating for one in done for rating in _ratings(one.get("result"))]
     if len(ratings) > 1:
         raise InputError(f"{where}: has {several(len(ratings), 'rating')} of {legible(slot, 40)}; keep one")
     for rating in ratings:
-        yield Given(slot, "", rating, where, number)
+        yield Given(slot, "", rating, where, number, beside)
 
 
 def _ratings(result: Any) -> Iterator[str]:

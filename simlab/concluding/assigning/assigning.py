@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from simlab.concluding import campaigns, sidecar
+from simlab.concluding.assigning import key
 from simlab.concluding.assigning.blinding import Line, Shown, lines
 from simlab.concluding.assigning.caps import seconds_of, within
 from simlab.concluding.assigning.controls import with_controls
@@ -94,6 +95,11 @@ def sidecar_of(assigned: Assigned) -> str:
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))
     address = {
         **sidecar.address(study.frozen, {}, PLACE),
-        "assigned": {"seed": assigned.seed, "key": KEY, "scale": assigned.scale.plain()},
+        "assigned": {
+            "seed": assigned.seed,
+            "key": KEY,
+            "key_sha256": key.digest(key.text(assigned.lines)),
+            "scale": assigned.scale.plain(),
+        },
     }
     return sidecar.text(study.frozen, address, campaigns.told(kept, None), KEY)

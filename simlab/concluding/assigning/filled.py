@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from simlab.concluding.assigning.cells import bare
 from simlab.messages import legible
 from simlab.tables.cells import load, renamed
-from simlab.tables.columns import aliases
+from simlab.tables.columns import Names, aliases
 from simlab.tables.dialect import Dialect, dialect_of, rows
 from simlab.tables.dialect import cells as cut
 from simlab.tables.lines import numbered_lines
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import missing, with_point
 from simlab.types import InputError
 
 FORM = "a filled assignment (slot, rating)"
-USUAL = aliases("slot", "rating")
+BESIDE = ("position", "rater", "task", "document", "segment", "number", "control", "system", "source", "output")
+"""Columns that a key has, too: where a sheet has them, they say of a code what its key says."""
+USUAL: Mapping[str, Names | Sequence[str]] = {**aliases("slot", "rating"), **dict.fromkeys(BESIDE, ())}
 ENDINGS = (".csv", ".tsv", ".json")
-BESIDE = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
+LISTS = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
 """What is written beside tasks, and holds no ratings."""
 APPRAISE = 7
 """So many cells at least has a row of Appraise: account, targetID, itemID, type, two languages, score."""
@@ -32,7 +35,7 @@ APPRAISE = 7
 class Given(NamedTuple):
     """Hold a rating as it was written: the `slot` it is of, by whom ("": by whom it was asked of), and where it stands.
 
-    `line` is the number of the line, or of the entry.
+    `line` is the number of the line, or of the entry; `beside` are the other cells by the key's names of columns.
     """
 
     slot: str
@@ -40,6 +43,7 @@ class Given(NamedTuple):
     rating: str
     where: str
     line: int
+    beside: Mapping[str, str] = MappingProxyType({})
 
 
 def given(path: Path, told: Mapping[str, str]) -> list[Given]:
@@ -49,7 +53,7 @@ def given(path: Path, told: Mapping[str, str]) -> list[Given]:
     """
     if not path.is_dir():
         return list(_of_file(path, told))
-    named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in BESIDE)
+    named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in LISTS)
     files = sorted(one for one in named if one.is_file())
     if not files:
         raise InputError(f"{legible(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
@@ -73,15 +77,16 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
         yield from _of_appraise(path, dialect)
         return
     table = renamed(load(path, FORM), USUAL, told)
-    for name in USUAL:
+    for name in ("slot", "rating"):
         if name not in table.header:
             there = legible(", ".join(table.header), 120)
             raise InputError(f"{table.where}: has no column {name}; it has {there}; give {FORM}")
     slot, rating = table.column("slot"), table.column("rating")
-    rater = table.column("rater") if "rater" in table.header else None
+    there = [(name, table.column(name)) for name in BESIDE if name in table.header]
     for line, cells in table.rows:
-        who = "" if rater is None else bare(cells[rater])
-        yield Given(cells[slot], who, cells[rating], table.at(line), line)
+        beside = {name: bare(cells[at]) for name, at in there}
+        said = with_point(cells[rating], table.commas)
+        yield Given(cells[slot], beside.pop("rater", ""), said, table.at(line), line, beside)
 
 
 def _is_appraise(first: Sequence[str]) -> bool:
@@ -95,4 +100,5 @@ def _of_appraise(path: Path, dialect: Dialect) -> Iterator[Given]:
         at = f"{where}, line {line}"
         if len(cells) < APPRAISE:
             raise InputError(f"{at}: has {len(cells)} cells, and a row of Appraise at least {APPRAISE}; export again")
-        yield Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line)
+        beside = {"document": cells[APPRAISE]} if len(cells) > APPRAISE else {}
+        yield Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line, beside)

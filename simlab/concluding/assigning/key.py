@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
+from simlab import files
 from simlab.concluding.assigning.blinding import REPEAT, Line
 from simlab.concluding.assigning.cells import bare, table
 from simlab.concluding.assigning.passing import Passing, passing
@@ -13,11 +17,19 @@ from simlab.messages import legible
 from simlab.tables.cells import load
 from simlab.types import InputError
 
-COLUMNS = ("slot", "system", "document", "segment", "number", "rater", "task", "position", "control")
+COLUMNS = (
+    *("slot", "system", "document", "segment", "number", "rater", "task", "position", "control"),
+    *("source", "output"),
+)
+"""Of source and output a key has marks, `text_mark`."""
+TEXTS = ("source", "output")
 
 
 class Meant(NamedTuple):
-    """Hold what a code stands for: an output of the study, the same once more, or a control item that `passes`."""
+    """Hold what a code stands for: an output of the study, the same once more, or a control item that `passes`.
+
+    `cells` is its row of the key.
+    """
 
     system: str
     document: str
@@ -27,6 +39,7 @@ class Meant(NamedTuple):
     position: int
     again: bool
     passes: Passing | None
+    cells: Mapping[str, str] = MappingProxyType({})
 
     @property
     def counts(self) -> bool:
@@ -47,20 +60,35 @@ def text(lines: Sequence[Line]) -> str:
             one.task,
             one.position,
             one.control,
+            *map(text_mark, (one.source, one.output)),
         )
         for one in sorted(lines, key=lambda one: one.slot)
     )
     return table(COLUMNS, rows)
 
 
-def read_key(path: Path) -> dict[str, Meant]:
-    """Read a key; raise InputError, naming file and line, for what is none."""
+def text_mark(text: str) -> str:
+    """Return 16 digits by which a text is known again, "" of an empty one.
+
+    How blanks, line ends and accents are written does not count, nor do apostrophes in front: spreadsheets change them.
+    """
+    plain = " ".join(unicodedata.normalize("NFC", text).split()).lstrip("'")
+    return sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:16] if plain else ""
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a key."""
+    return sha256(text.encode()).hexdigest()
+
+
+def read_key(path: Path, sha256: str) -> dict[str, Meant]:
+    """Read a key of that SHA-256; raise InputError, naming file and line, for what is none, or another one."""
     if not path.is_file():
         raise InputError(
             f"{legible(path)}: is not there, and nothing else says which code is which system; put it back"
         )
     held = load(path, "an assignment's key")
-    if held.header != COLUMNS:
+    if held.header != COLUMNS or files.digest(path) != sha256:
         raise InputError(f"{held.where}: is not the key as it was written; put it back")
     found: dict[str, Meant] = {}
     for line, cells in held.rows:
@@ -75,4 +103,4 @@ def _meant(one: Mapping[str, str], where: str) -> Meant:
     again = one["control"] == REPEAT
     passes = passing(one["control"], where) if one["control"] and not again else None
     named = (one["system"], one["document"], one["segment"], int(one["number"]))
-    return Meant(*named, one["rater"], int(one["position"]), again, passes)
+    return Meant(*named, one["rater"], int(one["position"]), again, passes, one)

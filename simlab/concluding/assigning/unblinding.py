@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.concluding.assigning import missing
+from simlab.concluding.assigning import contradictions, missing
 from simlab.concluding.assigning.appraise import rater_of
 from simlab.concluding.assigning.filled import Given, given
 from simlab.concluding.assigning.key import Meant, read_key
@@ -21,10 +21,14 @@ from simlab.types import InputError
 
 
 class Sheets(NamedTuple):
-    """Hold what it takes to read filled sheets: the file of their key, and the scale that they were to be filled by."""
+    """Hold what it takes to read filled sheets: the file of their key, the scale that they were to be filled by.
+
+    `key_sha256` is that of the key as it was written.
+    """
 
     key: Path
     scale: Scale
+    key_sha256: str
 
 
 class Rated(NamedTuple):
@@ -44,7 +48,7 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
     Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
     ratings off the scale.
     """
-    key, people = read_key(sheets.key), told.frame.rater_names
+    key, people = read_key(sheets.key, sheets.key_sha256), told.frame.rater_names
     rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
     missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
     found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
@@ -54,7 +58,10 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
 def unblinded(
     came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, people: Sequence[str], where: str
 ) -> list[Rated]:
-    """Find what each rating is of; raise InputError for what is of nothing, comes twice, or is off the scale."""
+    """Find what each rating is of.
+
+    Raises InputError for what is of nothing, comes twice, is off the scale, or stands in a row of something else.
+    """
     found: dict[str, Rated] = {}
     for one in came:
         slot = one.slot.lower()
@@ -69,10 +76,14 @@ def unblinded(
             raise InputError(
                 f"{one.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
             )
+        contradictions.refuse_other_cells(one, key[slot])
         found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
-    if not any(one.meant.counts for one in found.values()):
+    rated = list(found.values())
+    if not any(one.meant.counts for one in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
-    return list(found.values())
+    contradictions.refuse_other_raters([(one.given, one.meant.rater, one.rater) for one in rated], people)
+    contradictions.refuse_sorted_ratings([(one.given, one.meant, one.value) for one in rated], where)
+    return rated
 
 
 def _rater(one: Given, meant: Meant, people: Sequence[str]) -> str:
