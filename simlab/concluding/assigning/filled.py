@@ -82,9 +82,9 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
             there = legible(", ".join(table.header), 120)
             raise InputError(f"{table.where}: has no column {name}; it has {there}; give {FORM}")
     slot, rating = table.column("slot"), table.column("rating")
-    there = [(name, table.column(name)) for name in BESIDE if name in table.header]
+    others = [(name, table.column(name)) for name in BESIDE if name in table.header]
     for line, cells in table.rows:
-        beside = {name: bare(cells[at]) for name, at in there}
+        beside = {name: bare(cells[at]) for name, at in others}
         said = with_point(cells[rating], table.commas)
         yield Given(cells[slot], beside.pop("rater", ""), said, table.at(line), line, beside)
 
