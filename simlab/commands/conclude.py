@@ -16,6 +16,7 @@ from simlab.commands.notes import note, program
 from simlab.concluding import checking
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion, FamilyName, PromiseName
+from simlab.concluding.looks import NOT_RECORDED
 from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
@@ -24,7 +25,7 @@ from simlab.drawing.figures import files
 from simlab.drawing.text import checks, paragraphs, tables
 from simlab.drawing.text import conclusions as text
 from simlab.drawing.text.tables import Form
-from simlab.files import check_writable, reason
+from simlab.files import check_writable, reason, write_whole
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
@@ -124,7 +125,9 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     words = following(table, wanted, found.question, figure, paragraph)
     answered = presented(found, words, form, figure, paragraph)
     unkept = [] if wanted.plan is None else _kept(answered.json, wanted.plan)
-    return answered._replace(notes=(*answered.notes, *unkept))
+    lost = unkept or any(line.startswith(NOT_RECORDED) for line in found.warnings)
+    code = answered.code or (RESERVED if lost else DONE)
+    return answered._replace(notes=(*answered.notes, *unkept), code=code)
 
 
 def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, object]) -> Answered:
@@ -150,7 +153,7 @@ def _kept(as_json: str, plan: Plan) -> list[str]:
     if not plan.path.is_dir():
         return []
     try:
-        (plan.path / IN_FOLDER).write_text(as_json + "\n", encoding="utf-8")
+        write_whole({plan.path / IN_FOLDER: as_json + "\n"})
     except OSError as error:
         return [f"{legible(plan.path / IN_FOLDER)}: not kept ({reason(error)})"]
     return []
@@ -184,7 +187,7 @@ def _planned(wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | 
     said = paragraphs.of_plan(plan.config, plan.digest)
     as_json = json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": said}, indent=1)
     if paragraph is not None:
-        paragraph.write_text(said + "\n", encoding="utf-8")
+        write_whole({paragraph: said + "\n"})
     return Answered(as_json if form == "json" else said, as_json, (), DONE)
 
 
@@ -218,7 +221,7 @@ def write(found: Conclusion, figure: Path | None, paragraph: Path | None) -> lis
     if figure is not None:
         files.write(lambda: figures.draw(found), figure)
     if paragraph is not None:
-        paragraph.write_text(paragraphs.paragraph(found) + "\n", encoding="utf-8")
+        write_whole({paragraph: paragraphs.paragraph(found) + "\n"})
     return [file for file in (figure, paragraph) if file is not None]
 
 

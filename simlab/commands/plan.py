@@ -115,6 +115,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     out = asked.out or _usual_folder(asked)
     said = {**asked.said, "settings": sorted(words)}
     folder.check(out, said)
+    folder.refuse_begun(out)
     given = Given(words, asked.systems, asked.raters, asked.seed)
     with _unwritten_if_refused(out):
         ground = ground_of(subject, given, asked, out, say)

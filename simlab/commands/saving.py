@@ -32,7 +32,7 @@ def keep(file: Path, command: str, text: str) -> None:
     from importlib.metadata import version
 
     kept = {"simlab": version("simlab"), "command": command, "schema": schemas.ANSWER, "answer": json.loads(text)}
-    file.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    files.write_whole({file: json.dumps(kept, indent=1, allow_nan=False) + "\n"})
 
 
 def read(file: Path) -> dict[str, Any]:

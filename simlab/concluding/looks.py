@@ -16,6 +16,7 @@ from simlab.types import Collected, InputError
 ENDING = ".looks.json"
 MOST_BYTES = 10_000_000
 MOST_LOOKS = 100_000
+NOT_RECORDED = "this look is not recorded"
 
 
 class Looked(NamedTuple):
@@ -45,9 +46,9 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
     held = json.dumps({"schema": schemas.PLAN, "digest": digest, "looks": looks}, indent=1) + "\n"
     warning = ""
     try:
-        file.write_text(held, encoding="utf-8")
+        files.write_whole({file: held})
     except OSError as error:
-        warning = f"this look is not recorded ({legible(file)}: {files.reason(error)}): later ones will not know of it"
+        warning = f"{NOT_RECORDED} ({legible(file)}: {files.reason(error)}): later ones will not know of it"
     return Looked(tuple(one["answers"] for one in looks[:-1]), warning)
 
 

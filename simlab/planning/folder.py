@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import schemas
-from simlab.concluding.assigning.studying import refuse_other_plan
+from simlab.concluding.assigning.studying import ASSIGNED, KEY, refuse_other_plan
+from simlab.concluding.looks import ENDING as LOOKS
 from simlab.concluding.plans import FOLDER_FILE
 from simlab.concluding.sidecar import digest
 from simlab.config.studyfile import write as write_study
@@ -19,6 +20,7 @@ from simlab.messages import legible, shown
 from simlab.types import InputError
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
+CONCLUSION = "conclusion.json"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
 """Sections that a study may read from a file, and what that is called in a folder."""
 Asked = Mapping[str, Any]
@@ -63,6 +65,17 @@ def check(out: Path, asked: Asked) -> None:
         _refuse_other(_asked(out / PLAN, where), asked, where)
     elif (out / FOLDER_FILE).exists():
         raise InputError(f"{where}: holds a study that was not planned here ({FOLDER_FILE}); name another folder")
+
+
+def refuse_begun(out: Path) -> None:
+    """Raise InputError for a folder whose study is under way: it has a key, answers or looks, and is not replaced."""
+    begun = [file for name in (KEY, ASSIGNED, CONCLUSION) if (file := out / name).exists()]
+    begun += sorted(out.glob(f"*{LOOKS}"))
+    if begun:
+        raise InputError(
+            f"--out {legible(out)}: its study is under way ({begun[0].name}), and a plan would replace it; name "
+            "another folder"
+        )
 
 
 def write(

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from simlab.cli import answer
-from simlab.commands.exit_codes import DONE, REFUSED
+from simlab.commands import conclude as command
+from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import read_plan
 from simlab.concluding.record import record
@@ -294,3 +295,30 @@ def test_a_key_that_is_not_the_one_written_is_refused(
     key.write_bytes(key.read_bytes().replace(*map(str.encode, change)))
     with pytest.raises(InputError, match=r"key\.csv: is not the key as it was written; put it back"):
         shown(own, sheet)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("", ""), ("conclusion.json", "not kept"), ("assigned.study.yaml.looks.json", "this look is not recorded")],
+)
+def test_a_look_or_a_conclusion_that_is_not_kept_is_a_reservation(
+    name: str,
+    line: str,
+    folder: Path,
+    sheet: Sheet,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = moved(folder, tmp_path / "study")
+    if name:
+        # Where a part is to be written stands a folder: the disk does not take it, and what was there stays.
+        (own / "my" / f".{name}.part").mkdir()
+    monkeypatch.setattr(
+        command, "conclude", lambda table, wanted, say: conclude(table, replace(wanted, again=False, gate=False), say)
+    )
+    code = answer(["conclude", str(saved(own, sheet)), "--plan", str(own / "my")])
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert code == (RESERVED if name else DONE)
+    assert line in said
+    assert not name or not (own / "my" / name).exists()

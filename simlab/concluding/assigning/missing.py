@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simlab.concluding.assigning.cells import table
 from simlab.concluding.assigning.key import Meant
+from simlab.files import write_whole
 
 NAME = "missing.csv"
 COLUMNS = ("rater", "position", "slot", "document", "segment")
@@ -22,9 +23,10 @@ def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> None:
     try:
         if file.exists() and not is_own(file):
             return
-        file.unlink(missing_ok=True)
         if rows:
-            file.write_text(table(COLUMNS, rows), encoding="utf-8")
+            write_whole({file: table(COLUMNS, rows)})
+        else:
+            file.unlink(missing_ok=True)
     except OSError:
         return
 
