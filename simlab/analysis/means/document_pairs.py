@@ -6,7 +6,7 @@ have changed places in any of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,11 @@ from simlab.types import Array, Floats, Ints
 ROUNDING = 1e-9
 """Statistics lie between 0 and the root of the number of documents; those this close count as equal."""
 STEP = 1 << 18
+PRIOR = 12.0
+"""Spread of a pair counts beside the median over pairs as if this had been told by so many documents."""
+MANY = 12
+"""From so many documents on the bar is that of documents about means as found, and `MARGIN` over their number more."""
+MARGIN = 0.5
 HELD = 0.02
 """By so much of what the metric says of judged outputs lambda is drawn towards 0."""
 
@@ -109,33 +114,47 @@ def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
 
 
 def compared(
-    rng: np.random.Generator, of: Influence, pairs: tuple[Ints, Ints], *, level: float, flips: int, pool: float = 0.0
+    rng: np.random.Generator,
+    of: Influence,
+    pairs: tuple[Ints, Ints],
+    *,
+    level: float,
+    flips: int,
+    pool: float | None = None,
 ) -> Compared:
     """Test pairs by flipping whole documents, all pairs of a document together; the largest t sets the bar for all.
 
-    Were two systems equal, their common mean would be halfway between both, and what a document holds of either might
-    as well lie on the other side of it. Flipped documents are estimated anew: both means, and from what is left of them
-    the error. Were they as far apart as found, the same holds about their own means; skewed documents have longer tails
-    then. The larger of both bars is the bar, so that bounds, the bar times the standard error about the difference,
-    leave out what is claimed and nothing else. All `2^(documents - 1)` patterns are enumerated where they are at most
-    `flips`. Source: Canay, Romano and Shaikh 2017; Cameron, Gelbach and Miller 2008; Romano and Wolf 2005 (in one
-    step); CR3 of Bell and McCaffrey 2002 for the error.
+    Documents are flipped about the means as found, and estimated anew: both means, and from what is left of them the
+    error. From `MANY` documents on the largest t so reached, `1 + MARGIN / documents` times as far, is the bar: about
+    their own mean documents lie a little closer together than about the truth. Of fewer documents, and of one pair, the
+    bar is at least that of systems taken for equal, too: their common mean halfway between both, so that what a
+    document holds of either might as well lie on the other side of it (a large difference raises it for all pairs).
+    Bounds, the bar times the standard error about the difference, leave out what is claimed and nothing else. All
+    `2^(documents - 1)` patterns are enumerated where they are at most `flips`. Source: Canay, Romano and Shaikh 2017;
+    Cameron, Gelbach and Miller 2008; Romano and Wolf 2005 (in one step); CR3 of Bell and McCaffrey 2002 for the error.
 
-    Squared errors are drawn towards their mean over pairs by the share `pool`, in flipped documents too.
+    Squared errors, beside what equal documents would make them, are drawn towards their median over pairs, which counts
+    like `PRIOR` documents, in flipped documents too: otherwise the pair whose error is small by chance sets the bar for
+    all (Smyth 2004). With a `pool`, they are drawn towards their mean by this share.
     """
     gap = of.value[pairs[0]] - of.value[pairs[1]]
     stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
-    se = np.sqrt(pooled(np.einsum("pd,pd->p", part, part), pool))
+    towards = _towards(of, pairs, stretch, pool)
+    se = np.sqrt(towards.moderated(np.einsum("pd,pd->p", part, part)))
     observed = ratio(np.abs(gap), se, np.abs(gap))
     told = np.asarray(of.part.any(0) | of.share.any(0))
-    pattern, every = _patterns(rng, int(told.sum()), flips)
+    n = int(told.sum())
+    pattern, every = _patterns(rng, n, flips)
     own, adjusted, bar = np.zeros(len(gap)), np.zeros(len(gap)), 0.0
-    for nearer in (gap, np.zeros(len(gap))):
-        reached, largest = _flipped(_sides(of, pairs, nearer, stretch, told), pattern, observed, pool)
-        beyond = len(largest) - np.searchsorted(np.sort(largest), _reached_from(observed))
+    # Of a single pair nothing is moderated, and flips of systems that are equal are exact.
+    as_found = n >= MANY and len(gap) > 1 and bool((se > 0).all())
+    hypotheses, further = ((0 * gap,), 1 + MARGIN / n) if as_found else ((gap, 0 * gap), 1.0)
+    for nearer in hypotheses:
+        reached, largest = _flipped(_sides(of, pairs, nearer, stretch, told), pattern, observed / further, towards)
+        beyond = len(largest) - np.searchsorted(np.sort(largest), _reached_from(observed / further))
         own, adjusted = (np.maximum(p, _share(n, largest, every)) for p, n in ((own, reached), (adjusted, beyond)))
-        bar = max(bar, _bar(largest, level, every=every))
+        bar = max(bar, further * _bar(largest, level, every=every))
     half = np.where(se > 0, bar * se, 0.0) if np.isfinite(bar) else np.full(len(gap), np.inf)
     return Compared(gap, se, own, adjusted, gap - half, gap + half, np.full(len(gap), bar))
 
@@ -151,6 +170,26 @@ def _patterns(rng: np.random.Generator, n_documents: int, flips: int) -> tuple[F
 def _share(count: Ints, largest: Floats, every: bool) -> Floats:
     n = len(largest)
     return np.asarray(count / n if every else (count + 1) / (n + 1))
+
+
+class _Towards(NamedTuple):
+    """Hold squared errors of pairs were documents alike, `unit`, and the `share` by which they go to the middle."""
+
+    unit: Floats
+    share: Floats
+    middle: Callable[..., Floats]
+
+    def moderated(self, square: Floats) -> Floats:
+        """Draw squares `[..., pair]` towards their middle over pairs."""
+        return square + self.share * (self.middle(square / self.unit, -1, keepdims=True) * self.unit - square)
+
+
+def _towards(of: Influence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None) -> _Towards:
+    first, second = (of.share[system] for system in pairs)
+    if pool is not None:
+        return _Towards(np.ones(len(first)), np.full(len(first), pool), np.mean)
+    told = 1 / (((first + second) / 2) ** 2).sum(1) - 1
+    return _Towards((stretch**2 * (first**2 + second**2)).sum(1), PRIOR / (PRIOR + told), np.median)
 
 
 class _Sides(NamedTuple):
@@ -178,19 +217,19 @@ def _sides(of: Influence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats
     return _Sides(sums, tuple(np.einsum("pd,pd->p", a, b) for a, b in products))
 
 
-def _flipped(sides: _Sides, pattern: Floats, observed: Floats, pool: float) -> tuple[Ints, Floats]:
+def _flipped(sides: _Sides, pattern: Floats, observed: Floats, towards: _Towards) -> tuple[Ints, Floats]:
     """Count the patterns in which each pair's t reaches what was observed; return the largest t of each pattern."""
     reached, largest = np.zeros(len(observed), np.int64), np.zeros(len(pattern))
     step, least = max(1, STEP // max(len(observed), 1)), _reached_from(observed)
     for start in range(0, len(pattern), step):
         some = slice(start, start + step)
-        t = _t([pattern[some] @ x for x in sides.sums], sides.own, pool)
+        t = _t([pattern[some] @ x for x in sides.sums], sides.own, towards)
         reached += (t >= least).sum(0)
         largest[some] = t.max(1, initial=0.0)
     return reached, largest
 
 
-def _t(sums: Sequence[Floats], own: Sequence[Floats], pool: float) -> Floats:
+def _t(sums: Sequence[Floats], own: Sequence[Floats], towards: _Towards) -> Floats:
     """Return `t[pattern, pair]` of flipped documents from sums over them."""
     first, second, by_first, by_second = sums
     each, one, other, both = own
@@ -198,7 +237,7 @@ def _t(sums: Sequence[Floats], own: Sequence[Floats], pool: float) -> Floats:
     square -= 2 * (first * by_first - second * by_second)
     top = np.abs(first - second)
     # What is left of documents that all say the same is rounding.
-    return ratio(top, np.sqrt(pooled(np.maximum(square, 0.0), pool)), np.broadcast_to(np.sqrt(each), top.shape))
+    return ratio(top, np.sqrt(towards.moderated(np.maximum(square, 0.0))), np.broadcast_to(np.sqrt(each), top.shape))
 
 
 def pooled(variance: Floats, share: float) -> Floats:
