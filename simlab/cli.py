@@ -461,6 +461,11 @@ def plan(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The study's folder; by default in outputs/, by what is asked.")
     ] = None,
+    family: Annotated[
+        Literal["all", "against", "best", "ranks", "fdr"] | None,
+        typer.Option(help="Freeze what will be promised: see `conclude --family`.", show_default=False),
+    ] = None,
+    against: Annotated[str | None, typer.Option(metavar="SYSTEM", help="Freeze this baseline.")] = None,
     jobs: Jobs = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 1,
     columns: Columns = None,
@@ -505,6 +510,8 @@ def plan(
         seed=seed,
         told=told,
         force=force,
+        family=family,
+        against=against,
     )
     _end(plans.answer(asked, form, keep))
 

@@ -19,7 +19,7 @@ from simlab.concluding.conclusion import Conclusion, FamilyName, PromiseName
 from simlab.concluding.looks import NOT_RECORDED
 from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.record import record
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import Wanted, refuse_half
 from simlab.drawing.figures import conclusion as figures
 from simlab.drawing.figures import files
 from simlab.drawing.text import checks, paragraphs, tables
@@ -77,13 +77,7 @@ def asked(
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < float("inf")):
         raise InputError(f"--margin {margin:g}: a difference that does not matter is above 0")
-    if family == "against" and against is None:
-        raise InputError("--family against: names no baseline; add --against SYSTEM")
-    if against is not None and family not in (None, "against"):
-        raise InputError(
-            f"--against {legible(against, 60)}: is of the family of pairs with one system, and --family {family} of "
-            "all systems; leave one of them out"
-        )
+    refuse_half(family, against)
     if look and plan is None:
         raise InputError("--look: is of a plan, whose promise it withdraws; leave it out, or add --plan")
     table, second = (*tables_named, None, None)[:2]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from simlab.concluding.conclusion import FamilyName
     from simlab.planning.answered import Answer
     from simlab.tables.held import Alike
 
@@ -82,6 +83,8 @@ def plan(
     out: File | None = None,
     jobs: int | None = None,
     seed: int = 1,
+    family: FamilyName | None = None,
+    against: str | None = None,
     force: bool = False,
     progress: bool = False,
 ) -> PlannedStudy:
@@ -121,6 +124,8 @@ def plan(
         seed=seed,
         told=told_of(columns, better, scale, people, where, alike, wide, decimal),
         force=force,
+        family=family,
+        against=against,
     )
     with mendable():
         planned = plans.carried_out(asked, say=note if progress else silent)

@@ -17,6 +17,8 @@ from simlab.commands.notes import note
 from simlab.tables.held import NOTHING, Told
 
 if TYPE_CHECKING:
+    from simlab.concluding.conclusion import FamilyName
+    from simlab.config.studyfile import FrozenFamily
     from simlab.drawing.text.tables import Form
     from simlab.planning.answered import Answer
     from simlab.planning.ground import Given
@@ -50,6 +52,8 @@ class Asked(NamedTuple):
     seed: int = 1
     told: Told = NOTHING
     force: bool = False
+    family: FamilyName | None = None
+    against: str | None = None
 
     @property
     def said(self) -> dict[str, Any]:
@@ -96,9 +100,20 @@ def page(planned: Planned, asked: Asked) -> str:
     return plans.page(planned.answer, planned.out, following(planned.answer, planned.out, asked))
 
 
+def family_of(asked: Asked) -> FrozenFamily | None:
+    """Return the family that is to be frozen; raise InputError for one without its baseline, or the other way round."""
+    from simlab.concluding.wanted import refuse_half
+    from simlab.config.studyfile import FrozenFamily
+
+    refuse_half(asked.family, asked.against)
+    name = "against" if asked.against is not None else asked.family
+    return None if name is None else FrozenFamily(name, asked.against)
+
+
 def carried_out(asked: Asked, say: Say) -> Planned:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.commands import plan_folder
+    from simlab.concluding.ratings.families import refuse_contradiction
     from simlab.planning import asked as typed
     from simlab.planning import carrying_out, folder, levers, targets
     from simlab.planning.bench import Composer
@@ -108,12 +123,14 @@ def carried_out(asked: Asked, say: Say) -> Planned:
 
     began = time.monotonic()
     subject, words = typed.apart(asked.words)
+    family = family_of(asked)
+    words = (*(("decision.multiplicity=bh",) if asked.family == "fdr" else ()), *words)
     words = typed.settings(words, asked.price, asked.budget, asked.by, date.today())
     wanted_targets = targets.read(asked.target, asked.floor)
     patience = typed.patience(asked.at_most)
     margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
     out = asked.out or _usual_folder(asked)
-    said = {**asked.said, "settings": sorted(words)}
+    said = {**asked.said, **({"family": family.name} if family else {}), "settings": sorted(words)}
     folder.check(out, said)
     folder.refuse_begun(out)
     given = Given(words, asked.systems, asked.raters, asked.seed)
@@ -123,6 +140,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         compose = Composer(ground.words)
         designs = levers.chosen(ground, compose, asked.over, asked.candidates)
     ground = replace(ground, levers=levers.of_designs(designs))
+    refuse_contradiction(compose(()), asked.family, f"--family {asked.family}")
     budget = compose(())["budget"]
     wanted = Wanted(
         targets=wanted_targets,
@@ -135,7 +153,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
     plan = Plan(ground, designs, wanted, out, given, patience, scenarios, asked.jobs, asked.force)
     found = carrying_out.carried_out(plan, began, say)
-    return Planned(found, out, tuple(plan_folder.keep(out, found, said)[0]))
+    return Planned(found, out, tuple(plan_folder.keep(out, found, said, family)[0]))
 
 
 @contextmanager

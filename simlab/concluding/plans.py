@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simlab.concluding.assigning.scale import restored
-from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of
+from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family
 from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.campaigns import Told
 from simlab.concluding.conclusion import Followed
@@ -17,6 +17,9 @@ from simlab.concluding.sidecar import Campaign, campaign_of, digest
 from simlab.messages import legible
 from simlab.studies.questions import kind_of
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.config.studyfile import FrozenFamily
 
 FOLDER_FILE = "study.yaml"
 """The study in a folder that a study was assigned in."""
@@ -27,7 +30,8 @@ class Plan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
     `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
-    the folder that this is. `sheets` is there where a study was assigned in that folder.
+    the folder that this is. `sheets` is there where a study was assigned in that folder. `family` is the one of which
+    claims are promised (None: as the decision says).
     """
 
     path: Path
@@ -37,6 +41,7 @@ class Plan:
     told: Told | None
     file: Path
     sheets: Sheets | None = None
+    family: FrozenFamily | None = None
 
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
@@ -46,7 +51,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     that it names needs to be at hand. Raises InputError for what is no plan.
     """
     from simlab.config.plain_yaml import apart
-    from simlab.config.studyfile import taken
+    from simlab.config.studyfile import family_in, taken
 
     if path.is_dir():
         plan_of(path)
@@ -55,12 +60,14 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     where = f"--plan {legible(path)}"
     try:
         config = _composed(file, plugins) if line is None else taken(content, plugins)
+        family = family_in(content)
+        refuse_other_family(path, family)
         named = digest(config if line is not None else _as_written(config, content, file))
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
     campaign = None if line is None else campaign_of(line, config, where)
     told = None if campaign is None else campaign.told
-    return Plan(path, kind_of(config).question, config, named, told, file, _sheets(campaign, file, where))
+    return Plan(path, kind_of(config).question, config, named, told, file, _sheets(campaign, file, where), family)
 
 
 def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:

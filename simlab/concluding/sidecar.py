@@ -6,13 +6,16 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab import schemas
 from simlab.concluding.campaigns import Told, refuse, taken
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.config.sweep import canonical
 from simlab.types import InputError, Place
+
+if TYPE_CHECKING:
+    from simlab.config.studyfile import FrozenFamily
 
 ENDING = ".study.yaml"
 
@@ -45,12 +48,18 @@ def address(config: Mapping[str, Any], cell: Mapping[str, Any], place: Place) ->
     }
 
 
-def text(config: Mapping[str, Any], address: Mapping[str, Any], told: Mapping[str, Any], table: str) -> str:
+def text(
+    config: Mapping[str, Any],
+    address: Mapping[str, Any],
+    told: Mapping[str, Any],
+    table: str,
+    family: FrozenFamily | None = None,
+) -> str:
     """Write a study file with a line of JSON behind it, which is YAML, too."""
     from simlab.config.studyfile import write
 
     campaign = {"schema": schemas.PLAN, "table": table, "address": address, "told": told}
-    return f"{write(config)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
+    return f"{write(config, family)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
 
 
 def campaign_of(line: str, config: Mapping[str, Any], where: str) -> Campaign:

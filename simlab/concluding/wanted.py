@@ -6,13 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.concluding.conclusion import FamilyName, PromiseName
     from simlab.concluding.plans import Plan
 
 LEVEL = 0.05
+
+
+def refuse_half(family: FamilyName | None, against: str | None) -> None:
+    """Raise InputError for the family of one baseline without it, and for a baseline of another family."""
+    if family == "against" and against is None:
+        raise InputError("--family against: names no baseline; add --against SYSTEM")
+    if against is not None and family not in (None, "against"):
+        raise InputError(
+            f"--against {legible(against, 60)}: is of the family of pairs with one system, and --family {family} of "
+            "all systems; leave one of them out"
+        )
 
 
 @dataclass(frozen=True, slots=True)

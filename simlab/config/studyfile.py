@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -32,6 +32,9 @@ from simlab.types import InputError
 VERSION = 1
 UNTIL = "until"
 """Key of a study file that says to which precision it is run; a study is the same without it."""
+FAMILY, AGAINST = "family", "against"
+"""Keys of a study file that say which claims are promised, and their baseline; a study is the same without them."""
+FAMILIES = ("all", "against", "best", "ranks", "fdr")
 FROM_FILES = ("systems", "metric")
 """Sections that may say which file they are read from."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
@@ -39,11 +42,32 @@ _VALUES = ("null", "true", "false", "nan", "inf", "yes", "no", "on", "off", "y",
 _MISSING = object()
 
 
-def write(config: Mapping[str, Any]) -> str:
-    """Write a composed study as YAML with the version of the format and the kind of study in front."""
+class FrozenFamily(NamedTuple):
+    """Hold the family of comparisons that a plan fixes before the first look, and the baseline of `against`."""
+
+    name: str
+    against: str | None = None
+
+
+def write(config: Mapping[str, Any], family: FrozenFamily | None = None) -> str:
+    """Write a composed study as YAML with the version of the format, the kind of study and its family in front."""
     from simlab.studies.questions import kind_of
 
-    return plain_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **config})
+    said = {} if family is None else {key: one for key, one in zip((FAMILY, AGAINST), family, strict=True) if one}
+    return plain_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **said, **config})
+
+
+def family_in(content: Mapping[str, Any]) -> FrozenFamily | None:
+    """Return the family that a study file fixes; None where it fixes none.
+
+    Raises InputError for what is no family, and for a baseline without its family.
+    """
+    name, against = content.get(FAMILY), content.get(AGAINST)
+    if FAMILY in content and name not in FAMILIES:
+        raise InputError(f"{FAMILY}: {shown(name)} is no family; {or_nearest(str(name), FAMILIES)}")
+    if (name == AGAINST) != isinstance(against, str):
+        raise InputError(f"{FAMILY}: {AGAINST} and {AGAINST}: SYSTEM go together; add the other, or leave both out")
+    return None if name is None else FrozenFamily(str(name), None if against is None else str(against))
 
 
 def plain_yaml(content: Mapping[str, Any]) -> str:
@@ -148,7 +172,8 @@ def _checked(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
     for plugin in needed if isinstance(needed, list) else [needed]:
         if plugin not in plugins:
             raise InputError(f"uses parts of the package {shown(plugin)}; if you trust it, add --plugins {plugin}")
-    return {key: value for key, value in content.items() if key not in ("simlab", "plugins")}
+    family_in(content)
+    return {key: value for key, value in content.items() if key not in ("simlab", "plugins", FAMILY, AGAINST)}
 
 
 def _settings(section: Mapping[str, Any], options: Options, typed: set[str], where: str = "") -> Iterator[Setting]:

@@ -14,6 +14,7 @@ from simlab.concluding.assigning.studying import ASSIGNED, KEY, refuse_other_pla
 from simlab.concluding.looks import ENDING as LOOKS
 from simlab.concluding.plans import FOLDER_FILE
 from simlab.concluding.sidecar import digest
+from simlab.config.studyfile import FrozenFamily
 from simlab.config.studyfile import write as write_study
 from simlab.files import expanded, needed, reason
 from simlab.messages import legible, shown
@@ -36,7 +37,7 @@ class Frozen(NamedTuple):
     files: Mapping[str, Path]
 
 
-def frozen(config: Mapping[str, Any]) -> Frozen:
+def frozen(config: Mapping[str, Any], family: FrozenFamily | None = None) -> Frozen:
     """Return a composed study as its folder holds it: what it reads lies beside it, so that the folder can be moved."""
     held: dict[str, Path] = {}
     for section, name in READ.items():
@@ -44,7 +45,7 @@ def frozen(config: Mapping[str, Any]) -> Frozen:
         if isinstance(path, str) and config[section].get("sha256") is not None:
             held[name] = expanded(path)
             config = {**config, section: {**config[section], "path": name}}
-    return Frozen(config, write_study(config) + "\n", digest(config), held)
+    return Frozen(config, write_study(config, family) + "\n", digest(config), held)
 
 
 def check(out: Path, asked: Asked) -> None:

@@ -26,6 +26,8 @@ from simlab.concluding.assigning.ordering import Screen, squares
 from simlab.concluding.assigning.people import numbered_people
 from simlab.concluding.assigning.seating import seat
 from simlab.concluding.assigning.studying import study_of
+from simlab.concluding.plans import read_plan
+from simlab.config.studyfile import FrozenFamily, write
 from simlab.design.balance import load, seated
 from simlab.engine.exporting import collected
 from simlab.formulas import normalized_entropy
@@ -288,3 +290,17 @@ def test_systems_and_raters_are_known_by_their_names(tmp_path: Path) -> None:
     assert held.seated.frame.rater_names == frame.rater_names
     texts = {(line.system, line.output) for line in held.lines}
     assert all(output.startswith(f"={system} ") for system, output in texts)
+
+
+def test_sheets_keep_the_family_of_their_plan_whose_baseline_must_be_there(tmp_path: Path) -> None:
+    config = small(analysis__test=option("analysis/test", "moderated"), decision=option("decision", "max_t"))
+    frame = frame_of(config)
+    folder = planned(tmp_path / "my", config)
+    for baseline in (frame.system_names[1], "nobody"):
+        (folder / "study.yaml").write_text(write(config, FrozenFamily("against", baseline)) + "\n", encoding="utf-8")
+        if baseline == "nobody":
+            with pytest.raises(InputError, match="lacks nobody, the baseline of the plan"):
+                assigned(folder, frame)
+            continue
+        assigned(folder, frame)
+        assert read_plan(folder).family == ("against", baseline)

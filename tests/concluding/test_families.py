@@ -18,7 +18,9 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.plans import read_plan
+from simlab.concluding.sidecar import digest
 from simlab.concluding.wanted import Wanted
+from simlab.config.studyfile import FrozenFamily, write
 from simlab.drawing.reports.answers.conclude_reading import conclusion
 from simlab.drawing.text import conclusions as text
 from simlab.drawing.text import paragraphs
@@ -182,3 +184,59 @@ def test_the_family_of_a_plan_keeps_its_claims(tmp_path: Path, family: str, agai
     assert ranks.exploratory is None
     assert ranks.family is not None
     assert ranks.family.tiers
+
+
+@pytest.mark.parametrize(("family", "against"), [("best", None), ("ranks", None), ("against", "{first}")])
+def test_a_family_that_was_frozen_is_promised_and_any_other_is_exploratory(
+    tmp_path: Path, family: str, against: str | None
+) -> None:
+    from exported_designs import option
+    from test_plans_followed import ratings
+
+    config = ratings()
+    config["decision"] = option("decision", "max_t")
+    config["analysis"]["test"] = option("analysis/test", "moderated")
+    campaign = export(config, tmp_path / "a.csv")
+    plan = plan_alone(config, tmp_path)
+
+    def follow(**asked: object) -> Conclusion:
+        wanted = Wanted(**{"plan": read_plan(plan), "again": False, "gate": False, **asked})
+        return conclude(campaign, wanted, lambda line: None)
+
+    unfrozen = follow()
+    baseline = None if against is None else unfrozen.systems[0].system
+    plan.write_text(write(config, FrozenFamily(family, baseline)) + "\n", encoding="utf-8")
+    assert read_plan(plan).digest == digest(config)
+    frozen = follow()
+    assert (frozen.exploratory, frozen.family and frozen.family.name) == (None, family)
+    if baseline is not None:
+        apart = [one for one in frozen.pairs if baseline not in (one.first, one.second)]
+        assert all(one.verdict == 0 for one in apart)
+        assert frozen.promise.says != unfrozen.promise.says
+    assert repr(follow(family=family, against=baseline)) == repr(frozen)
+    other = follow(family="all")
+    assert repr((other.pairs, other.promise)) == repr((frozen.pairs, frozen.promise))
+    assert other.exploratory is not None
+    assert (other.exploratory.name, "nothing is promised" in other.exploratory.says) == ("all", True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("family: bst", "family: bst is no family; did you mean best"),
+        ("family: against", "family: against and against: SYSTEM go together"),
+        ("against: sys0", "family: against and against: SYSTEM go together"),
+        ("family: fdr", "the plan's family: fdr: decision.multiplicity=max_t promises something else"),
+    ],
+)
+def test_a_plan_whose_family_says_nothing_is_refused(tmp_path: Path, lines: str, why: str) -> None:
+    from exported_designs import option
+    from test_plans_followed import ratings
+
+    config = ratings()
+    config["decision"] = option("decision", "max_t")
+    campaign = export(config, tmp_path / "a.csv")
+    plan = plan_alone(config, tmp_path)
+    plan.write_text(f"{plan.read_text(encoding='utf-8')}{lines}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=why):
+        conclude(campaign, Wanted(plan=read_plan(plan), again=False, gate=False), lambda line: None)

@@ -16,9 +16,10 @@ import pytest
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
 from simlab.commands.plan_folder import keep
+from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
 from simlab.config import compose_sweep
-from simlab.config.studyfile import load_study
+from simlab.config.studyfile import FrozenFamily, load_study
 from simlab.drawing.text.plans import page
 from simlab.planning import folder, frozen
 from simlab.planning.answered import Answer
@@ -90,6 +91,36 @@ def test_a_folder_holds_study_plan_front_figure_and_paragraph(here: Path, plain:
     assert last == f"wrote my/: study.yaml (frozen, {named[:6]}), plan.json, front.csv, front.png, paragraph.md"
     assert "Morris" in Path("my/paragraph.md").read_text()
     assert Path("my/front.csv").read_text().count("\n") == 36
+
+
+def test_the_family_stands_beside_the_study_and_cannot_be_another_than_was_planned(here: Path, plain: Answer) -> None:
+    asked = {**ASKED, "family": "against", "against": "S2"}
+    keep(Path("my"), planned(plain), asked, FrozenFamily("against", "S2"))
+    assert read_plan(Path("my")).family == study_of(Path("my")).family == ("against", "S2")
+    assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
+    study = Path("my/study.yaml")
+    text = study.read_text()
+    for other in (text.replace("against: S2", "against: S3"), text.replace("family: against\nagainst: S2\n", "")):
+        assert other != text
+        study.write_text(other)
+        for reading in (read_plan, study_of):
+            with pytest.raises(InputError, match=r"the family of its study is not the one of plan\.json"):
+                reading(Path("my"))
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--family", "against"), "--family against: names no baseline"),
+        (("--family", "best", "decision=significance"), "--family best: decision.multiplicity=none promises something"),
+    ],
+)
+def test_a_family_that_cannot_be_promised_is_refused(
+    words: tuple[str, ...], why: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(["plan", "--systems", "4", "--out", "my", *words]) == REFUSED
+    assert why in capsys.readouterr().err
+    assert not Path("my").exists()
 
 
 def test_the_folder_of_a_plan_that_nothing_reaches_is_written_and_marked(here: Path) -> None:

@@ -20,6 +20,7 @@ from simlab.concluding.assigning.people import Person, numbered_people, read_peo
 from simlab.concluding.assigning.scale import Scale, scale_of
 from simlab.concluding.assigning.seating import Seated, seat
 from simlab.concluding.assigning.studying import KEY, Study
+from simlab.messages import legible, or_nearest
 from simlab.rng import stream
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError, Ints, Streams
@@ -55,6 +56,11 @@ def assign(study: Study, items: Path, raters: Path | None, seed: int | None, sha
     held, world = read_items(items), draw_world(study.config, 0)
     people = numbered_people(world.frame.n_raters) if raters is None else read_people(raters)
     seated = seat(world.frame, study.config, held, people)
+    if study.family and study.family.against not in (None, *seated.frame.system_names):
+        hint = or_nearest(str(study.family.against), seated.frame.system_names, "there are", 300)
+        raise InputError(
+            f"{legible(items)}: lacks {legible(str(study.family.against), 60)}, the baseline of the plan; {hint}"
+        )
     own = int(study.config["seed"]) if seed is None else seed
     dealt = deal(study.config, seated.frame, own)
     sizes = np.array([len(one) for one in held.segments])
@@ -102,4 +108,4 @@ def sidecar_of(assigned: Assigned) -> str:
             "scale": assigned.scale.plain(),
         },
     }
-    return sidecar.text(study.frozen, address, campaigns.told(kept, None), KEY)
+    return sidecar.text(study.frozen, address, campaigns.told(kept, None), KEY, study.family)

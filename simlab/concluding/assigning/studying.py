@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab import schemas
 from simlab.concluding.sidecar import digest
@@ -14,6 +14,9 @@ from simlab.studies.questions import kind_of
 from simlab.studies.ratings.preparing import assignment_of, further_of
 from simlab.types import RATE, InputError
 
+if TYPE_CHECKING:
+    from simlab.config.studyfile import FrozenFamily
+
 STUDY, PLAN, ASSIGNED, KEY = "study.yaml", "plan.json", "assigned.study.yaml", "key.csv"
 READ = ("systems", "metric")
 """Sections of a study that read a file."""
@@ -22,19 +25,20 @@ READ = ("systems", "metric")
 class Study(NamedTuple):
     """Hold a study and the folder that it is assigned in; `config` reads the files of the folder, `frozen` names them.
 
-    `digest` is that of the study as it was frozen.
+    `digest` is that of the study as it was frozen, `family` the family of comparisons that was frozen beside it.
     """
 
     folder: Path
     config: Mapping[str, Any]
     frozen: Mapping[str, Any]
     digest: str
+    family: FrozenFamily | None = None
 
 
 def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
     """Read the study of a plan's folder, or a study file; raise InputError for what is none, or cannot be assigned."""
     from simlab.config.plain_yaml import apart
-    from simlab.config.studyfile import taken
+    from simlab.config.studyfile import family_in, taken
 
     where = legible(path)
     file = path / STUDY if path.is_dir() else path
@@ -51,7 +55,21 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
     own = digest(config)
     if path.is_dir() and (plan := plan_of(path)) is not None and plan.get("digest", own) != own:
         raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
-    return Study(file.parent, _at_hand(config, file.parent), config, own)
+    family = family_in(content)
+    refuse_other_family(path, family)
+    return Study(file.parent, _at_hand(config, file.parent), config, own, family)
+
+
+def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:
+    """Raise InputError where the study of a plan's folder fixes another family than was planned."""
+    plan = plan_of(path) if path.is_dir() else None
+    asked = {} if plan is None else plan.get("asked", {})
+    planned = asked.get("family") if isinstance(asked, Mapping) else None
+    if plan is not None and (planned, asked.get("against")) != ((None, None) if family is None else family):
+        raise InputError(
+            f"{legible(path)}: the family of its study is not the one of {PLAN} ({shown(planned)}); put it back, or "
+            "plan in a folder of its own"
+        )
 
 
 def plan_of(folder: Path) -> Mapping[str, Any] | None:

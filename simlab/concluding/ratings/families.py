@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -46,29 +46,37 @@ def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
     """
     multiplicity, test = config["decision"].get("multiplicity", "none"), name_of(config["analysis"]["test"])
     fixed, family = OF_MULTIPLICITY.get(multiplicity), wanted.family
+    frozen = wanted.plan.family if wanted.as_planned and wanted.plan is not None else None
     if fixed == "fdr" and wanted.margin is not None:
         raise InputError(
             f"--margin {wanted.margin:g}: needs intervals of all pairs at once, and a false discovery rate bounds "
             "those of claimed pairs; leave it out, or take --family all"
         )
-    if family == "best" and test not in MODELS:
+    if "best" in (family, frozen and frozen.name) and test not in MODELS:
         raise InputError(
             f"--family best: rests on the t statistics of all pairs, and analysis.test={test} has none; "
             "choose analysis.test=moderated"
         )
     if wanted.as_planned:
-        if family in (None, fixed):
-            return Question(fixed, None)
-        if (fixed, family) == ("all", "ranks"):
+        name, against = (fixed, None) if frozen is None else (cast(FamilyName, frozen.name), frozen.against)
+        refuse_contradiction(config, name, f"the plan's family: {name}")
+        if family in (None, name) and wanted.against in (None, against):
+            return Question(name, against)
+        if (name, family) == ("all", "ranks"):
             return Question("ranks", None)
-        return Question(fixed, None, family, wanted.against)
+        return Question(name, against, family, wanted.against)
     if family in (None, "against"):
         return Question(fixed if family is None or fixed is None else family, wanted.against)
-    if (fixed == "fdr") != (family == "fdr") or fixed is None:
-        raise InputError(
-            f"--family {family}: decision.multiplicity={multiplicity} promises something else; leave one of them out"
-        )
+    refuse_contradiction(config, family, f"--family {family}")
     return Question(family, None)
+
+
+def refuse_contradiction(config: Mapping[str, Any], family: FamilyName | None, said: str) -> None:
+    """Raise InputError, beginning with `said`, for a family that the decision of a config does not promise."""
+    multiplicity = config["decision"].get("multiplicity", "none")
+    fixed = OF_MULTIPLICITY.get(multiplicity)
+    if family is not None and ((fixed == "fdr") != (family == "fdr") or fixed is None):
+        raise InputError(f"{said}: decision.multiplicity={multiplicity} promises something else; leave one of them out")
 
 
 def marks_of(
