@@ -29,7 +29,14 @@ from simlab.types import Array, Place
 CAMPAIGNS = 100
 AT_ONCE = 500
 TINY = (
-    *("systems.n_systems=3", "systems.n_documents=15", "systems.n_segments=20", "analysis.test.permutations=200"),
+    *(
+        "systems.n_systems=3",
+        "systems.n_documents=15",
+        "systems.n_segments=20",
+        "analysis.test=permutation",
+        "decision=significance",
+        "analysis.test.permutations=200",
+    ),
     *("worlds=1", f"studies={CAMPAIGNS}"),
 )
 

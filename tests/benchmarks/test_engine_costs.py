@@ -35,7 +35,7 @@ CELLS = int(os.environ.get("SIMLAB_CELLS", "200"))
 TINY = {
     "ratings": [
         *("systems.n_systems=3", "systems.n_documents=14", "systems.n_segments=20"),
-        *("design.documents=8", "analysis.test.permutations=200"),
+        *("design.documents=8", "analysis.test=permutation", "decision=significance", "analysis.test.permutations=200"),
     ],
     "judgements": [
         *("question=judge", "systems.n_systems=2", "systems.n_items=20"),

@@ -16,7 +16,14 @@ from simlab.measures.labels import ACCOUNTS, OF_CLOCKS
 from simlab.types import InputError
 
 SMALL = ["systems.n_systems=3", "systems.n_documents=14", "systems.n_segments=28", "design.documents=10"]
-SMALL += ["worlds=3", "studies=2", "design.studies_per_document_set=2", "analysis.test.permutations=60"]
+SMALL += [
+    "worlds=3",
+    "studies=2",
+    "design.studies_per_document_set=2",
+    "analysis.test=permutation",
+    "decision=significance",
+    "analysis.test.permutations=60",
+]
 CLOCK = [*SMALL, "design.collection=crowd", "budget.price_per_hour=20", "budget.currency=EUR", "budget.deadline=3d"]
 
 

@@ -17,7 +17,7 @@ from simlab.engine import ledger
 from simlab.engine.addresses import pack, unpack
 
 SMALL = ["systems.n_systems=4", "systems.n_documents=21", "systems.n_segments=42", "worlds=2", "studies=3"]
-SMALL += ["analysis.test.permutations=60"]
+SMALL += ["analysis.test=permutation", "decision=significance", "analysis.test.permutations=60"]
 CELL = ["grouping=ungrouped", "documents=20"]
 LIKE_ANYONES = "system,document,segment,rater,score,errors"
 

@@ -24,7 +24,14 @@ from simlab.studies import checks
 from simlab.types import InputError
 
 SMALL = ["systems.n_systems=3", "systems.n_documents=14", "systems.n_segments=20", "design.documents=8"]
-SWEEP = [*SMALL, "analysis.test.permutations=200", "worlds=1", "studies=2"]
+SWEEP = [
+    *SMALL,
+    "analysis.test=permutation",
+    "decision=significance",
+    "analysis.test.permutations=200",
+    "worlds=1",
+    "studies=2",
+]
 
 
 def launch(folder: Path, *more: str) -> None:

@@ -59,8 +59,8 @@ def least_entropy(language: str) -> float:
 
 
 def setting(key: str) -> float:
-    """Return the value that a key of a study of ratings has unless another is chosen."""
-    held: Any = compose()
+    """Return the value that a key has in a study of ratings by the published test unless another is chosen."""
+    held: Any = compose(["analysis.test=permutation", "decision=significance"])
     for part in key.split("."):
         held = held[part]
     return float(held)
