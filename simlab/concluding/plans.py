@@ -30,8 +30,8 @@ class Plan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
     `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
-    the folder that this is. `sheets` is there where a study was assigned in that folder. `family` is the one of which
-    claims are promised (None: as the decision says).
+    the folder that this is. `sheets` is there where a study was assigned in that folder; `edited`: its study is another
+    one by now than was assigned. `family` is the one of which claims are promised (None: as the decision says).
     """
 
     path: Path
@@ -42,6 +42,7 @@ class Plan:
     file: Path
     sheets: Sheets | None = None
     family: FrozenFamily | None = None
+    edited: bool = False
 
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
@@ -67,7 +68,22 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
         raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
     campaign = None if line is None else campaign_of(line, config, where)
     told = None if campaign is None else campaign.told
-    return Plan(path, kind_of(config).question, config, named, told, file, _sheets(campaign, file, where), family)
+    sheets = _sheets(campaign, file, where)
+    edited = sheets is not None and _is_edited(file.with_name(FOLDER_FILE), named, plugins)
+    return Plan(path, kind_of(config).question, config, named, told, file, sheets, family, edited)
+
+
+def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:
+    """True where the study of a folder is no longer the one with that digest, or none at all."""
+    from simlab.config.plain_yaml import apart
+    from simlab.config.studyfile import taken
+
+    if not file.exists():
+        return False
+    try:
+        return digest(taken(apart(file)[0], plugins)) != assigned
+    except InputError:
+        return True
 
 
 def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
@@ -103,5 +119,6 @@ def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
 def followed(plan: Plan, planned: int, deviations: Sequence[str], looked: Looked) -> Followed:
     """Say which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
-    said = [*deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
+    changed = [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if plan.edited else []
+    said = [*changed, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
     return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1)

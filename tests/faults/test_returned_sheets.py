@@ -322,3 +322,15 @@ def test_a_look_or_a_conclusion_that_is_not_kept_is_a_reservation(
     assert code == (RESERVED if name else DONE)
     assert line in said
     assert not name or not (own / "my" / name).exists()
+
+
+@pytest.mark.parametrize("change", [("documents: 8", "documents: 7"), ("documents: 8", "documents: [8"), ("", "# ")])
+def test_a_study_that_was_edited_after_it_was_assigned_is_said(
+    change: tuple[str, str], folder: Path, sheet: Sheet, tmp_path: Path
+) -> None:
+    own = moved(folder, tmp_path / "study")
+    study = own / "my" / "study.yaml"
+    assert change[0] in study.read_text(encoding="utf-8")
+    study.write_text(study.read_text(encoding="utf-8").replace(*change, 1), encoding="utf-8")
+    expected = ["study.yaml was edited after the study was assigned, and does not count"]
+    assert shown(own, sheet)["plan"]["deviations"] == expected
