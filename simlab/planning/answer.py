@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from simlab.planning.answered import Answer, Figures, Loads, Pool, Row, Short
 from simlab.planning.binding import binding, front
-from simlab.planning.figures import carried_over, difference, figures, first_target, reaches, shared_mean
+from simlab.planning.figures import BEATEN, carried_over, difference, figures, first_target, reaches, shared_mean
 from simlab.planning.remedies import other_money, remedies, short
 from simlab.planning.rivals import same_money
 from simlab.planning.stages import in_time
@@ -36,8 +36,6 @@ FEW, USUAL, OF_OTHERS = 8, 64, 48
 ALIKE = 0.02
 ENOUGH = 0.008
 """A standard error of differences in the first target that needs no more worlds."""
-BEATEN = 0.01
-"""A row that finds so much more for the same money takes the place of the advice."""
 
 
 class Compared(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,19 @@ def test_the_same_answer_gives_the_same_file(answer: Answer, tmp_path: Path) -> 
     for name in ("one.png", "two.png"):
         files.write(lambda: plan.draw(answer), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+@pytest.mark.parametrize("value", [0.785, 0.83])
+def test_no_star_that_is_called_reached_lies_below_the_line(answer: Answer, value: float) -> None:
+    advice = answer.advice
+    power = advice.figures["power"]._replace(value=value, low=value - 0.02, high=value + 0.02)
+    figures = {**advice.figures, "power": power}
+    near = replace(answer, rows=(advice._replace(figures=figures), *answer.rows[1:]))
+    _, axes, names = drawn(near)
+    star = next(line for line in axes.lines if line.get_marker() == "*")
+    line = next(line for line in axes.lines if line.get_label().startswith("wanted"))
+    assert star.get_ydata()[0] == value >= line.get_ydata()[0] == pytest.approx(0.78 if value < 0.8 else 0.8)
+    assert ("wanted: 0.8, less the margin of 0.02" in names) is (value < 0.8)
+    _, axes, _ = drawn(replace(near, reached=False))
+    line = next(line for line in axes.lines if line.get_label().startswith("wanted"))
+    assert line.get_ydata()[0] == 0.8

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from planning.benches import MadeBench
 from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
 from simlab.planning.answer import answer
 from simlab.planning.answered import Answer, Remedy
 from simlab.planning.curves import curve, curves
-from simlab.planning.figures import difference
+from simlab.planning.figures import difference, outdoing
 from simlab.planning.rivals import SLACK
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
 from simlab.types import Estimate, InputError
@@ -346,3 +347,28 @@ def test_a_kind_that_costs_the_same_by_the_document_has_the_same_size() -> None:
     once = [row for row in found.rows if row.role == "same_money" and dict(row.design)["design.ratings_per_item"] == 1]
     assert once
     assert {(made.sized(row.design), row.gap) for row in once} == {(160, 0.0)}
+
+
+def outdone(plain: Answer, gaps: list[float], mcse: float = 0.05, **figures: float) -> bool:
+    """Return whether a page says that a row finds more, whose gaps in power are these."""
+    advice, *rivals = plain.rows
+    rows = [
+        row._replace(
+            less={**row.less, "power": row.less["power"]._replace(value=gap, mcse=mcse, worlds=64)},
+            figures=row.figures | {name: row.figures[name]._replace(value=value) for name, value in figures.items()},
+        )
+        for row, gap in zip([one for one in rivals if one.role == "same_money"], gaps, strict=True)
+    ]
+    return outdoing(replace(plain, rows=(advice, *rows))) is not None
+
+
+def test_a_row_is_said_to_find_more_beyond_what_chance_gives_to_one_of_all_rows(plain: Answer) -> None:
+    n, rng = 2000, np.random.default_rng(5)
+    draws = 0.05 * rng.standard_t(63, (n, 3))
+    said = sum(outdone(plain, list(own), power=0.9, no_wrong_claim=0.96) for own in draws)
+    alone = sum(max(own) > 1.67 * 0.05 for own in draws)
+    assert binom.ppf(0.001, n, 0.04) <= said <= binom.ppf(0.999, n, 0.05)
+    assert alone > binom.ppf(0.999, n, 0.1), "the negative control: each row by itself"
+    assert outdone(plain, [0.03, 0.0, 0.0], mcse=0.01, power=0.9, no_wrong_claim=0.96)
+    assert not outdone(plain, [0.03, 0.0, 0.0], mcse=0.01, power=0.9, no_wrong_claim=0.9), "it makes wrong claims"
+    assert not outdone(plain, [0.005, 0.0, 0.0], mcse=0.001, power=0.9, no_wrong_claim=0.96), "hardly more"

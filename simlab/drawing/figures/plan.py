@@ -11,7 +11,7 @@ from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.measures.labels import LABELS
 from simlab.planning.answered import Answer, Point
-from simlab.planning.figures import first_target
+from simlab.planning.figures import first_target, wanted_line
 from simlab.planning.terms import Design, Target, family
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ def _line(axes: Axes, points: Sequence[Point], measure: str, k: int, named: str)
 def _marks(axes: Axes, answer: Answer, target: Target) -> None:
     """Mark the target, the budget, and the advice with its interval from fresh worlds."""
     dotted: Any = {"color": "#555555", "linewidth": 1.0, "linestyle": (0, (1, 2)), "zorder": 1.5}
-    axes.axhline(target.least, label=f"wanted: {target.least:g}", **dotted)
+    at, wanted = wanted_line(answer), f"wanted: {target.least:g}"
+    less = f", less the margin of {answer.wanted.margin:g}" if at < target.least else ""
+    axes.axhline(at, label=wanted + less, **dotted)
     if (budget := answer.wanted.limits.money) is not None:
         axes.axvline(budget, label="the budget", **{**dotted, "linestyle": (0, (5, 2))})
     held = answer.advice.figures

@@ -16,7 +16,7 @@ from simlab.drawing.text.plan_rows import measures, table
 from simlab.drawing.text.tables import number
 from simlab.messages import duration, several
 from simlab.planning.answered import Answer
-from simlab.planning.figures import first_target
+from simlab.planning.figures import first_target, outdoing
 from simlab.planning.terms import SIZE, Robust, size_of
 
 MOST_LINES = 25
@@ -152,6 +152,7 @@ def _below(answer: Answer) -> Iterator[Piece]:
         (_met(answer), 7),
         (_times(answer), 6),
         (_less(answer), 5),
+        (outdone(answer), NEEDED),
         (words.other_money(answer), 4),
     )
     yield from _joined((work(answer), 5))
@@ -249,6 +250,17 @@ def _less(answer: Answer) -> str:
         if row.role == "same_money" and (one := row.less.get(measure)) is not None
     ]
     return f"Against this design, {words.heading(measure)}: {'; '.join(said)}; 95 %." if said else ""
+
+
+def outdone(answer: Answer) -> str:
+    """Say which row finds more than the advice for the same money, beyond chance; "" where none does."""
+    if (row := outdoing(answer)) is None:
+        return ""
+    found = words.less(row.less[first_target(answer.wanted).measure])
+    return (
+        f"{designs.short(row.design, answer.advice.design)} finds more for the same money ({found}; surely, with 95 % "
+        "for all rows at once), and is not advised: no worlds of its own have shown its targets."
+    )
 
 
 def work(answer: Answer) -> str:

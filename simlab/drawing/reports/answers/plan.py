@@ -171,7 +171,11 @@ Part = tuple[str, tuple[Block, ...]]
 def _designs(answer: Answer) -> Part:
     notes = Points((*plan_tables.meanings(answer), f"± {_errors(answer)}"))
     paired = plan_tables.differences(answer)
-    said = Prose("Paired differences: all designs met the same worlds, so that these are known better than each alone.")
+    better = plans.outdone(answer)
+    said = Prose(
+        "Paired differences: all designs met the same worlds, so that these are known better than each alone."
+        + (f" {better}" if better else "")
+    )
     return "Designs", (plan_tables.designs(answer), notes, *((said, paired) if paired else ()))
 
 

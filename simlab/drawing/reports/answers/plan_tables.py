@@ -13,7 +13,7 @@ from simlab.drawing.text.plan_rows import REPEATS
 from simlab.drawing.text.tables import number
 from simlab.messages import several
 from simlab.planning.answered import Answer, Figure, Figures, Loads, Point, Remedy, Row
-from simlab.planning.figures import first_target
+from simlab.planning.figures import first_target, wanted_line
 from simlab.planning.terms import Design, family
 
 ACCOUNTS = ("money", "hours", "days")
@@ -147,7 +147,7 @@ def front(answer: Answer) -> Chart | None:
         tuple(marks),
         _alt(answer, seen, across),
         "kind of design",
-        target.least,
+        wanted_line(answer),
         (0.0, 1.0),
         _table(answer, seen, across),
         interval="95 % interval",
