@@ -69,13 +69,13 @@ def _options(name: str, options: Sequence[tuple[str, Path]], form: Form, plugins
     others = [explain_option(group, file, plugins) for group, file in options if group != "measure"]
     if form != "table":
         return _plain([*map(_record, measures), *map(_record, others)], form)
-    group, first = options[0][0], options[0][1].stem
+    first = options[0][1].stem
     if len(measures) > 1:
         return ended(explanations.measures(measures), "show", first)
     if len(others) > 1 and name in {group for group, _ in options}:
-        return ended(explanations.group(name, others), "show", f"{group}={first}")
+        return ended(explanations.group(name, others), "show", others[0].option)
     page = "\n\n".join([*map(explanations.measure, measures), *map(explanations.option, others)])
-    return ended(page, *(["query", "--measure", first] if measures else ["run", f"{group}={first}"]))
+    return ended(page, *(["query", "--measure", first] if measures else ["run", others[0].option]))
 
 
 def _sweep(name: str) -> str:

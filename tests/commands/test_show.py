@@ -36,3 +36,10 @@ def test_a_name_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> N
     said = " ".join(capsys.readouterr().out.split())
     for words in ANSWERS[name]:
         assert " ".join(words.split()) in said
+
+
+@pytest.mark.parametrize("name", ["question", "raters", "measure", "analysis.test"])
+def test_what_a_page_names_next_is_there(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["show", name]) == 0
+    words = capsys.readouterr().out.splitlines()[-1].partition("simlab ")[2].split()
+    assert answer(words) == 0
