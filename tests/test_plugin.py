@@ -83,7 +83,17 @@ def test_a_test_is_handed_what_its_annotation_names(
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in ("tests_of_mine", "tests_of_mine.parts"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    words = [f"analysis.test={test}", *SMALL[:3], "worlds=1", "studies=2", "--jobs", "1", "--out", "s"]
+    words = [
+        f"analysis.test={test}",
+        "decision=significance",
+        *SMALL[:3],
+        "worlds=1",
+        "studies=2",
+        "--jobs",
+        "1",
+        "--out",
+        "s",
+    ]
     assert answer(["run", *words, "--plugins", "tests_of_mine"]) in (0, 3)
     with xr.open_zarr(tmp_path / "s/results.zarr") as store:
         np.testing.assert_array_equal(store["p_value"].values, p_value)

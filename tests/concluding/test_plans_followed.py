@@ -296,7 +296,7 @@ def test_what_a_stranger_changed_is_refused_in_one_line(change: Any, tmp_path: P
     ("old", "new", "message"),
     [
         ("level: 0.05", "level: 0.06", "has a study that is not the one of its campaign"),
-        ("simlab.analysis.significance.permutation", "os.system", "names no part"),
+        ("simlab.analysis.raters.moderated.moderated", "os.system", "names no part"),
         ("plugins: []", "plugins: [os]", "if you trust it, add --plugins os"),
         ("seed: 1\n", "seed: !!python/object:os.system 1\n", "tags such as"),
         ("campaign: {", "campaign: {{", "its line `campaign:` is no JSON"),

@@ -175,7 +175,13 @@ def install(folder: Path) -> None:
 
 def words(question: str, *chosen: str) -> list[str]:
     """Write the command line of a small run that uses parts of the package."""
-    ask = [] if question == "rate" else ["decision=human_only"] if question == "compare" else ["question=judge"]
+    ask = (
+        ["decision=significance"]
+        if question == "rate"
+        else ["decision=human_only"]
+        if question == "compare"
+        else ["question=judge"]
+    )
     ask = [word for word in ask if not any(one.startswith("decision=") for one in chosen)]
     told = ["--plugins", PACKAGE, "--jobs", "1", "--out", "s"]
     return ["run", *ask, *SMALL[question], "worlds=2", "studies=6", *chosen, *told]

@@ -29,6 +29,7 @@ def world() -> World:
     return world_of(table(None))
 
 
+PUBLISHED = ("analysis.test=permutation", "decision=significance")
 MEASURES = {"srp": srp, "confirmed": confirmed, "kendall": kendall, "significant_share": significant_share}
 
 
@@ -39,7 +40,7 @@ def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping
     found = {name: measured(said) for name, said in campaigns(sums([world]), asked, NORMALIZATIONS).items()}
     for name in NORMALIZATIONS:
         words = [f"design.grouping={grouping}", f"analysis.normalization={name}", f"design.documents={documents}"]
-        config = compose(["systems=recorded", *words, "design.studies_per_document_set=8", "worlds=1"])
+        config = compose(["systems=recorded", *PUBLISHED, *words, "design.studies_per_document_set=8", "worlds=1"])
         outcomes = run_block(config, places(0, 16)).arrays
         for measure, of_engine in MEASURES.items():
             one, own = of_engine(outcomes), found[name][measure]

@@ -13,10 +13,13 @@ from simlab.measures.stability import srp, srp_both_significant, srp_disjoint
 from simlab.studies.blocks import run_block
 
 STUDIES = 1000
+PUBLISHED = ("analysis.test=permutation", "decision=significance")
 
 
 def outcomes(*overrides: str) -> dict[str, Any]:
-    config = compose(["systems=recorded", "worlds=1", f"studies={STUDIES}", "design.documents=30", *overrides])
+    config = compose(
+        ["systems=recorded", *PUBLISHED, "worlds=1", f"studies={STUDIES}", "design.documents=30", *overrides]
+    )
     return run_block(config, places(0, STUDIES)).arrays
 
 

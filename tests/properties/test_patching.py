@@ -33,4 +33,4 @@ def test_a_patched_cell_equals_a_full_compose(draw: int) -> None:
     assert len(cells) == int(np.prod([len(values) for values in axes.values()]))
     for cell in (cells[int(i)] for i in rng.integers(0, len(cells), 3)):
         words = [f"{key}={axes[key][place]}" for key, place in zip(axes, cell.index, strict=True)]
-        assert cell.config == compose(words)
+        assert cell.config == compose(["analysis.test=permutation", "decision=significance", *words])

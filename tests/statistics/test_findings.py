@@ -15,11 +15,12 @@ from simlab.studies.blocks import run_block
 from simlab.types import Estimate, Floats
 
 SIZES = [pytest.param((12, 14), id="quick"), pytest.param((40, 50), id="full", marks=pytest.mark.long)]
+PUBLISHED = ("analysis.test=permutation", "decision=significance")
 TWO_BUCKETS = ("systems=mqm_two_buckets", "raters=divergent")
 
 
 def outcomes(size: tuple[int, int], *overrides: str) -> dict[str, Any]:
-    config = compose([*overrides, f"worlds={size[0]}", f"studies={size[1]}"])
+    config = compose([*PUBLISHED, *overrides, f"worlds={size[0]}", f"studies={size[1]}"])
     blocks = [run_block(config, places(world, size[1])).arrays for world in range(size[0])]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 

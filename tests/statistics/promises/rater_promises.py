@@ -43,7 +43,7 @@ class Said(NamedTuple):
 @functools.cache
 def said(tests: tuple[str, ...], n: int, *words: str) -> dict[str, Said]:
     """Let several tests conclude from the same campaigns; a test is `by_rater` or `rater_flips max_t`."""
-    configs = [compose([*words, *_words(test)]) for test in tests]
+    configs = [compose(["decision=significance", *words, *_words(test)]) for test in tests]
     kind = kind_of(configs[0])
     prepared = [kind.prepare(config) for config in configs]
     told: dict[str, list[tuple[float, bool, float]]] = {test: [] for test in tests}
