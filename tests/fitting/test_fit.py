@@ -81,6 +81,16 @@ def test_the_command_writes_a_world_that_a_sweep_takes(
     assert "what makes scores differ" in said
     assert (tmp_path / "w.svg").stat().st_size > 1000
     path = f"systems.path={tmp_path / 'w.yaml'}"
-    words = ["run", "systems=fitted", path, "systems.n_documents=9", "design.documents=9", "worlds=2", "studies=3"]
+    words = [
+        "run",
+        "analysis.test=permutation",
+        "decision=significance",
+        "systems=fitted",
+        path,
+        "systems.n_documents=9",
+        "design.documents=9",
+        "worlds=2",
+        "studies=3",
+    ]
     assert answer([*words, "--out", "o"]) == 0
     assert answer(["run", "systems=fitted", "raters=expert_pool"]) == 2
