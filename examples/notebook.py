@@ -65,7 +65,12 @@ def main(folder: Path, table: Path | None = None, worlds: int = 4, studies: int 
 
     # The fitted world is an option like any other.
     fitted = simlab.run(
-        {"systems": "fitted", "systems.path": folder / "pilot.yaml", "design.documents": 6},
+        {
+            "systems": "fitted",
+            "systems.path": folder / "pilot.yaml",
+            "design.documents": 6,
+            "design.estimand": "these_raters",
+        },
         worlds=2,
         studies=studies,
         out=folder / "fitted",

@@ -13,13 +13,9 @@ from fitted_scale_files import held, write
 from small_studies import CONF, small_systems, study
 
 from simlab import parts
-from simlab.analysis.raters.model_comparisons import FEW_RATERS
-from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
-from simlab.studies.checks import check as checked
 from simlab.studies.ratings.checking import check
-from simlab.studies.worlds import draw_world
 from simlab.types import RATE, Anew, Floats, InputError, Place, World
 
 DOCUMENTS = 3000
@@ -179,22 +175,3 @@ def test_who_has_no_truth_of_its_own_is_refused(config: Callable[[], dict[str, A
     assert "\n" not in str(refused.value)
     asked["design"]["estimand"] = "all_raters"
     check(asked, drawn_for(asked))
-
-
-@pytest.mark.parametrize("test", ["moderated", "mixed_model"])
-def test_few_raters_are_asked_about_themselves_or_by_a_test_for_them(test: str) -> None:
-    words = ("systems.n_systems=4", "design.documents=10", f"analysis.test={test}")
-    few = (*words, "raters.pool_size=5")
-    said = rf"^analysis.test={test}: 5 raters are too few to speak of others; ask 6 or more, say design.estimand=these_"
-    with pytest.raises(InputError, match=said) as refused:
-        checked(compose(few))
-    assert "\n" not in str(refused.value)
-    for words_that_do in ((*words, "raters.pool_size=6"), (*few, "design.estimand=these_raters")):
-        checked(compose(words_that_do))
-    checked(compose((*few[:2], *few[3:], "analysis.test=permutation")))
-
-
-def test_a_table_of_few_raters_has_no_truth_that_claims_are_held_against() -> None:
-    few = compose(("systems=recorded", f"systems.path={CONF.parent / 'examples/ratings.csv'}", "worlds=1"))
-    assert len(draw_world(few, 0).frame.rater_names) < FEW_RATERS
-    checked(few)

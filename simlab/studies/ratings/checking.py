@@ -11,8 +11,6 @@ import numpy as np
 from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
 from simlab.analysis.raters.crossed import crossed_flips
 from simlab.analysis.raters.flips import rater_flips
-from simlab.analysis.raters.model_comparisons import FEW_RATERS, mixed_model
-from simlab.analysis.raters.moderated import moderated
 from simlab.analysis.raters.t_tests import by_rater
 from simlab.analysis.significance import permutation
 from simlab.design.balance import Table
@@ -60,19 +58,8 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
 
 
 def _check_estimand(config: Mapping[str, Any], world: World) -> None:
-    """Refuse a truth of these raters where nobody knows it, and where a world has several pools of them.
-
-    A test that speaks of few raters themselves is refused where its claims are held against raters at large.
-    """
-    test, n_raters = config["analysis"]["test"], world.frame.n_raters
+    """Refuse a truth of these raters where nobody knows it, and where a world has several pools of them."""
     if config["design"].get("estimand") != THESE_RATERS:
-        scoped = any(chosen(test, part, config.get("plugins", ())) for part in (mixed_model, moderated))
-        if scoped and world.of_pool is not None and n_raters < FEW_RATERS:
-            raise InputError(
-                f"analysis.test={name_of(test)}: {several(n_raters, 'rater')} are too few to speak of others; ask "
-                f"{FEW_RATERS} or more, say design.estimand=these_raters, or choose a test for these raters "
-                "(analysis.test=permutation)"
-            )
         return
     if world.of_pool is None:
         raise InputError(
