@@ -61,7 +61,7 @@ def stability(size: tuple[int, int], language: str, design: str, documents: int,
     grouping, _, normalization = design.partition(", ")
     overrides = [*DESIGNS[grouping], *([f"analysis.normalization={normalization}"] if normalization else []), *more]
     sizes = [f"worlds={size[0]}", f"studies={size[1]}", f"design.documents={documents}"]
-    config = compose([f"systems={language}", *overrides, *sizes])
+    config = compose(["analysis.test=permutation", "decision=significance", f"systems={language}", *overrides, *sizes])
     blocks: list[dict[str, Any]] = [run_block(config, places(world, size[1])).arrays for world in range(size[0])]
     return srp({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
 
