@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -58,6 +58,52 @@ def claims_of_equal_systems(tables: int) -> Iterator[Row]:
         yield _row("some claim, t tests of outputs", setting, found.segments, tables, "control above")
         if name == "biased metric":
             yield _row("some claim, the metric's own means", setting, found.plug_in, tables, "control above")
+
+
+SPREAD: Mapping[str, World] = {
+    "8 documents": World(np.linspace(-0.9, 0.9, 6), False, 16, document=0.3, taste=0.2),
+    "12 documents": World(np.linspace(-0.65, 0.65, 6), False, 24, document=0.3, taste=0.2),
+    "20 documents": World(np.linspace(-0.5, 0.5, 6), False, 40, document=0.3, taste=0.2),
+    "40 documents": World(np.linspace(-0.35, 0.35, 6), False, 80, document=0.3, taste=0.2),
+    "20 documents, 12 systems": World(np.linspace(-0.5, 0.5, 12), False, 40, document=0.3, taste=0.2),
+    "20 documents, labels": World(np.linspace(0.5, 0.85, 6), True, 40, document=0.3, taste=0.2),
+    "20 documents, one far away": World(np.array([0, 0.2, 0.4, 0.6, 0.8, 3]), False, 40, document=0.3, taste=0.2),
+}
+"""Systems that differ; half of the documents are rated."""
+SHARE, SHARE_OF_FEW = 0.7, 0.4
+"""What is claimed at least, of what is claimed where all errors are known; of fewer than twelve documents."""
+
+
+def differences_found(tables: int, names: Sequence[str] = tuple(SPREAD)) -> Iterator[Row]:
+    """Count claims where systems differ, beside those by known errors, and tables whose bounds all hold."""
+    for name in names:
+        world = SPREAD[name]
+        i, j = np.triu_indices(len(world.means), 1)
+        truth = world.means[i] - world.means[j]
+        for corrected in (False, True):
+            rng, rows = stream(1, "judge_found", name), []
+            for _ in range(tables):
+                of = laid(drawn(rng, world), "judge")[1]
+                rows.append(compared(rng, influence(of, corrected=corrected), (i, j), level=LEVEL, flips=FLIPS))
+            gap = np.array([one.difference for one in rows])
+            error = gap.std(0, ddof=1)
+            bar = np.quantile(np.abs((gap - gap.mean(0)) / error).max(1), 1 - LEVEL)
+            known = float((np.abs(gap) > bar * error).mean())
+            found = np.array([(one.adjusted <= LEVEL).mean() for one in rows])
+            held = float(np.mean([((one.low <= truth) & (truth <= one.high)).all() for one in rows]))
+            way = SAID["corrected" if corrected else "humans"]
+            share = SHARE_OF_FEW if name == "8 documents" else SHARE
+            yield Row(
+                f"differences found, {way}",
+                f"{name} (errors known: {known:.2f})",
+                round(share * known, 2),
+                float(found.mean()),
+                float(found.std(ddof=1) / tables**0.5),
+                tables,
+                "at least",
+            )
+            error_of = max(mcse(held, tables), mcse(LEVEL, tables) / 2)
+            yield Row(f"all differences in their intervals, {way}", name, 1 - LEVEL, held, error_of, tables, "at least")
 
 
 SAID = {"humans": "humans alone", "corrected": "PPI++", "chosen": "as the metric's verdict has it"}

@@ -146,7 +146,10 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(stopping.coverage_with_a_metric, 4000),
         Part(stopping.claims_of_equal_systems, 4000),
     ),
-    "Judgements: what is concluded from a judge and humans": (Part(judge.claims_of_equal_systems, 4000),),
+    "Judgements: what is concluded from a judge and humans": (
+        Part(judge.claims_of_equal_systems, 4000),
+        Part(judge.differences_found, 1000),
+    ),
     "Preferences: looking often, with a metric, at many pairs": (
         Part(preference.anytime_errors_alone),
         Part(preference.anytime_errors_with_a_metric, 4000),

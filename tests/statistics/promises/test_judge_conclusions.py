@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from judge_promises import HARD, LEVEL, count, mcse, posterior_coverage, world_of
+from judge_promises import HARD, LEVEL, count, differences_found, mcse, posterior_coverage, world_of
 from judge_worlds import World
 from slowness import slow_except
 
@@ -37,6 +37,12 @@ def test_wrong_claims_are_rare_at_length(name: str, equal: bool, labels: bool) -
     if name == "skewed" and labels:
         pytest.skip("labels have no skew of their own")
     _check(name, equal, labels, LONG)
+
+
+@pytest.mark.parametrize("name", ["12 documents"])
+def test_nearly_as_much_is_found_as_by_known_errors(name: str) -> None:
+    for row in differences_found(QUICK, (name,)):
+        assert row.value >= row.bound - 3 * row.mcse, row
 
 
 @pytest.mark.slow
