@@ -14,8 +14,9 @@ from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
 from simlab.concluding import checking
+from simlab.concluding.assigning.studying import CONCLUSION
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion, FamilyName, PromiseName
+from simlab.concluding.conclusion import Conclusion, PromiseName
 from simlab.concluding.looks import NOT_RECORDED
 from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.record import record
@@ -28,10 +29,7 @@ from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, reason, write_whole
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
-from simlab.types import InputError
-
-IN_FOLDER = "conclusion.json"
-"""What a conclusion is called in the folder of its plan."""
+from simlab.types import FamilyName, InputError
 
 
 class Answered(NamedTuple):
@@ -147,9 +145,9 @@ def _kept(as_json: str, plan: Plan) -> list[str]:
     if not plan.path.is_dir():
         return []
     try:
-        write_whole({plan.path / IN_FOLDER: as_json + "\n"})
+        write_whole({plan.path / CONCLUSION: as_json + "\n"})
     except OSError as error:
-        return [f"{legible(plan.path / IN_FOLDER)}: not kept ({reason(error)})"]
+        return [f"{legible(plan.path / CONCLUSION)}: not kept ({reason(error)})"]
     return []
 
 

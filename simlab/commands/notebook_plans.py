@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from simlab.concluding.conclusion import FamilyName
     from simlab.planning.answered import Answer
     from simlab.tables.held import Alike
+    from simlab.types import FamilyName
 
 Wanted: TypeAlias = Mapping[str, float] | str
 

@@ -17,12 +17,12 @@ from simlab.commands.notes import note
 from simlab.tables.held import NOTHING, Told
 
 if TYPE_CHECKING:
-    from simlab.concluding.conclusion import FamilyName
     from simlab.config.studyfile import FrozenFamily
     from simlab.drawing.text.tables import Form
     from simlab.planning.answered import Answer
     from simlab.planning.ground import Given
     from simlab.planning.terms import Ground
+    from simlab.types import FamilyName
 
 Keep = Callable[[str], None]
 Say = Callable[[str], None]

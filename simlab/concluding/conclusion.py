@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from simlab.types import FamilyName
+
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
 MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
 Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
-FamilyName: TypeAlias = Literal["all", "against", "best", "ranks", "fdr"]
 FamilySays: TypeAlias = Literal["claimed", "step_down", "excludes", "open"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
-from simlab.types import InputError
+from simlab.types import FamilyName, InputError
 
 if TYPE_CHECKING:
-    from simlab.concluding.conclusion import FamilyName, PromiseName
+    from simlab.concluding.conclusion import PromiseName
     from simlab.concluding.plans import Plan
 
 LEVEL = 0.05

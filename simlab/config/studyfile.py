@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import yaml
 
@@ -27,14 +27,13 @@ from simlab.config.until import read as read_until
 from simlab.files import digest, expanded
 from simlab.messages import or_nearest, shown
 from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import FamilyName, InputError
 
 VERSION = 1
 UNTIL = "until"
 """Key of a study file that says to which precision it is run; a study is the same without it."""
 FAMILY, AGAINST = "family", "against"
 """Keys of a study file that say which claims are promised, and their baseline; a study is the same without them."""
-FAMILIES = ("all", "against", "best", "ranks", "fdr")
 FROM_FILES = ("systems", "metric")
 """Sections that may say which file they are read from."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
@@ -45,7 +44,7 @@ _MISSING = object()
 class FrozenFamily(NamedTuple):
     """Hold the family of comparisons that a plan fixes before the first look, and the baseline of `against`."""
 
-    name: str
+    name: FamilyName
     against: str | None = None
 
 
@@ -63,11 +62,11 @@ def family_in(content: Mapping[str, Any]) -> FrozenFamily | None:
     Raises InputError for what is no family, and for a baseline without its family.
     """
     name, against = content.get(FAMILY), content.get(AGAINST)
-    if FAMILY in content and name not in FAMILIES:
-        raise InputError(f"{FAMILY}: {shown(name)} is no family; {or_nearest(str(name), FAMILIES)}")
+    if FAMILY in content and name not in get_args(FamilyName):
+        raise InputError(f"{FAMILY}: {shown(name)} is no family; {or_nearest(str(name), get_args(FamilyName))}")
     if (name == AGAINST) != isinstance(against, str):
         raise InputError(f"{FAMILY}: {AGAINST} and {AGAINST}: SYSTEM go together; add the other, or leave both out")
-    return None if name is None else FrozenFamily(str(name), None if against is None else str(against))
+    return None if name is None else FrozenFamily(name, None if against is None else str(against))
 
 
 def plain_yaml(content: Mapping[str, Any]) -> str:

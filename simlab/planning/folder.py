@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import schemas
-from simlab.concluding.assigning.studying import ASSIGNED, KEY, refuse_other_plan
+from simlab.concluding.assigning.studying import ASSIGNED, CONCLUSION, KEY, refuse_other_plan
 from simlab.concluding.looks import ENDING as LOOKS
 from simlab.concluding.plans import FOLDER_FILE
 from simlab.concluding.sidecar import digest
@@ -21,7 +21,6 @@ from simlab.messages import legible, shown
 from simlab.types import InputError
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
-CONCLUSION = "conclusion.json"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
 """Sections that a study may read from a file, and what that is called in a folder."""
 Asked = Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from simlab.types.arrays import Array, Bools, Floats, Ints
 
 Outcomes: TypeAlias = Mapping[str, Array]
 """Outcome arrays of one cell, replicates first (see the outcome table in CONTRIBUTING.md)."""
+
+FamilyName: TypeAlias = Literal["all", "against", "best", "ranks", "fdr"]
+"""Which comparisons are claimed together."""
 
 OK, DESIGN_FAILED, BLOCK_FAILED, UNRUN, IMPOSSIBLE = 0, 1, 2, 3, 4
 """Status of a campaign: carried out; its design could not be carried out; its block failed; not run; it gave, or was

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -155,21 +157,27 @@ def test_words_that_contradict_each_other_are_refused(table: Path, capsys: pytes
         assert why in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("family", "against"), [("best", None), ("fdr", None), ("against", "{first}")])
-def test_the_family_of_a_plan_keeps_its_claims(tmp_path: Path, family: str, against: str | None) -> None:
+def followed_in(folder: Path) -> tuple[dict[str, Any], Path, Callable[..., Conclusion]]:
+    """Return a study, the file of its plan, and what concludes from a campaign of it by that plan."""
     from exported_designs import option
     from test_plans_followed import ratings
 
     config = ratings()
     config["decision"] = option("decision", "max_t")
     config["analysis"]["test"] = option("analysis/test", "moderated")
-    campaign = export(config, tmp_path / "a.csv")
-    plan = plan_alone(config, tmp_path)
+    campaign = export(config, folder / "a.csv")
+    plan = plan_alone(config, folder)
 
     def follow(**asked: object) -> Conclusion:
         wanted = Wanted(**{"plan": read_plan(plan), "again": False, "gate": False, **asked})
         return conclude(campaign, wanted, lambda line: None)
 
+    return config, plan, follow
+
+
+@pytest.mark.parametrize(("family", "against"), [("best", None), ("fdr", None), ("against", "{first}")])
+def test_the_family_of_a_plan_keeps_its_claims(tmp_path: Path, family: str, against: str | None) -> None:
+    follow = followed_in(tmp_path)[2]
     planned = follow()
     baseline = None if against is None else planned.systems[0].system
     other = follow(family=family, against=baseline)
@@ -190,19 +198,7 @@ def test_the_family_of_a_plan_keeps_its_claims(tmp_path: Path, family: str, agai
 def test_a_family_that_was_frozen_is_promised_and_any_other_is_exploratory(
     tmp_path: Path, family: str, against: str | None
 ) -> None:
-    from exported_designs import option
-    from test_plans_followed import ratings
-
-    config = ratings()
-    config["decision"] = option("decision", "max_t")
-    config["analysis"]["test"] = option("analysis/test", "moderated")
-    campaign = export(config, tmp_path / "a.csv")
-    plan = plan_alone(config, tmp_path)
-
-    def follow(**asked: object) -> Conclusion:
-        wanted = Wanted(**{"plan": read_plan(plan), "again": False, "gate": False, **asked})
-        return conclude(campaign, wanted, lambda line: None)
-
+    config, plan, follow = followed_in(tmp_path)
     unfrozen = follow()
     baseline = None if against is None else unfrozen.systems[0].system
     plan.write_text(write(config, FrozenFamily(family, baseline)) + "\n", encoding="utf-8")

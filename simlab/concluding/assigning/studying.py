@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
 
 STUDY, PLAN, ASSIGNED, KEY = "study.yaml", "plan.json", "assigned.study.yaml", "key.csv"
+CONCLUSION = "conclusion.json"
+"""What a conclusion is called in the folder of its plan."""
 READ = ("systems", "metric")
 """Sections of a study that read a file."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simlab.analysis import best
 from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjusted
-from simlab.concluding.conclusion import Candidate, Family, FamilyName, FamilySays, System
+from simlab.concluding.conclusion import Candidate, Family, FamilySays, System
 from simlab.concluding.ratings.intervals import MODELS, Spans
 from simlab.concluding.ratings.judging import family_of, verdicts
 from simlab.concluding.ratings.pairs import Verdicts
@@ -19,7 +19,7 @@ from simlab.concluding.wanted import Wanted
 from simlab.formulas import passes
 from simlab.parts import name_of
 from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Array, Bools, Collected, InputError, Rated
+from simlab.types import Array, Bools, Collected, FamilyName, InputError, Rated
 
 OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh": "fdr"}
 """What `decision.multiplicity` promises claims of; each pair by itself is no family."""
@@ -58,7 +58,7 @@ def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
             "choose analysis.test=moderated"
         )
     if wanted.as_planned:
-        name, against = (fixed, None) if frozen is None else (cast(FamilyName, frozen.name), frozen.against)
+        name, against = (fixed, None) if frozen is None else (frozen.name, frozen.against)
         refuse_contradiction(config, name, f"the plan's family: {name}")
         if family in (None, name) and wanted.against in (None, against):
             return Question(name, against)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Family, FamilyName, Pair, Promise, Rank, System, ranked
+from simlab.concluding.conclusion import Conclusion, Family, Pair, Promise, Rank, System, ranked
 from simlab.concluding.ratings.families import (
     Answering,
     Question,
@@ -39,7 +39,7 @@ from simlab.concluding.wanted import Wanted
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import Prepared, prepare
-from simlab.types import Array, Collected, ImpossibleValue, InputError, Rated
+from simlab.types import Array, Collected, FamilyName, ImpossibleValue, InputError, Rated
 
 INTERVALS: Mapping[FamilyName | None, str] = {
     None: "each by itself",

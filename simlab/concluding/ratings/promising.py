@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simlab.concluding.conclusion import FamilyName, Promise
+from simlab.concluding.conclusion import Promise
 from simlab.messages import legible, several
+from simlab.types import FamilyName
 
 
 class Basis(NamedTuple):
