@@ -20,7 +20,8 @@ TWO_BUCKETS = ("systems=mqm_two_buckets", "raters=divergent")
 
 
 def outcomes(size: tuple[int, int], *overrides: str) -> dict[str, Any]:
-    config = compose([*PUBLISHED, *overrides, f"worlds={size[0]}", f"studies={size[1]}"])
+    named = () if any(one.startswith("decision=") for one in overrides) else PUBLISHED
+    config = compose([*named, *overrides, f"worlds={size[0]}", f"studies={size[1]}"])
     blocks = [run_block(config, places(world, size[1])).arrays for world in range(size[0])]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
