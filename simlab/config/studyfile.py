@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import yaml
 
@@ -66,7 +66,10 @@ def family_in(content: Mapping[str, Any]) -> FrozenFamily | None:
         raise InputError(f"{FAMILY}: {shown(name)} is no family; {or_nearest(str(name), get_args(FamilyName))}")
     if (name == AGAINST) != isinstance(against, str):
         raise InputError(f"{FAMILY}: {AGAINST} and {AGAINST}: SYSTEM go together; add the other, or leave both out")
-    return None if name is None else FrozenFamily(name, None if against is None else str(against))
+    if name is None:
+        return None
+    # A word of a YAML file is a text of its own kind, which no YAML can be written from.
+    return FrozenFamily(cast("FamilyName", str(name)), None if against is None else str(against))
 
 
 def plain_yaml(content: Mapping[str, Any]) -> str:
