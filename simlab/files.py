@@ -10,7 +10,8 @@ import math
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
@@ -173,14 +174,33 @@ def check_writable(file: Path | None, option: str) -> None:
         raise InputError(f"{where}: cannot be written (Permission denied); name another")
 
 
-def write_whole(texts: Mapping[Path, str]) -> None:
-    """Write files whole or not at all: each is written aside first, so that a full disk destroys no older one."""
-    aside = {file: file.with_name(f".{file.name}.part") for file in texts}
+def write_whole(contents: Mapping[Path, str | Callable[[Path], object]]) -> None:
+    """Write files whole or not at all: each is written aside first, so that a full disk destroys no older one.
+
+    A content is a text, or a function that writes into the file that it is given, whose name ends as the file's own.
+    Files take their places in the order given, once all are written. Raises OSError that names the file.
+    """
+    aside = {file: file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}") for file in contents}
     try:
-        for file, text in texts.items():
-            aside[file].write_text(text, encoding="utf-8", newline="")
-        for file in texts:
-            os.replace(aside[file], file)
+        for file, content in contents.items():
+            with _named(file):
+                content(aside[file]) if callable(content) else _write(aside[file], content)
+        for file in contents:
+            with _named(file):
+                os.replace(aside[file], file)
     finally:
         for file in aside.values():
             file.unlink(missing_ok=True)
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", newline="")
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Raise what goes wrong beside a file as an error of that file."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(file)) from error

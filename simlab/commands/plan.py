@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from datetime import date
 from hashlib import sha256
@@ -14,11 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS, Launched
 from simlab.commands.notes import note
+from simlab.files import write_whole
 from simlab.tables.held import NOTHING, Told
 
 if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
     from simlab.drawing.text.tables import Form
+    from simlab.engine.ledger import Ledger
     from simlab.planning.answered import Answer
     from simlab.planning.ground import Given
     from simlab.planning.terms import Ground
@@ -131,45 +132,29 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
     out = asked.out or _usual_folder(asked)
     said = {**asked.said, **({"family": family.name} if family else {}), "settings": sorted(words)}
-    folder.check(out, said)
-    folder.refuse_begun(out)
     given = Given(words, asked.systems, asked.raters, asked.seed)
-    with _unwritten_if_refused(out):
-        ground = ground_of(subject, given, asked, out, say)
+    with folder.locked(out, said) as book:
+        ground = ground_of(subject, given, asked, book, say)
         ground = levers.with_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
         compose = Composer(ground.words)
         designs = levers.chosen(ground, compose, asked.over, asked.candidates)
-    ground = replace(ground, levers=levers.of_designs(designs))
-    refuse_contradiction(compose(()), asked.family, f"--family {asked.family}")
-    budget = compose(())["budget"]
-    wanted = Wanted(
-        targets=wanted_targets,
-        limits=Limits(budget["total"], budget["currency"], budget["deadline"]),
-        smallest=smallest_of(ground, asked.smallest),
-        margin=margin,
-        confidence=confidence,
-        seed=asked.seed,
-    )
-    scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
-    plan = Plan(ground, designs, wanted, out, given, patience, scenarios, asked.jobs, asked.force)
-    found = carrying_out.carried_out(plan, began, say)
-    return Planned(found, out, tuple(plan_folder.keep(out, found, said, family)[0]))
-
-
-@contextmanager
-def _unwritten_if_refused(out: Path) -> Iterator[None]:
-    """Take back the world that was fitted into a new folder, where what is asked of it is refused."""
-    from simlab.planning import folder
-    from simlab.types import InputError
-
-    there = out.exists()
-    try:
-        yield
-    except InputError:
-        if not there and out.exists():
-            (out / folder.WORLD).unlink(missing_ok=True)
-            out.rmdir()
-        raise
+        ground = replace(ground, levers=levers.of_designs(designs))
+        refuse_contradiction(compose(()), asked.family, f"--family {asked.family}")
+        budget = compose(())["budget"]
+        wanted = Wanted(
+            targets=wanted_targets,
+            limits=Limits(budget["total"], budget["currency"], budget["deadline"]),
+            smallest=smallest_of(ground, asked.smallest),
+            margin=margin,
+            confidence=confidence,
+            seed=asked.seed,
+        )
+        scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
+        plan = Plan(ground, designs, wanted, out, book, given, patience, scenarios, asked.jobs, asked.force)
+        found = carrying_out.carried_out(plan, began, say)
+        # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
+        folder.refuse_begun(out)
+        return Planned(found, out, tuple(plan_folder.keep(out, found, said, family)[0]))
 
 
 def _usual_folder(asked: Asked) -> Path:
@@ -177,7 +162,7 @@ def _usual_folder(asked: Asked) -> Path:
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
-def ground_of(subject: Path | None, given: Given, asked: Asked, out: Path, say: Say) -> Ground:
+def ground_of(subject: Path | None, given: Given, asked: Asked, book: Ledger, say: Say) -> Ground:
     """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
@@ -193,10 +178,10 @@ def ground_of(subject: Path | None, given: Given, asked: Asked, out: Path, say: 
         return ground.of_preset(given)
     if subject.suffix.lower() in (".yaml", ".yml"):
         return ground.of_file(subject, given, force=asked.force)
-    return _of_pilot(subject, given, asked, out, say)
+    return _of_pilot(subject, given, asked, book, say)
 
 
-def _of_pilot(table: Path, given: Given, asked: Asked, out: Path, say: Say) -> Ground:
+def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import document
     from simlab.messages import legible
@@ -216,9 +201,14 @@ def _of_pilot(table: Path, given: Given, asked: Asked, out: Path, say: Say) -> G
             f"{legible(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
             "another law (--law LAW), or add --force to plan with this reservation"
         )
-    out.mkdir(parents=True, exist_ok=True)
-    document.write(out / folder.WORLD, found.world)
-    return ground.of_world(out / folder.WORLD, given, _read(found.record["read"]), found.record)
+    world, text = book.folder / folder.WORLD, document.text(found.world)
+    if book.n_blocks() and world.exists() and world.read_text(encoding="utf-8") != text:
+        raise InputError(
+            f"{legible(book.folder)}: holds campaigns in another world than is fitted to {legible(table)} now; name "
+            "another --out"
+        )
+    write_whole({world: text})
+    return ground.of_world(world, given, _read(found.record["read"]), found.record)
 
 
 def _foreseen(given: Given, asked: Asked) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -135,7 +135,7 @@ class Laboratory:
 
 @contextmanager
 def laboratory(
-    folder: Path,
+    kept: Path | Ledger,
     base: Sweep,
     compose: Callable[[Any], Mapping[str, Any]],
     measure: Measure,
@@ -147,13 +147,15 @@ def laboratory(
 ) -> Iterator[Laboratory]:
     """Hold a ledger and the processes that carry out campaigns, for as many looks as there is patience.
 
+    `kept` is the folder of the ledger, or a ledger that is open for writing already.
     `base` is the study that all designs share, with its engine, pools and draws of documents. Raises InputError, before
     anything is written, where the folder holds another base or other numbers, or another run is at it.
     """
     from simlab.engine.preparing import jobs_of
 
     processes = check_jobs(jobs_of(base, jobs), "jobs")
-    with backend_of(base.base["engine"], processes, quiet=quiet) as backend, ledger.writing(folder) as book:
+    with backend_of(base.base["engine"], processes, quiet=quiet) as backend, _opened(kept) as book:
+        folder = book.folder
         held = book.declaration()
         if held is not None and held["base"] != declare(base)["base"]:
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
@@ -165,3 +167,7 @@ def laboratory(
         fitting = fitting_of(None, book.entries())
         yield Laboratory(book, backend, fitting, compose, measure, base, seconds, quiet)
         book.note_seen(installation())
+
+
+def _opened(kept: Path | Ledger) -> AbstractContextManager[Ledger]:
+    return nullcontext(kept) if isinstance(kept, Ledger) else ledger.writing(kept)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlab import schemas
+from simlab.files import write_whole
 from simlab.fitting.components import Component
 from simlab.fitting.laws import Fitted, Law
 from simlab.tables.held import Ratings
@@ -65,16 +66,20 @@ def seats(ratings: Ratings) -> list[list[int]]:
     return [list(one) for one in sorted({tuple(raters.tolist()) for raters in np.split(together[1], starts)})]
 
 
-def write(path: Path, held: Mapping[str, Any]) -> None:
-    """Write the file, in one step, so that nobody reads half of it."""
+def text(held: Mapping[str, Any]) -> str:
+    """Write the file as text."""
     import yaml
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     head = "# A fitted world, made by `simlab fit`; use it with systems=fitted systems.path=THIS_FILE.\n"
-    text = yaml.dump(dict(held), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    part = path.with_name(path.name + ".part")
-    part.write_text(head + text, encoding="utf-8")
-    part.replace(path)
+    return head + yaml.dump(
+        dict(held), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+    )
+
+
+def write(path: Path, held: Mapping[str, Any]) -> None:
+    """Write the file, in one step, so that nobody reads half of it."""
+    write_whole({path: text(held)})
 
 
 def _spread(one: Component) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Measuring:
 
 @contextmanager
 def bench(
-    folder: Path,
+    kept: Path | Ledger,
     compose: Callable[[Design], Config],
     words: Sequence[str],
     measures: Measures,
@@ -97,10 +97,11 @@ def bench(
     seconds: float = float("inf"),
     quiet: bool = False,
 ) -> Iterator[Laboratory]:
-    """Hold a bench whose campaigns are kept in a folder: `pools` and `draws` of documents cross in each world.
+    """Hold a bench whose campaigns are kept in a folder, or in a ledger that is open.
 
+    In each world so many `pools` and `draws` of documents cross.
     With `studies` the same raters rate the same documents so often.
     """
     base = replace(compose_sweep(RUN, list(words)), worlds=1, studies=studies, pools=pools, document_draws=draws)
-    with laboratory(folder, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet) as held:
+    with laboratory(kept, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet) as held:
         yield held

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
+from simlab.engine.ledger import Ledger
 from simlab.planning import frozen, ground, levers, pools, targets
 from simlab.planning.answer import answer
 from simlab.planning.answered import Answer
@@ -32,8 +33,8 @@ IN_A_DRAW = 16
 """Worlds of a design in each draw of the posterior."""
 NEAREST = 3
 """So many rivals are asked about in each draw of the posterior."""
-CAMPAIGNS, FRESH, SCENARIOS = "campaigns", "fresh", "scenarios"
-"""Folders below a plan's that keep campaigns: those of the search, those of the headline, those of other worlds."""
+FRESH, SCENARIOS = "fresh", "scenarios"
+"""Folders below a plan's that keep more campaigns: those of the headline, those of other worlds."""
 OTHER_SEED = 1_000_003
 """What is added to the seed for worlds that no choice has seen."""
 
@@ -44,6 +45,7 @@ Say = Callable[[str], None]
 class Plan:
     """Hold what is planned: the ground, the designs, what is wanted, and where campaigns are kept.
 
+    `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
     `scenarios` are other worlds in which the advice is asked about, `given` what a user said beside the worlds.
     """
 
@@ -51,6 +53,7 @@ class Plan:
     designs: Sequence[Design]
     wanted: Wanted
     out: Path
+    book: Ledger
     given: Given
     patience: Patience
     scenarios: Sequence[Path] = ()
@@ -79,9 +82,7 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
     others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
     replicates = _replicated(plan)
     with ExitStack() as stack:
-        first = stack.enter_context(
-            _bench(plan, plan.out / CAMPAIGNS, on.words, plan.measures, replicates, Composer(on.words))
-        )
+        first = stack.enter_context(_bench(plan, plan.book, on.words, plan.measures, replicates, Composer(on.words)))
         n_pools = 1 if on.these_raters else 2
         found, fresh, compared, k = decide(
             plan.designs, first, lambda k: stack.enter_context(_fresh(plan, n_pools, k)), on, wanted, say
@@ -111,11 +112,11 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
 
 
 def _bench(
-    plan: Plan, folder: Path, words: Sequence[str], measures: Measures, replicates: Replicates, compose: Composer
+    plan: Plan, kept: Path | Ledger, words: Sequence[str], measures: Measures, replicates: Replicates, compose: Composer
 ) -> AbstractContextManager[Bench]:
     """Hold a bench that is counted against the patience of the plan."""
     return _counted(
-        bench(folder, compose, words, measures, **replicates._asdict(), jobs=plan.jobs, quiet=True),
+        bench(kept, compose, words, measures, **replicates._asdict(), jobs=plan.jobs, quiet=True),
         plan.patience,
         math.prod(replicates),
     )

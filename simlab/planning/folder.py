@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +16,17 @@ from simlab.concluding.plans import FOLDER_FILE
 from simlab.concluding.sidecar import digest
 from simlab.config.studyfile import FrozenFamily
 from simlab.config.studyfile import write as write_study
-from simlab.files import expanded, needed, reason
+from simlab.engine import ledger
+from simlab.engine.ledger import Ledger
+from simlab.files import expanded, needed, reason, write_whole
 from simlab.messages import legible, shown
 from simlab.types import InputError
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
 """Sections that a study may read from a file, and what that is called in a folder."""
+CAMPAIGNS = "campaigns"
+"""The folder below a plan's that keeps the campaigns of its search, and the world that was fitted for them."""
 Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
 
@@ -78,6 +82,43 @@ def refuse_begun(out: Path) -> None:
         )
 
 
+@contextmanager
+def locked(out: Path, asked: Asked) -> Iterator[Ledger]:
+    """Hold a folder alone for a plan, by the ledger of its campaigns, which is handed out.
+
+    Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. What was
+    made for a plan that ends before anything was carried out is taken away again.
+    """
+    campaigns = out / CAMPAIGNS
+    book_file = campaigns / ledger.FILE
+    _refuse(out, asked)
+    new = not book_file.exists()
+    folders = [one for one in (campaigns, out, *out.parents) if not one.exists()]
+    try:
+        with ledger.writing(campaigns) as book:
+            try:
+                # The plan that held it until now may have written another one, or taken its ledger away.
+                _refuse(out, asked)
+                if not book_file.exists():
+                    raise InputError(f"--out {legible(out)}: was in use by another plan; give the same command again")
+                yield book
+            except BaseException:
+                if new and not book.n_blocks():
+                    (campaigns / WORLD).unlink(missing_ok=True)
+                    book_file.unlink(missing_ok=True)
+                raise
+    except BaseException:
+        for one in folders:
+            with suppress(OSError):
+                one.rmdir()
+        raise
+
+
+def _refuse(out: Path, asked: Asked) -> None:
+    check(out, asked)
+    refuse_begun(out)
+
+
 def write(
     out: Path,
     study: Frozen,
@@ -86,27 +127,29 @@ def write(
     texts: Mapping[str, str],
     figure: Callable[[Path], object] | None = None,
 ) -> list[Path]:
-    """Write a plan into its folder, each file in one move; return the files.
+    """Write a plan into its folder, all files aside before the first takes its place; return the files.
 
     `record` is what programs read, `texts` the files beside it by name; `figure` draws one into the file that it is
-    given. What was asked stands in plan.json: by it a folder is known again.
-    """  # fmt: skip
+    given. What was asked stands in plan.json: by it a folder is known again. Raises InputError where the disk does not
+    take them.
+    """
     from importlib.metadata import version
 
-    out.mkdir(parents=True, exist_ok=True)
     made = {"schema": schemas.PLAN, "simlab": version("simlab")}
     plan = {**made, "asked": plain(asked), "study": FOLDER_FILE, "digest": study.digest, "answer": record}
-    held = {FOLDER_FILE: study.text, **texts}
-    for name, source in study.files.items():
-        if source.resolve() != (out / name).resolve():
-            _put(out / name, source.read_text(encoding="utf-8"))
-    for name, text in held.items():
-        _put(out / name, text)
-    if figure is not None:
-        _drawn(out / FIGURE, figure)
-    # Last, so that a folder with a plan has all that belongs to it.
-    _put(out / PLAN, json.dumps(plan, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    return [out / name for name in (*study.files, *held, *([FIGURE] if figure is not None else []), PLAN)]
+    texts = {FOLDER_FILE: study.text, **texts}
+    moved = {name: file for name, file in study.files.items() if file.resolve() != (out / name).resolve()}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        contents = {name: file.read_text(encoding="utf-8") for name, file in moved.items()} | texts
+        drawn = {out / FIGURE: figure} if figure is not None else {}
+        # The plan is last, so that a folder with a plan has all that belongs to it.
+        held = {out / PLAN: json.dumps(plan, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+        write_whole({out / name: text for name, text in contents.items()} | drawn | held)
+    except OSError as error:
+        where = legible(error.filename or out)
+        raise InputError(f"{where}: cannot be written ({reason(error)}); {needed(error)}") from error
+    return [out / name for name in (*study.files, *texts, *([FIGURE] if figure is not None else []), PLAN)]
 
 
 def plain(asked: Asked) -> dict[str, Any]:
@@ -153,27 +196,3 @@ def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
 def _above(out: Path) -> Path:
     """Return the nearest folder above that is there."""
     return next(one for one in out.absolute().parents if one.exists())
-
-
-def _put(file: Path, text: str) -> None:
-    def put(part: Path) -> None:
-        part.write_text(text, encoding="utf-8")
-
-    _drawn(file, put)
-
-
-def _drawn(file: Path, put: Callable[[Path], object]) -> None:
-    """Write a file beside its place, and move it there; raises InputError where the disk does not take it."""
-    part: Path | None = None
-    try:
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.stem}.", suffix=file.suffix)
-        os.close(handle)
-        part = Path(name)
-        put(part)
-        part.chmod(0o644)
-        part.replace(file)
-    except OSError as error:
-        raise InputError(f"{legible(file)}: cannot be written ({reason(error)}); {needed(error)}") from error
-    finally:
-        if part is not None and part.exists():
-            part.unlink()
