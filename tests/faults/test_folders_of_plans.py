@@ -1,0 +1,180 @@
+"""Folders of plans: one plan at a time, and one that is refused or killed leaves what is there as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from slowness import SHORT
+from told import told
+
+from simlab import files
+from simlab.commands import fit
+from simlab.commands.exit_codes import DONE, REFUSED
+from simlab.commands.fitting_answers import Found
+from simlab.effort import USUAL, use_effort
+from simlab.engine import ledger
+from simlab.fitting.report import Say
+from simlab.planning import folder
+from simlab.rng import stream
+from simlab.tables.held import Told
+from simlab.types import InputError
+from tests.pilots import pilot, write
+
+SAME = "plan", "--systems", "4", "--out", "my"
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from simlab import files
+from simlab.planning import folder
+replace, left = os.replace, [int(sys.argv[1])]
+def kill(*names):
+    left[0] -= 1
+    if left[0] < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(*names)
+files.os.replace = kill
+study = folder.Frozen({}, "new\\n", "new", {})
+folder.write(Path("my"), study, {}, {}, {"front.csv": "new\\n"}, lambda file: file.write_text("new\\n"))
+"""
+
+
+FITTED: dict[str, Found] = {}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Stand in an empty folder, where the world of a pilot is fitted by short chains, once."""
+    monkeypatch.chdir(tmp_path)
+    found_in = fit.found_in
+
+    def once(table: Path, told: Told, law: str, seed: int, say: Say) -> Found:
+        named = files.digest(table)
+        if named not in FITTED:
+            FITTED[named] = found_in(table, told, law, seed, say)
+        return FITTED[named]
+
+    monkeypatch.setattr(fit, "found_in", once)
+    with use_effort(USUAL._replace(scales=SHORT.scales)):
+        yield tmp_path
+
+
+def everything(out: Path = Path("my")) -> dict[str, bytes]:
+    """Return what a folder holds, SQLite's own notes on a ledger left out."""
+    return {str(file): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()}
+
+
+def in_one_line(err: str) -> str:
+    lines = [line for line in err.splitlines() if not line.startswith(" ")]
+    assert lines, err
+    assert lines[-1].startswith("simlab:"), err
+    return lines[-1]
+
+
+def few_raters() -> None:
+    write(pilot(stream(3), n_systems=4, n_documents=20, n_raters=3), Path("pilot.csv"))
+
+
+def test_a_second_plan_in_a_folder_is_refused_in_one_line_while_the_first_is_made() -> None:
+    with folder.locked(Path("my"), {}):
+        before = everything()
+        code, out, err = told(*SAME)
+        assert (code, out) == (REFUSED, "")
+        assert "my/campaigns is in use by another run; wait until it ends or give another --out" in in_one_line(err)
+        assert err.count("\n") == 1
+        assert everything() == before
+    # The lock ends with the plan, and what was made for a folder in which nothing was carried out stays no obstacle.
+    with folder.locked(Path("my"), {}):
+        pass
+
+
+def test_a_plan_that_another_one_wrote_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    writing = ledger.writing
+
+    def written_meanwhile(where: Path) -> object:
+        folder.write(Path("my"), folder.Frozen({}, "study\n", "d", {}), {"seed": "1"}, {}, {})
+        return writing(where)
+
+    monkeypatch.setattr(ledger, "writing", written_meanwhile)
+    with pytest.raises(InputError, match="holds another plan"), folder.locked(Path("my"), {"seed": "2"}):
+        pytest.fail("locked")
+    assert sorted(file.name for file in Path("my").iterdir()) == ["plan.json", "study.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--target", "srp_new_raters=.8,power=.5"), "3 raters are too few to speak of others"),
+        (("--scenarios", "pilot.csv"), "pilot.csv"),
+        (("--smallest-difference", "-1"), "a difference that matters is above 0"),
+    ],
+)
+def test_a_plan_that_is_refused_after_its_world_was_fitted_changes_nothing(words: tuple[str, ...], why: str) -> None:
+    few_raters()
+    asked = ("plan", "pilot.csv", "--force", "--at-most", "10", *words, "--out", "deep/er/my")
+    code, out, err = told(*asked)
+    assert (code, out) == (REFUSED, ""), err
+    assert why in in_one_line(err)
+    assert os.listdir() == ["pilot.csv"]
+    # Where the folder was there, with campaigns or without, it stays as it is.
+    Path("deep/er/my").mkdir(parents=True)
+    Path("deep/er/my/notes.txt").write_text("mine")
+    assert told(*asked)[0] == REFUSED
+    assert everything(Path("deep")) == {"deep/er/my/notes.txt": b"mine"}
+
+
+def test_a_world_is_not_replaced_where_campaigns_met_another() -> None:
+    few_raters()
+    with ledger.writing(Path("my/campaigns")) as book:
+        book._database.execute("INSERT INTO blocks VALUES ('', 0, 0, 1, '', '', '', '', '', 0, 0)")
+    (Path("my/campaigns") / folder.WORLD).write_text("another\n")
+    before = everything()
+    code, _, err = told("plan", "pilot.csv", "--force", "--out", "my")
+    assert code == REFUSED
+    assert "my/campaigns: holds campaigns in another world than is fitted to pilot.csv now" in in_one_line(err)
+    assert everything() == before
+
+
+def test_a_plan_that_is_killed_before_its_files_take_their_places_leaves_those_that_are_there() -> None:
+    folder.write(Path("my"), folder.Frozen({}, "old\n", "d", {}), {}, {}, {"front.csv": "old\n"})
+    before = everything()
+    subprocess.run([sys.executable, "-c", KILLED, "0"], check=False)
+    held = everything()
+    assert {name: held[name] for name in before} == before
+    assert all(Path(name).name.startswith(".") for name in held.keys() - before.keys())
+    # Only who finishes says so: the plan takes its place last.
+    subprocess.run([sys.executable, "-c", KILLED, "3"], check=False)
+    assert everything()["my/study.yaml"] == b"new\n"
+    assert everything()["my/plan.json"] == before["my/plan.json"]
+    subprocess.run([sys.executable, "-c", KILLED, "9"], check=True)
+    assert everything()["my/plan.json"] != before["my/plan.json"]
+
+
+@pytest.mark.slow
+def test_a_plan_that_is_killed_leaves_a_folder_that_the_same_plan_goes_on_in() -> None:
+    few_raters()
+    words = ["plan", "pilot.csv", "--force", "--jobs", "1", "--out", "my"]
+    assert told(*words, "--at-most", "10")[0] in (DONE, 3)
+    own = {name: held for name, held in everything().items() if Path(name).parent == Path("my")}
+    assert {Path(name).name for name in own} >= {"plan.json", "study.yaml", "world.yaml", "front.csv", "front.png"}
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "simlab", *words, "--at-most", "100000"],
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    book = Path("my/campaigns") / ledger.FILE
+    size, deadline = book.stat().st_size, time.monotonic() + 300
+    while book.stat().st_size <= size and driver.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert told(*words)[0] == REFUSED
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.wait()
+    assert {name: held for name, held in everything().items() if Path(name).parent == Path("my")} == own
+    assert told(*words, "--at-most", "10")[0] in (DONE, 3)
