@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as st
 
 NUMBERS = st.sampled_from([
@@ -101,6 +103,28 @@ def table(form: str) -> st.SearchStrategy[bytes]:
     lines = st.lists(st.one_of(row, row, row, ODD, st.just("")), max_size=8)
     heads = st.one_of(st.just(header), st.just(header), st.permutations(header.split(mark)).map(mark.join), ODD)
     return mutated(st.builds(lambda head, rows: "\n".join([head, *rows]).encode("utf-8"), heads, lines))
+
+
+_SCALES = ([0, 1], [1, 2, 3, 4, 5], [3], [0, 0, 0, 100], [1e-300, 2e-300], [1e6, -1e6], [0.1, 1 / 3, -7])
+"""The scores of a table: yes or no, a scale, all alike, skewed, tiny, huge, of several digits."""
+
+
+def judged() -> st.SearchStrategy[bytes]:
+    """Make tables that can be concluded from: few systems, documents and raters; some ratings gone, one cell odd."""
+    size = st.integers(1, 6)
+    odd = st.one_of(st.none(), st.none(), st.none(), _CELL)
+    return st.builds(
+        _rated, st.integers(2, 6), size, size, st.sampled_from(_SCALES), odd, st.randoms(use_true_random=False)
+    )
+
+
+def _rated(systems: int, documents: int, raters: int, scale: list[float], odd: str | None, drawn: Random) -> bytes:
+    cells = [(d, s, r) for d in range(documents) for s in range(systems) for r in range(raters)]
+    kept = [cell for cell in cells if drawn.random() < 0.9]
+    rows = [f"d{d},S{s},r{r},{drawn.choice(scale[s % 2 :] or scale)}" for d, s, r in kept]
+    if odd is not None and rows:
+        rows[drawn.randrange(len(rows))] += odd
+    return "\n".join(["document,system,rater,score", *rows]).encode("utf-8")
 
 
 def mutated(content: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:

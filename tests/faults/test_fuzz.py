@@ -18,7 +18,10 @@ import grammars
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slowness import SHORT
 from told import sound
+
+from simlab.effort import use_effort
 
 PROFILE: Any = {
     "derandomize": True,
@@ -68,6 +71,13 @@ def options(data: st.DataObject) -> None:
 def tables(data: st.DataObject) -> None:
     form = data.draw(st.sampled_from(["ratings", "errors", "averages"]))
     asked("agreement", "./t.tsv", files={"t.tsv": data.draw(grammars.table(form))})
+
+
+def conclusions(data: st.DataObject) -> None:
+    """Conclude with all that a conclusion does by itself: the check on equal systems, and the repetition."""
+    words = data.draw(st.sampled_from([(), ("--family", "fdr")]))
+    with use_effort(SHORT._replace(draws=10, equal_studies=20)):
+        asked("conclude", "./t.csv", *words, files={"t.csv": data.draw(grammars.judged())})
 
 
 def metric_tables(data: st.DataObject) -> None:
@@ -125,6 +135,7 @@ KINDS: dict[Callable[[st.DataObject], None], int] = {
     studies: 2,
     options: 3,
     tables: 3,
+    conclusions: 2,
     metric_tables: 2,
     trials: 1,
     fitted_files: 1,
