@@ -10,11 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simlab import files
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS, Launched
 from simlab.commands.notes import note
-from simlab.files import write_whole
+from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
@@ -130,11 +132,14 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     wanted_targets = targets.read(asked.target, asked.floor)
     patience = typed.patience(asked.at_most)
     margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
-    out = asked.out or _usual_folder(asked)
-    said = {**asked.said, **({"family": family.name} if family else {}), "settings": sorted(words)}
+    pilot = {} if subject is None else {folder.PILOT: _digest(subject)}
+    out = asked.out or _usual_folder(asked, pilot)
+    said = {**asked.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
     given = Given(words, asked.systems, asked.raters, asked.seed)
     with folder.locked(out, said) as book:
         ground = ground_of(subject, given, asked, book, say)
+        if subject is not None and _digest(subject) != pilot[folder.PILOT]:
+            raise InputError(f"{legible(subject)}: has changed while it was read; give the same command again")
         ground = levers.with_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
         compose = Composer(ground.words)
         designs = levers.chosen(ground, compose, asked.over, asked.candidates)
@@ -157,8 +162,15 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         return Planned(found, out, tuple(plan_folder.keep(out, found, said, family)[0]))
 
 
-def _usual_folder(asked: Asked) -> Path:
-    named = repr(sorted(asked.said.items())).encode()
+def _digest(subject: Path) -> str:
+    try:
+        return files.digest(subject)
+    except OSError as error:
+        raise InputError(f"{legible(subject)}: cannot be opened ({files.reason(error)})") from error
+
+
+def _usual_folder(asked: Asked, pilot: Mapping[str, str]) -> Path:
+    named = repr(sorted({**asked.said, **pilot}.items())).encode()
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
@@ -167,9 +179,7 @@ def ground_of(subject: Path | None, given: Given, asked: Asked, book: Ledger, sa
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
     """
-    from simlab.messages import legible
     from simlab.planning import ground
-    from simlab.types import InputError
 
     if asked.law != "auto" and (subject is None or subject.suffix.lower() in (".yaml", ".yml")):
         of = "without a pilot nothing is fitted" if subject is None else f"{legible(subject)} has a law already"
@@ -184,10 +194,8 @@ def ground_of(subject: Path | None, given: Given, asked: Asked, book: Ledger, sa
 def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import document
-    from simlab.messages import legible
     from simlab.planning import folder, ground
     from simlab.tables import preferences
-    from simlab.types import InputError
 
     if preferences.is_table(table, asked.told):
         raise InputError(
@@ -207,7 +215,7 @@ def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -
             f"{legible(book.folder)}: holds campaigns in another world than is fitted to {legible(table)} now; name "
             "another --out"
         )
-    write_whole({world: text})
+    files.write_whole({world: text})
     return ground.of_world(world, given, _read(found.record["read"]), found.record)
 
 

@@ -31,7 +31,7 @@ MOST_BYTES, MOST_TEXT = 50_000_000, 1_000_000
 AGAIN = "name a folder that `simlab plan ... --out` wrote, or plan anew"
 CONCLUDE = "conclude anew: `simlab conclude TABLE --plan`"
 RENAMED = {"smallest": "smallest-difference"}
-ELSEWHERE = ("words", "settings", "force", "columns", "better", "scale", "people", "where")
+ELSEWHERE = ("pilot_sha256", "words", "settings", "force", "columns", "better", "scale", "people", "where")
 """What was asked that is no option of its own name."""
 
 

@@ -27,6 +27,8 @@ READ = {"systems": WORLD, "metric": "metric.yaml"}
 """Sections that a study may read from a file, and what that is called in a folder."""
 CAMPAIGNS = "campaigns"
 """The folder below a plan's that keeps the campaigns of its search, and the world that was fitted for them."""
+PILOT = "pilot_sha256"
+"""The digest of the pilot, or the world, that a plan stands on; a key of what was asked."""
 Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
 
@@ -187,6 +189,12 @@ def _asked(file: Path, where: str) -> Asked:
 
 def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
     now = plain(asked)
+    was, pilot = held.get(PILOT), now.get(PILOT)
+    if was != pilot and {**held, PILOT: None} == {**now, PILOT: None}:
+        raise InputError(
+            f"{where}: was planned on another pilot of that name (its digest was {shown(was)[:9]}, now "
+            f"{shown(pilot)[:9]}); name another folder"
+        )
     for key in sorted(held.keys() | now.keys()):
         if held.get(key) != now.get(key):
             was, typed = (shown(one.get(key)) for one in (held, now))

@@ -18,6 +18,7 @@ from simlab import files
 from simlab.commands import fit
 from simlab.commands.exit_codes import DONE, REFUSED
 from simlab.commands.fitting_answers import Found
+from simlab.commands.plan import Asked
 from simlab.effort import USUAL, use_effort
 from simlab.engine import ledger
 from simlab.fitting.report import Say
@@ -138,6 +139,25 @@ def test_a_world_is_not_replaced_where_campaigns_met_another() -> None:
     code, _, err = told("plan", "pilot.csv", "--force", "--out", "my")
     assert code == REFUSED
     assert "my/campaigns: holds campaigns in another world than is fitted to pilot.csv now" in in_one_line(err)
+    assert everything() == before
+
+
+def test_a_pilot_that_changed_under_its_name_is_another_plan() -> None:
+    few_raters()
+    asked = "plan", "pilot.csv", "--force", "--over", "nonsense.key"
+    said = {**Asked(words=("pilot.csv",), force=True, over="nonsense.key").said, "settings": []}
+    study = folder.Frozen({}, "study\n", "d", {})
+    folder.write(Path("my"), study, {**said, folder.PILOT: files.digest(Path("pilot.csv"))}, {}, {})
+    before = everything()
+    # Of the same pilot it goes on, up to what is asked wrongly.
+    code, _, err = told(*asked, "--out", "my")
+    assert code == REFUSED
+    assert "nonsense.key" in in_one_line(err)
+    with Path("pilot.csv").open("a") as file:
+        file.write("\n")
+    code, _, err = told(*asked, "--out", "my")
+    assert code == REFUSED
+    assert "--out my: was planned on another pilot of that name" in in_one_line(err)
     assert everything() == before
 
 
