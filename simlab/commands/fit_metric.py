@@ -13,7 +13,7 @@ from simlab.commands.notes import note, program
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.files import check_writable
+from simlab.files import check_writable, write_whole
 from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting, report
 from simlab.fitting_metrics.correlations import Correlation
@@ -74,10 +74,10 @@ class Told:
 
     def write(self) -> None:
         """Write the files of the metrics."""
-        for name, content in self.texts.items():
+        for name in self.texts:
             # The folder may be new, what it is to stand in is there.
             self.paths[name].parent.mkdir(exist_ok=True)
-            self.paths[name].write_text(content, encoding="utf-8")
+        write_whole({self.paths[name]: content for name, content in self.texts.items()})
 
 
 def learned_from(
