@@ -27,7 +27,8 @@ def keep(out: Path, answer: Answer, asked: Asked, family: FrozenFamily | None = 
     record: dict[str, Any] = plan_records.record(answer, FOLDER_FILE, study.digest)
     texts = {
         folder.FRONT: plan_records.to_csv(answer) + "\n",
-        folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(answer)) + "\n",
+        folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(answer), family)
+        + "\n",
     }
     written = folder.write(
         out, study, asked, record, texts, lambda file: files.write(lambda: figure.draw(answer), file)

@@ -13,6 +13,7 @@ import made_plans as made
 import pytest
 
 from simlab.drawing.text import plan_paragraphs, plan_records
+from simlab.drawing.text.paragraphs import of_plan
 from simlab.drawing.text.plans import page
 from simlab.planning.answered import Answer
 from simlab.planning.terms import SIZE, Lever, Target
@@ -202,3 +203,19 @@ def test_a_paper_is_told_what_was_simulated(name: str, answers: dict[str, Answer
     assert "In 64 worlds" in text
     assert ("nearest" in text) is (name == "nothing")
     assert ("other raters" in text or "not asked" in text) or not answers[name].ground.these_raters
+
+
+@pytest.mark.parametrize(
+    ("family", "said"),
+    [
+        (("best", None), "which systems may be the best: a best one is excluded with probability at most .05"),
+        (("against", "S1"), "the pairs with S1: any is wrong with probability at most .05"),
+        (("ranks", None), "Ranks follow from claims among all pairs"),
+        (("all", None), "Any claim among all pairs is wrong"),
+        (None, "Any claim among all pairs is wrong"),
+    ],
+)
+def test_the_paragraph_names_the_family_that_is_frozen(family: tuple[str, str | None] | None, said: str) -> None:
+    text = " ".join(of_plan({"decision": {"level": 0.05, "multiplicity": "max_t"}}, "a" * 12, (), family).split())
+    assert said in text
+    assert ("Any claim among all pairs is wrong" in text) == (family is None or family[0] == "all")

@@ -40,6 +40,12 @@ FAMILY = {
 }
 ANY = "Any claim among all pairs is wrong with probability at most {}"
 """What a level is of, by the multiplicity."""
+FROZEN = {
+    "against": "Claims are fixed to the pairs with {against}: any is wrong with probability at most {}",
+    "best": "Claims are fixed to which systems may be the best: a best one is excluded with probability at most {}",
+    "ranks": "Ranks follow from claims among all pairs, of which any is wrong with probability at most {}",
+}
+"""The same, by the family that a plan fixed; others are said by the multiplicity."""
 COUNTS = (
     ("systems", "n_systems", "system", "systems"),
     ("design", "documents", "document", "documents"),
@@ -65,18 +71,22 @@ def paragraph(found: Conclusion) -> str:
     return _with_references(" ".join(one for one in said if one), names)
 
 
-def of_plan(config: Mapping[str, Any], digest: str, foreseen: Sequence[str] = ()) -> str:
+def of_plan(
+    config: Mapping[str, Any], digest: str, foreseen: Sequence[str] = (), family: tuple[str, str | None] | None = None
+) -> str:
     """Write, before anything is rated, how a study will be collected and concluded; `config` is the composed one.
 
-    `foreseen` are sentences on what was simulated beforehand.
+    `foreseen` are sentences on what was simulated beforehand, `family` is the one that was fixed, with its baseline.
     """
     names = methods_of(config)
     level, multiplicity = _decided(config)
+    name, against = family or ("", None)
+    promised = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
     said = [
         f"The study is planned in advance (study file {digest[:DIGEST]}).",
         *_design(config),
         references.sentences(names).replace(" were ", " will be ").replace(" was ", " will be "),
-        f"{FAMILY.get(multiplicity, ANY).format(f'{level:g}'.removeprefix('0'))}.",
+        f"{promised.format(f'{level:g}'.removeprefix('0'), against=against)}.",
         *foreseen,
         "Pairs that are not claimed will be called open, not equal; every deviation from this plan will be listed.",
     ]
