@@ -43,8 +43,8 @@ QUICK = [
 ]
 LONG = [
     "systems.n_systems=300 studies=1",
-    "systems.n_systems=100 design.grouping=ungrouped analysis.test=two_way studies=1",
-    "systems.n_systems=300 raters.pool_size=30 analysis.test=by_rater studies=1",
+    "systems.n_systems=100 design.grouping=ungrouped analysis.test=two_way decision.multiplicity=holm studies=1",
+    "systems.n_systems=300 raters.pool_size=30 analysis.test=by_rater decision.multiplicity=holm studies=1",
     "systems.n_systems=200 raters.pool_size=30 analysis.test=rater_flips studies=1",
     "systems.n_systems=100 design.grouping=ungrouped analysis.test=crossed_flips studies=1",
     "systems.n_systems=100 raters.noise=potential studies=1",

@@ -75,7 +75,12 @@ def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Nee
     test = name_of(config["analysis"].get("test", {}))
     if test in ("mixed_model", "moderated"):
         # Some eight matrices of the equations of raters and documents.
-        return [need(64, size.pool, size.pool), need(64, chosen, chosen)]
+        equations = [need(64, size.pool, size.pool), need(64, chosen, chosen)]
+        if test == "mixed_model":
+            return equations
+        # Squares and statistics of all pairs in each table that is drawn.
+        draws = Size(config["analysis"]["test"].get("draws", 1), "tables drawn", "analysis.test.draws")
+        return [*equations, need(16, size.pairs, draws)]
     if test in ("two_way", "crossed_flips"):
         return [need(120, size.pairs, chosen, size.seats)]
     return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
