@@ -102,8 +102,8 @@ def reschema(folder: Path, step: int) -> None:
 
 
 def touched(folder: Path) -> Iterator[tuple[str, int, bytes]]:
-    """Go through what a folder is: names, when each was changed, and bytes."""
-    for path in sorted([folder, *folder.rglob("*")]):
+    """Go through what lies in a folder: names, when each was changed, and bytes."""
+    for path in sorted(folder.rglob("*")):
         yield str(path), path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else b""
 
 

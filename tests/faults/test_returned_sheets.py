@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import shutil
 import unicodedata
@@ -313,7 +314,8 @@ def test_a_look_or_a_conclusion_that_is_not_kept_is_a_reservation(
     own = moved(folder, tmp_path / "study")
     if name:
         # Where a part is to be written stands a folder: the disk does not take it, and what was there stays.
-        (own / "my" / f".{name}.part").mkdir()
+        stem, suffix = name.rsplit(".", 1)
+        (own / "my" / f".{stem}.{os.getpid()}.part.{suffix}").mkdir()
     monkeypatch.setattr(
         command, "conclude", lambda table, wanted, say: conclude(table, replace(wanted, again=False, gate=False), say)
     )
