@@ -212,7 +212,7 @@ POISONS = {
 OWN_LIMITS: dict[str, dict[str, Any]] = {"hanging": {"block_seconds": 5.0}, "eating": {"worker_memory": "700MB"}}
 
 MEASURES = {"mean": mean, "share": share}
-LABELS = {"share": {"label": "share of significant pairs", "bounds": [0, 1]}}
+LABELS = {"share": {"label": "share of significant pairs", "limits": [0, 1]}}
 
 
 def digest(folder: Path) -> dict[str, str]:

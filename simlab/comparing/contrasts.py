@@ -123,7 +123,7 @@ def _resting(clusters: int, word: str) -> str:
 
 
 def _bounds(about: Mapping[str, Any]) -> tuple[float, float] | None:
-    return (float(about["bounds"][0]), float(about["bounds"][1])) if "bounds" in about else None
+    return (float(about["limits"][0]), float(about["limits"][1])) if "limits" in about else None
 
 
 def groups(dataset: xr.Dataset, by: str, measure: str) -> Iterator[tuple[dict[str, object], list[Point]]]:

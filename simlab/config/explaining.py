@@ -82,7 +82,7 @@ def explain_measure(file: Path, plugins: Sequence[str] = ()) -> Measure:
     """
     option, said = explain_option("measure", file, plugins), sentences(file.read_text(encoding="utf-8"))
     label = LABELS.get(file.stem, {})
-    low, high = label.get("bounds", (None, None))
+    low, high = label.get("limits", (None, None))
     return Measure(
         file.stem,
         option.sentence,

@@ -133,7 +133,7 @@ def aimed_at(dataset: xr.Dataset, measure: str, target: float) -> xr.Dataset:
 
 def bounds(dataset: xr.Dataset, measure: str) -> tuple[float, float]:
     """Return the least and the greatest value that a measure can have; infinite where it has none."""
-    least, most = dataset[measure].attrs.get("bounds", (-math.inf, math.inf))
+    least, most = dataset[measure].attrs.get("limits", (-math.inf, math.inf))
     return float(least), float(most)
 
 

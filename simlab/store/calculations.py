@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from simlab.parts import bind
 from simlab.store import readme
 from simlab.store.coordinates import axis_values
 from simlab.store.folder import NEW, laying, settle, take_place
+from simlab.store.layout import ascending
 from simlab.store.measures import Labels, Variables
 from simlab.store.opening import open_results
 from simlab.store.writing import lay
@@ -41,6 +43,8 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
     """
     if (folder / FILE).exists():
         raise InputError(f"{folder} holds studies, and {calculation.name} is a calculation; give another --out")
+    axes = tuple(replace(axis, values=_sorted(axis)) for axis in calculation.axes)
+    calculation = replace(calculation, axes=axes)
     grids = calculate(calculation)
     with laying(folder, "it is calculated anew"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,6 +52,10 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
         lay(folder / NEW, _attributes(calculation), _variables(calculation, grids, labels))
         take_place(folder)
     return readme.write(folder, readme.of_calculation(_declared(calculation), labels, calculation.command))
+
+
+def _sorted(axis: Axis) -> tuple[Any, ...]:
+    return tuple(ascending([{"values": axis.values}])[0][0]["values"])
 
 
 def verify(folder: Path) -> tuple[int, list[str]] | None:

@@ -38,7 +38,7 @@ class Sureness(NamedTuple):
 
 def range_in(dataset: xr.Dataset, measure: str) -> Range:
     """Return the range of a measure of a store."""
-    bounds = dataset[measure].attrs.get("bounds")
+    bounds = dataset[measure].attrs.get("limits")
     return range_of(measure, None if bounds is None else (float(bounds[0]), float(bounds[1])))
 
 

@@ -27,7 +27,7 @@ MOST_CAMPAIGNS = 2**31
 Position = tuple[int, ...]
 Measures = Mapping[str, Callable[[Outcomes], Estimate]]
 Labels = Mapping[str, Mapping[str, Any]]
-"""Attributes per measure: `label`; where failures can be bounded `bounds` (least, greatest), and `order`, the number
+"""Attributes per measure: `label`; where failures can be bounded `limits` (least, greatest), and `order`, the number
 of campaigns that are compared at a time (1 unless given)."""
 
 Variables = dict[str, tuple[tuple[str, ...], Array, Mapping[str, Any]]]
@@ -196,13 +196,13 @@ def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> 
     """
     bounded: Variables = {}
     for name, (dims, value, about) in variables.items():
-        if "bounds" not in about or not any(failed.values()):
+        if "limits" not in about or not any(failed.values()):
             continue
         weight = np.full(value.shape, np.nan)
         for position, share in failed.items():
             weight[position] = (1 - share) ** about.get("order", 1)
         known = np.where(weight > 0, value * weight, 0.0)
-        for word, limit in zip(("low", "high"), about["bounds"], strict=True):
+        for word, limit in zip(("low", "high"), about["limits"], strict=True):
             label = f"with every failed campaign counted at {limit}"
             bounded[f"{name}_{word}_if_failed"] = (dims, known + (1 - weight) * limit, {"label": label})
     return bounded

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 CHUNK = 2**20
 """Bytes of a compressed chunk of the file: HDF5 holds one at a time in memory, so that a slice is read fast."""
 
-TAKEN = {"bounds": "bounds_of_measure"}
-"""Attributes that mean something else in the conventions of NetCDF: there `bounds` names a variable."""
-
 
 def write(dataset: xr.Dataset, file: Path) -> None:
     """Write variables, coordinates and attributes; raises OSError (of HDF5) where the disk does not take them.
@@ -93,10 +90,10 @@ def _plain(dataset: xr.Dataset) -> xr.Dataset:
 def attributes(about: Mapping[Any, Any]) -> dict[str, Any]:
     """Turn attributes into those of NetCDF: numbers, lists of numbers and texts stay, others become JSON text.
 
-    >>> attributes({"seed": 1, "dirty": False, "bounds": [0, 1], "absent": [[0, 1]], "none": None})
-    {'seed': 1, 'dirty': np.int8(0), 'bounds_of_measure': [0, 1], 'absent': '[[0, 1]]', 'none': 'null'}
+    >>> attributes({"seed": 1, "dirty": False, "limits": [0, 1], "absent": [[0, 1]], "none": None})
+    {'seed': 1, 'dirty': np.int8(0), 'limits': [0, 1], 'absent': '[[0, 1]]', 'none': 'null'}
     """
-    return {TAKEN.get(str(name), str(name)): _attribute(value) for name, value in about.items()}
+    return {str(name): _attribute(value) for name, value in about.items()}
 
 
 def _attribute(value: Any) -> Any:

@@ -26,7 +26,7 @@ from simlab.store import missing, readme, units
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
 from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.hearing import heard, slab
-from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, widest
+from simlab.store.layout import Cut, Grid, Run, ascending, chunks, cut, grid, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
 from simlab.store.missing import missing_value, stored_type
 from simlab.store.tally import Tally
@@ -121,6 +121,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
 def attributes(book: Ledger) -> dict[str, Any]:
     """Say where a store comes from: the sweep, the config that its cells share, seed and versions."""
     declared = book.declaration() or {}
+    declared["axes"] = list(ascending(declared["axes"])[0])
     *earlier, latest = book.provenance() or [{}]
     commits = [versions.get("commit", "") for versions in (*earlier, latest)]
     base = declared.pop("base")

@@ -56,7 +56,7 @@ def store(kind: str = "lines", **figure: Any) -> xr.Dataset:
         axes = {"raters": [2, 5, 9], "documents": DOCUMENTS}
     rise = np.linspace(0.4, 0.97, 5) - 0.1 * np.arange(3)[:, None]
     shares = {"srp": rise, "srp_new_raters": 0.8 * rise, "power": rise**2}
-    bounds = {"bounds": [0, 1], "cluster": "world", "units": "1"}
+    bounds = {"limits": [0, 1], "cluster": "world", "units": "1"}
     held = {
         name: (np.clip(value, 0, 1), {"label": f"{name} of a study"} | bounds, 0.2) for name, value in shares.items()
     }

@@ -138,8 +138,8 @@ def test_errors_have_the_unit_of_their_measure() -> None:
     assert "units" not in variables["b_mcse"][2]
 
 
-SHARES = (("x",), np.array([0.5, 0.9, np.nan]), {"bounds": (0, 1)})
-PAIRED = (("x",), np.array([0.5, 0.9, np.nan]), {"bounds": (-1, 1), "order": 2})
+SHARES = (("x",), np.array([0.5, 0.9, np.nan]), {"limits": (0, 1)})
+PAIRED = (("x",), np.array([0.5, 0.9, np.nan]), {"limits": (-1, 1), "order": 2})
 OPEN = (("x",), np.array([0.5, 0.9, np.nan]), {"label": "without bounds"})
 FAILED = {(0,): 0.2, (1,): 0.0, (2,): 1.0}
 
@@ -162,7 +162,7 @@ def test_a_comparison_of_two_campaigns_is_spoilt_by_one_that_failed() -> None:
 def test_bounds_are_those_of_a_mean_over_campaigns_by_brute_force() -> None:
     rng = np.random.default_rng(1)
     hits, failed = rng.random(50) < 0.3, np.arange(50) < 10
-    share = (("x",), np.array([hits[~failed].mean()]), {"bounds": (0, 1)})
+    share = (("x",), np.array([hits[~failed].mean()]), {"limits": (0, 1)})
     bounded = bounds_if_failed({"share": share}, {(0,): failed.mean()})
     for limit, word in ((0, "low"), (1, "high")):
         assert bounded[f"share_{word}_if_failed"][1][0] == pytest.approx(np.where(failed, limit, hits).mean())

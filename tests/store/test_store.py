@@ -284,3 +284,29 @@ def test_the_last_store_is_remembered(tmp_path: Path, monkeypatch: pytest.Monkey
     remember_last(tmp_path / "b")
     with pytest.raises(InputError, match="is gone"):
         last_store()
+
+
+def test_values_added_later_stand_in_ascending_order(tmp_path: Path) -> None:
+    def asked(*sizes: int) -> Sweep:
+        return fake_studies.sweep(axes=[Axis("n_systems", "size", sizes), Axis("price", "price", (1.0, 0.5))])
+
+    lay(asked(4, 3), tmp_path / "grown")
+    grown = lay(asked(5, 2), tmp_path / "grown")
+    at_once = lay(asked(2, 3, 4, 5), tmp_path / "at_once")
+    with simlab.open_results(grown) as one, simlab.open_results(at_once) as other:
+        assert one["size"].values.tolist() == [2, 3, 4, 5]
+        assert one["price"].values.tolist() == [0.5, 1.0]
+        assert one["n_systems"].sel(price=1.0).values.tolist() == [2, 3, 4, 5]
+        assert json.loads(one.attrs["sweep"])["axes"] == json.loads(other.attrs["sweep"])["axes"]
+        for name in opening.measures_of(one):
+            xr.testing.assert_equal(one[name].variable, other[name].variable)
+    assert verify(grown).problems == ()
+
+
+def test_plain_xarray_writes_netcdf_from_measures(folder: Path, tmp_path: Path) -> None:
+    with simlab.open_results(folder) as dataset:
+        held = dataset[["share", "share_mcse", "share_n"]].load()
+        held.drop_attrs(deep=False).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+        with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
+            np.testing.assert_array_equal(read["share"], held["share"])
+            assert read["share"].attrs["limits"].tolist() == [0, 1]

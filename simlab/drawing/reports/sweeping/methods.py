@@ -41,7 +41,7 @@ def measures(seen: Seen) -> list[Measure]:
 def _labelled(name: str) -> Measure:
     """Explain a measure that no study can be asked for by its label."""
     about = LABELS[name]
-    low, high = about.get("bounds", (None, None))
+    low, high = about.get("limits", (None, None))
     better = "less" if about.get("less_is_better") else "more"
     return Measure(name, str(about["label"]), "", "" if low is None else f"{low} to {high}", better, "", ())
 
