@@ -76,7 +76,7 @@ def test_plain_xarray_reads_from_netcdf_what_the_store_holds(folder: Path, tmp_p
             assert read.attrs["simlab"] == store.attrs["simlab"]
             assert read.attrs["config"] == store.attrs["config"]
             assert read.attrs["dirty"] == int(store.attrs["dirty"])
-            assert json.loads(read["p_value"].attrs["absent"]) == store["p_value"].attrs["absent"] == [[1, 0], [1, 1]]
+            assert json.loads(read["p_value"].attrs["absent"]) == store["p_value"].attrs["absent"] == [[0, 0], [0, 1]]
     assert os.listdir(tmp_path) == ["a.nc"]
 
 
@@ -129,7 +129,7 @@ def test_parquet_says_where_its_rows_come_from(folder: Path, tmp_path: Path) -> 
         said = {key.decode(): value.decode() for key, value in pq.read_schema(file).metadata.items()}
         assert said["simlab"] == attributes["simlab"]
         assert json.loads(said["simlab.config"]) == json.loads(attributes["config"])
-        assert (said["simlab.schema"], said["simlab.seed"]) == ("2", "1")
+        assert (said["simlab.schema"], said["simlab.seed"]) == ("3", "1")
     field = pq.read_schema(files[1]).field("estimate")
     assert field.metadata[b"dims"] == b"system"
 
@@ -139,7 +139,7 @@ def test_cells_are_kept_and_what_they_lack_goes_with_them(folder: Path, tmp_path
         kept = select(store, {"size": [3]})
         assert kept["p_value"].attrs["absent"] == [[0, 0], [0, 1]]
         assert "absent" not in select(store, {"size": [4]})["p_value"].attrs
-        assert store["p_value"].attrs["absent"] == [[1, 0], [1, 1]]
+        assert store["p_value"].attrs["absent"] == [[0, 0], [0, 1]]
         exporting.export(kept, tmp_path / "a.parquet", "parquet")
     rows = pq.read_table(tmp_path / "a.campaigns.parquet").to_pylist()
     assert {row["size"] for row in rows} == {3}
