@@ -151,7 +151,7 @@ def test_a_comparison_is_that_of_the_command_line(store: Path, capsys: pytest.Ca
     assert compared["difference"].attrs["units"] == compared["srp"].attrs["units"] == "1"
     assert compared.attrs == {
         "by": "grouping", "measure": "srp", "cluster": "world", "paired": True, "differing": "",
-        "conditional": False,
+        "conditional": 0,
     }  # fmt: skip
     assert compared.to_dataframe().loc[(8, "pseudo_side_by_side"), "difference"] == rows[0]["difference"]
     numbers = simlab.compare(store, by="documents", baseline=12, grouping="ungrouped")

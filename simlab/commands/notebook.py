@@ -321,7 +321,7 @@ def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:
         answer[axis].attrs.update(dataset[axis].attrs)
     if said.equal is not None:
         about |= {"at_equal": said.equal.level, "along": said.equal.along}
-    return answer.assign_attrs(about | {"conditional": bool(dataset.attrs.get("conditional"))})
+    return answer.assign_attrs(about | {"conditional": int(dataset.attrs.get("conditional", 0))})
 
 
 def _names(measure: str | Sequence[str] | None) -> list[str] | None:

@@ -97,7 +97,7 @@ def _attributes(calculation: Calculation) -> dict[str, Any]:
     }
     about = {"schema": schemas.STORE, "sweep": json.dumps(_declared(calculation)), "config": json.dumps(kept)}
     versions = provenance()
-    return about | {"conditional": False, "dirty": versions["commit"].endswith(CHANGED)} | versions
+    return about | {"conditional": 0, "dirty": int(versions["commit"].endswith(CHANGED))} | versions
 
 
 def _variables(calculation: Calculation, grids: dict[str, Floats], labels: Labels) -> Variables:

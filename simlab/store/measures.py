@@ -33,8 +33,8 @@ of campaigns that are compared at a time (1 unless given)."""
 Variables = dict[str, tuple[tuple[str, ...], Array, Mapping[str, Any]]]
 """Dimensions, values and attributes per variable."""
 
-FAILED = "failed"
-"""Attribute of a measure that failed in some cells: why, as (number of cells, reason of the first)."""
+FAILED, FAILED_CELLS = "failed", "failed_cells"
+"""Attributes of a measure that failed in some cells: the reason in the first of them, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +107,9 @@ def failures(dataset: xr.Dataset) -> Iterator[str]:
     """Say of each measure of an open store that failed in some cells: in how many, and why."""
     for name, variable in dataset.variables.items():
         if FAILED in variable.attrs:
-            count, reason = variable.attrs[FAILED]
+            count = variable.attrs[FAILED_CELLS]
             cells = "1 cell" if count == 1 else f"{count} cells"
-            yield f"the measure {name} failed in {cells} and has no value there: {reason}"
+            yield f"the measure {name} failed in {cells} and has no value there: {variable.attrs[FAILED]}"
 
 
 class Columns(NamedTuple):
@@ -170,7 +170,7 @@ def summaries(
     variables: Variables = {}
     for j, (name, about) in enumerate(labels.items()):
         count, why = held.failed[j]
-        failed = {FAILED: [count, why]} if count else {}
+        failed = {FAILED: why, FAILED_CELLS: count} if count else {}
         clusters = "/".join(sorted(held.clusters[j]))
         variables[name] = (axes, held.value[j].reshape(shape), {"cluster": clusters, **about, **failed})
         error = {"label": "Monte-Carlo standard error", **_unit(about)}

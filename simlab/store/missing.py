@@ -8,7 +8,8 @@ int8, 1 byte as before; read, they take 4 bytes in place of 1, counts 8 in place
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,19 @@ WHOLE = ("status", "document_set")
 """Outcomes that are known of every campaign: one that was not run has a status, too."""
 HOLDS, BLANK = "holds", "blank"
 """Attributes: the type of what is stored, and what a campaign concludes that has nothing to say."""
+
+ABSENT = "absent"
+"""Attribute: where cells lie that have no such outcome, as JSON, since NetCDF has no attribute of several rows."""
+
+
+def with_absent(positions: Sequence[Sequence[int]]) -> dict[str, str]:
+    """Return the attribute that names the cells without an outcome by `[cell, axis]`; none where each cell has it."""
+    return {ABSENT: json.dumps(positions)} if positions else {}
+
+
+def absent(attributes: Mapping[Any, Any]) -> list[list[int]]:
+    """Return where cells lie that have no such outcome, `[cell, axis]`."""
+    return json.loads(attributes.get(ABSENT, "[]"))  # type: ignore[no-any-return]
 
 
 def is_masked(name: str, outcome: Outcome) -> bool:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from simlab.store.exporting import AT_ONCE, slabs
 from simlab.store.missing import HOLDS, missing_value, stored_type
@@ -22,10 +19,7 @@ CHUNK = 2**20
 
 
 def write(dataset: xr.Dataset, file: Path) -> None:
-    """Write variables, coordinates and attributes; raises OSError (of HDF5) where the disk does not take them.
-
-    Attributes that NetCDF does not know are given in others: truth values as 0 and 1, what is nested as JSON text.
-    """
+    """Write variables, coordinates and attributes; raises OSError (of HDF5) where the disk does not take them."""
     import dask
 
     plain = _plain(dataset)
@@ -73,36 +67,16 @@ class Kept(io.FileIO):
 
 
 def _plain(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset of types and attributes that NetCDF knows, read slab by slab as it is written."""
+    """Return a dataset of types that NetCDF knows, read slab by slab as it is written."""
     held = {name: variable.chunk(_slab(variable)) for name, variable in dataset.data_vars.items() if variable.size}
     plain = dataset.assign(held)
     for name in [name for name in plain.variables if plain[name].dtype.kind in "TUO"]:
         # Texts of a variable width; numpy's own type for them is not known to HDF5.
         plain = plain.assign_coords({name: plain[name].astype(object)})
-    plain.attrs = attributes(plain.attrs)
     for variable in plain.variables.values():
-        variable.attrs = attributes(variable.attrs)
         variable.encoding = {}
     plain.encoding = {}
     return plain
-
-
-def attributes(about: Mapping[Any, Any]) -> dict[str, Any]:
-    """Turn attributes into those of NetCDF: numbers, lists of numbers and texts stay, others become JSON text.
-
-    >>> attributes({"seed": 1, "dirty": False, "limits": [0, 1], "absent": [[0, 1]], "none": None})
-    {'seed': 1, 'dirty': np.int8(0), 'limits': [0, 1], 'absent': '[[0, 1]]', 'none': 'null'}
-    """
-    return {str(name): _attribute(value) for name, value in about.items()}
-
-
-def _attribute(value: Any) -> Any:
-    if isinstance(value, bool | np.bool_):
-        return np.int8(value)
-    numbers = isinstance(value, list | tuple) and value and all(type(entry) in (int, float) for entry in value)
-    if isinstance(value, str | int | float | np.number) or numbers:
-        return value
-    return json.dumps(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def _encoding(variable: xr.DataArray) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, shown
-from simlab.store import reached
+from simlab.store import missing, reached
 from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
 from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
@@ -140,7 +140,7 @@ def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
     # What a measure counts that is not simlab's own is not known here.
     unexplained = nothing_counted(name) if name in LABELS else UNEXPLAINED
     broken = dataset[name].attrs.get(FAILED)
-    without_n = f"{BROKEN}: {broken[1]}" if broken else undefined(dataset, name)
+    without_n = f"{BROKEN}: {broken}" if broken else undefined(dataset, name)
     reasons = _reasons(failed, ok, np.where(stored[f"{name}_n"] == 0, without_n, unexplained))
     reasons[~without] = None
     return stored | views | {f"{name}_reason": reasons}
@@ -167,16 +167,16 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
 
 def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Dataset:
     """Name the cells without an outcome by where they lie among those that were kept along an axis."""
-    for name in [name for name in dataset.data_vars if dataset[name].attrs.get("absent")]:
+    for name in [name for name in dataset.data_vars if missing.absent(dataset[name].attrs)]:
         about = dataset[name].attrs
         absent = [
             [*place[:axis], k, *place[axis + 1 :]]
             for k, index in enumerate(kept)
-            for place in about["absent"]
+            for place in missing.absent(about)
             if place[axis] == index
         ]
-        rest = {key: value for key, value in about.items() if key != "absent"}
-        dataset[name].attrs = rest | ({"absent": absent} if absent else {})
+        dataset[name].attrs = {key: value for key, value in about.items() if key != missing.ABSENT}
+        dataset[name].attrs |= missing.with_absent(absent)
     return dataset
 
 

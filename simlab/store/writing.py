@@ -130,9 +130,9 @@ def attributes(book: Ledger) -> dict[str, Any]:
         "sweep": json.dumps(declared),
         "config": json.dumps(base),
         "seed": base.get("seed"),
-        "conditional": declared["worlds"] == 1,
+        "conditional": int(declared["worlds"] == 1),
         # Whether some numbers come from files of simlab that no commit holds.
-        "dirty": any(commit.endswith(CHANGED) for commit in commits),
+        "dirty": int(any(commit.endswith(CHANGED) for commit in commits)),
         # How xarray learns which variables are coordinates.
         "coordinates": " ".join((*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS)),
     }
@@ -207,7 +207,7 @@ def _about_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) ->
     present = set(tally.present[name])
     absent = [position for position in tally.failed if position not in present]
     outcome = size.outcomes[name]
-    about = {"label": outcome.label, **missing.about(name, outcome)} | ({"absent": absent} if absent else {})
+    about = {"label": outcome.label, **missing.about(name, outcome), **missing.with_absent(absent)}
     unit = units.of_outcome(name, names)
     if name == "estimate" and unit == "points" and not units.in_points([e.config for e in size.entries.values()]):
         unit = None

@@ -30,7 +30,7 @@ def store(axes: dict[str, list[Any]], *, worlds: int = 25, studies: int = 10, **
         "srp_influence": ([*axes, "cluster"], clusters - value[..., None]),
     }
     declared = {"axes": [{"name": name} for name in axes], "figure": {"x": "documents"}, "worlds": worlds} | sweep
-    return xr.Dataset(measures, dict(axes), {"sweep": json.dumps(declared), "conditional": False})
+    return xr.Dataset(measures, dict(axes), {"sweep": json.dumps(declared), "conditional": 0})
 
 
 def test_values_stand_above_errors_and_each_cell_ends_where_it_ended() -> None:

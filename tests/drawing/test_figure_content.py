@@ -79,7 +79,7 @@ def store(kind: str = "lines", **figure: Any) -> xr.Dataset:
     sweep = {"aim": AIM, "axes": named, "figure": declared, "worlds": 12, "studies": 10, "measures": []}
     coords = {name: xr.Variable((name,), values, {"key": name}) for name, values in axes.items()}
     config = json.dumps({"budget": {"currency": "EUR"}})
-    return xr.Dataset(variables, coords, {"sweep": json.dumps(sweep), "config": config, "conditional": False})
+    return xr.Dataset(variables, coords, {"sweep": json.dumps(sweep), "config": config, "conditional": 0})
 
 
 def of_store(kind: str = "lines", settled: bool = False, **asked: Any) -> Any:

@@ -37,7 +37,7 @@ def store(axes: dict[str, list[Any]], *, worlds: int = 4, target: str = "simlab.
     attributes = {
         "sweep": json.dumps({"figure": figure, "worlds": worlds, "studies": 50, "axes": [{"name": n} for n in axes]}),
         "config": json.dumps({"systems": {"_target_": target}}),
-        "conditional": worlds == 1,
+        "conditional": int(worlds == 1),
     }
     return xr.Dataset(measures, coordinates, attributes)
 

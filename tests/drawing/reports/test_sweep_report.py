@@ -291,7 +291,7 @@ def of_values(rows: dict[str, list[float]]) -> xr.Dataset:
         "power_n": ("grouping", np.full(n, 60)),
         "power_influence": (("grouping", "cluster"), centred),
     }
-    attributes = {"sweep": json.dumps(declared), "config": "{}", "conditional": False}
+    attributes = {"sweep": json.dumps(declared), "config": "{}", "conditional": 0}
     return xr.Dataset(variables, {"grouping": ("grouping", list(rows), {"key": "design.grouping"})}, attributes)
 
 
