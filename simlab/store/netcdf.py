@@ -70,7 +70,7 @@ def _plain(dataset: xr.Dataset) -> xr.Dataset:
     """Return a dataset of types that NetCDF knows, read slab by slab as it is written."""
     held = {name: variable.chunk(_slab(variable)) for name, variable in dataset.data_vars.items() if variable.size}
     plain = dataset.assign(held)
-    for name in [name for name in plain.variables if plain[name].dtype.kind in "TUO"]:
+    for name in [name for name in plain.variables if plain[name].dtype.kind in "UO"]:
         # Texts of a variable width; numpy's own type for them is not known to HDF5.
         plain = plain.assign_coords({name: plain[name].astype(object)})
     for variable in plain.variables.values():

@@ -178,7 +178,8 @@ def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset
     try:
         dataset: xr.Dataset = xr.open_zarr(store, chunks=chunks)
         # A dataset lists its dimensions in the order in which its variables name them.
-        ordered: xr.Dataset = dataset[_ordered(dataset)]
+        # How a chunk lies on this disk is not how it is to lie on another, where a dataset is written.
+        ordered: xr.Dataset = dataset[_ordered(dataset)].drop_encoding()
         say(ordered, measures_of(ordered))
         # Whoever has to look into the ledger beside it finds it there.
         ordered.encoding["source"] = str(path)

@@ -129,7 +129,7 @@ def _schema(table: Table) -> pa.Schema:
 def _type(dtype: np.dtype[Any]) -> pa.DataType:
     import pyarrow as pa
 
-    return pa.string() if dtype.kind in "TUO" else pa.from_numpy_dtype(dtype)
+    return pa.string() if dtype.kind in "UO" else pa.from_numpy_dtype(dtype)
 
 
 def _inner(variable: xr.DataArray, along: Sequence[str]) -> list[str]:
@@ -216,7 +216,7 @@ def _flat(values: Array, wanted: pa.DataType, nowhere: Array | None) -> pa.Array
     """Return values; what is NaN in the store, where there is none, is null: a database leaves it out of its means."""
     import pyarrow as pa
 
-    if values.dtype.kind in "TU":
+    if values.dtype.kind == "U":
         values = values.astype(object)
     if values.dtype.kind == "f" and not pa.types.is_floating(wanted):
         gone = np.isnan(values)

@@ -123,7 +123,11 @@ def of_variable(name: str) -> str | None:
 
 
 def described(name: str, about: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
-    """Add `long_name`, and `units` where there is one, to the attributes of a variable."""
+    """Add `long_name`, and `units` where there is one, to the attributes of a variable.
+
+    Truth values are given as 0 and 1: NetCDF knows no others.
+    """
+    about = {key: int(value) if isinstance(value, bool) else value for key, value in about.items()}
     return {**about, "long_name": about.get("label", name.replace("_", " "))} | ({"units": unit} if unit else {})
 
 

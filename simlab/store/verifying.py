@@ -244,7 +244,7 @@ def _influence(arrays: dict[str, Any], name: str, size: Grid, tally: Tally, meas
 def _unreadable(arrays: dict[str, Any], name: str) -> Iterator[str]:
     """Read an array of which nothing more is known, as much of it at a time as a chunk holds."""
     array = arrays[name]
-    for run in cut(array.shape, array.dtype.itemsize if array.dtype.kind != "T" else 16).runs(array.shape):
+    for run in cut(array.shape, array.dtype.itemsize).runs(array.shape):
         if found := list(_differs(arrays, name, run.region, None)):
             yield from found
             return

@@ -38,9 +38,10 @@ GONE = (
 )
 """What is said of a store of studies that nobody can lay anew."""
 
-_WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "string": 16}
+_WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
-_CODECS = frozenset(["bytes", "vlen-utf8", "zstd", "crc32c"])
+_TEXTS = "fixed_length_utf32"
+_CODECS = frozenset(["bytes", "zstd", "crc32c"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +169,26 @@ def _strange(about: Mapping[str, Any]) -> str | None:
     if about["chunk_grid"]["name"] != "regular" or about.get("storage_transformers"):
         raise ValueError(about["chunk_grid"])
     kind, codecs = about["data_type"], [codec["name"] for codec in about["codecs"]]
-    if not isinstance(kind, str) or kind not in _WIDTHS:
+    if (width := _width(kind)) is None:
         return f"arrays of {legible(kind, 60)} are not read"
     if not _CODECS.issuperset(codecs):
         return f"what is packed by {legible(', '.join(map(str, codecs)), 60)} is not read"
     long = {"replicate", "of_world"} & set(about.get("dimension_names") or ())
     most = MOST_BYTES if long else MOST_HELD
-    if _WIDTHS[kind] * math.prod(shape) > most:
+    if width * math.prod(shape) > most:
         return f"it says that it takes more than {most / 2**30:,.0f} GiB"
-    if _WIDTHS[kind] * math.prod(chunks) > MOST_HELD:
+    if width * math.prod(chunks) > MOST_HELD:
         return f"it says that a chunk takes more than {MOST_HELD / 2**30:,.0f} GiB"
     too_many = math.prod(_counts(about)) > MOST_CHUNKS
     return f"it says that it has more than {MOST_CHUNKS:,} chunks" if too_many else None
+
+
+def _width(kind: Any) -> int | None:
+    """Return the bytes of a value of a type; None for a type that no store has."""
+    if isinstance(kind, str):
+        return _WIDTHS.get(kind)
+    width = kind["configuration"]["length_bytes"] if kind["name"] == _TEXTS else None
+    return width if type(width) is int and width > 0 else None
 
 
 def _counts(about: Mapping[str, Any]) -> list[int]:
