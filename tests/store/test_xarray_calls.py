@@ -19,7 +19,14 @@ from simlab.cli import answer
 SMALL = ("worlds=2", "studies=2", "--jobs", "1")
 KINDS = {
     "rate": ("srp", "design.documents=40,20", *SMALL),
-    "prefer": ("power", "systems=preference", "metric=none", "decision=human_only", "budget.annotations_per_pair=30,20", *SMALL),
+    "prefer": (
+        "power",
+        "systems=preference",
+        "metric=none",
+        "decision=human_only",
+        "budget.annotations_per_pair=30,20",
+        *SMALL,
+    ),
     "judge": ("coverage", "question=judge", "budget.human_ratings=400,200", "budget.metric_ratings=1000", *SMALL),
 }
 """The measure that is looked at, and what is run for a store whose axis is given from the greater to the less."""
@@ -70,10 +77,10 @@ CALLS: dict[str, Call] = {
     "idxmax": lambda ds, m, at: ds["estimate"].idxmax("system").load(),
     "astype": lambda ds, m, at: ds["system"].astype(str).load(),
     "plot": lambda ds, m, at: ds[m].plot(),
-    "plot.imshow": lambda ds, m, at: ds["estimate"].isel({axis(ds): 0}).mean("replicate").expand_dims("row").plot.imshow(),
+    "plot.imshow": lambda ds, m, at: ds["estimate"].mean((axis(ds), "replicate")).expand_dims("row").plot.imshow(),
     "where": lambda ds, m, at: ds[m].where(ds[axis(ds)] > 0, drop=True).load(),
-    "to_stacked_array": lambda ds, m, at: ds[[m, f"{m}_mcse"]].to_array("what").load(),
-}  # fmt: skip
+    "to_array": lambda ds, m, at: ds[[m, f"{m}_mcse"]].to_array("what").load(),
+}
 
 
 def axis(dataset: xr.Dataset) -> str:
