@@ -68,7 +68,7 @@ def _with_money(
 ) -> OtherMoney:
     sized = [(one, _most_paid(one, money, bounds, found)) for one in held]
     paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
-    advice, cost = _advised(money, paid, found, wanted)
+    advice, cost = _advised(money, paid, bounds[0], found, wanted)
     known = [pair for pair in paid if pair[0].rise is not None]
     if not known:
         return OtherMoney(money, advice, cost, None, UNKNOWN)
@@ -94,9 +94,12 @@ def _cut(looked: Looked) -> bool:
 
 
 def _advised(
-    money: float, paid: Sequence[tuple[Curve, int]], found: Found, wanted: Wanted
+    money: float, paid: Sequence[tuple[Curve, int]], fewest: int, found: Found, wanted: Wanted
 ) -> tuple[Design | None, float]:
-    """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines."""
+    """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
+
+    A line that is above the target everywhere advises the `fewest` documents.
+    """
     slack = money * (1 + 1e-9)
     fine = {
         one: cost
@@ -108,8 +111,9 @@ def _advised(
     least = first_target(wanted).least
     sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _others_hold(one.of, found, wanted)]
     for one, size, needed in sized:
-        if needed <= size:
-            fine[one.sized(math.ceil(needed))] = one.cost(math.ceil(needed))
+        at = max(math.ceil(needed), fewest) if needed <= size else None
+        if at is not None:
+            fine[one.sized(at)] = one.cost(at)
     cheapest = min(fine, key=lambda one: fine[one], default=None)
     return cheapest, math.nan if cheapest is None else fine[cheapest]
 

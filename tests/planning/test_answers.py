@@ -17,7 +17,8 @@ from simlab.planning.answer import answer
 from simlab.planning.answered import Answer, Remedy
 from simlab.planning.curves import curve, curves
 from simlab.planning.figures import difference, outdoing
-from simlab.planning.rivals import SLACK
+from simlab.planning.remedies import other_money
+from simlab.planning.rivals import SLACK, sizes
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
 from simlab.types import Estimate, InputError
 
@@ -171,6 +172,17 @@ def test_a_tenth_less_money_may_reach_nothing_and_a_tenth_more_may_reach_all() -
     assert less.advice is None
     assert more.advice is not None
     assert 1000 < more.cost <= 1100
+
+
+def test_no_fewer_documents_are_advised_than_there_may_be() -> None:
+    def easy(one: Design) -> dict[str, float]:
+        return made.truth(one) | {"power": 0.97 + 0.0001 * float(dict(one)[SIZE])}
+
+    asked, ground = made.wanted(money=None), made.ground()
+    # Patience ended before anything was advised; lines are above the target down to no document at all.
+    found = replace(made.found(asked, MadeBench(easy, seed=1)), advice=None)
+    fewest, _ = sizes(ground, found.tried)
+    assert [int(dict(one.advice or ())[SIZE]) for one in other_money(found, ground, asked)] == [fewest, fewest]
 
 
 def test_nothing_reached_is_told_with_what_would() -> None:

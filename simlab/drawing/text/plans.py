@@ -271,7 +271,7 @@ def work(answer: Answer) -> str:
     of = "" if held.outputs == held.ratings else f" of {held.outputs:,.0f} outputs"
     return (
         f"{covers}{held.ratings:,.0f} ratings{of}, {held.per_rater:,.0f} for each of {several(held.raters, 'rater')} "
-        f"(most: {held.most:,.0f}), on {held.per_rater_documents:,.0f} documents."
+        f"(most: {held.most:,.0f}), each on {held.per_rater_documents:,.0f} documents."
     )
 
 
