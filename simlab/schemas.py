@@ -10,7 +10,7 @@ from simlab.types import InputError
 
 LEDGER = 4
 STORE = 3
-PLAN = 2
+PLAN = 3
 """Of a plan's folder, and of what stands beside an assigned or an exported table."""
 FITTED = 3
 """Of the files that `simlab fit` and `simlab fit-metric` write."""

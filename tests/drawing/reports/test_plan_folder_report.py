@@ -13,6 +13,7 @@ from typing import Any
 import made_plans as made
 import pytest
 
+from simlab import schemas
 from simlab.cli import answer as command
 from simlab.commands import report_plans
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
@@ -189,8 +190,8 @@ def changed(file: Path, **change: Any) -> None:
         ("plan.json", "[" * 100_000, "is not JSON"),
         ("plan.json", '{"simlab": NaN}', "NaN is no number"),
         ("plan.json", '{"asked": {}}', "is no plan of this simlab"),
-        ("plan.json", '{"schema": 3, "simlab": "0.9", "asked": {}}', "made by simlab 0.9"),
-        ("plan.json", '{"schema": 2, "simlab": "0.2.0", "asked": {}}', "digest is missing"),
+        ("plan.json", f'{{"schema": {schemas.PLAN + 1}, "simlab": "0.9", "asked": {{}}}}', "made by simlab 0.9"),
+        ("plan.json", f'{{"schema": {schemas.PLAN}, "simlab": "0.2.0", "asked": {{}}}}', "digest is missing"),
         ("study.yaml", "design: {documents: 8}", ""),
         ("study.yaml", "{", "is not valid YAML"),
         ("conclusion.json", "{}", "has no question; conclude anew"),
