@@ -183,10 +183,10 @@ def write_whole(contents: Mapping[Path, str | Callable[[Path], object]]) -> None
     aside = {file: file.with_name(f".{file.stem}.{os.getpid()}.part{file.suffix}") for file in contents}
     try:
         for file, content in contents.items():
-            with _named(file):
+            with _name_file(file):
                 content(aside[file]) if callable(content) else _write(aside[file], content)
         for file in contents:
-            with _named(file):
+            with _name_file(file):
                 os.replace(aside[file], file)
     finally:
         for file in aside.values():
@@ -198,7 +198,7 @@ def _write(file: Path, text: str) -> None:
 
 
 @contextmanager
-def _named(file: Path) -> Iterator[None]:
+def _name_file(file: Path) -> Iterator[None]:
     """Raise what goes wrong beside a file as an error of that file."""
     try:
         yield

@@ -136,7 +136,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     out = asked.out or _usual_folder(asked, pilot)
     said = {**asked.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
     given = Given(words, asked.systems, asked.raters, asked.seed)
-    with folder.locked(out, said) as book:
+    with folder.lock(out, said) as book:
         ground = ground_of(subject, given, asked, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
             raise InputError(f"{legible(subject)}: has changed while it was read; give the same command again")

@@ -154,7 +154,7 @@ def laboratory(
     from simlab.engine.preparing import jobs_of
 
     processes = check_jobs(jobs_of(base, jobs), "jobs")
-    with backend_of(base.base["engine"], processes, quiet=quiet) as backend, _opened(kept) as book:
+    with backend_of(base.base["engine"], processes, quiet=quiet) as backend, _open_ledger(kept) as book:
         folder = book.folder
         held = book.declaration()
         if held is not None and held["base"] != declare(base)["base"]:
@@ -169,5 +169,5 @@ def laboratory(
         book.note_seen(installation())
 
 
-def _opened(kept: Path | Ledger) -> AbstractContextManager[Ledger]:
+def _open_ledger(kept: Path | Ledger) -> AbstractContextManager[Ledger]:
     return nullcontext(kept) if isinstance(kept, Ledger) else ledger.writing(kept)

@@ -85,7 +85,7 @@ def refuse_begun(out: Path) -> None:
 
 
 @contextmanager
-def locked(out: Path, asked: Asked) -> Iterator[Ledger]:
+def lock(out: Path, asked: Asked) -> Iterator[Ledger]:
     """Hold a folder alone for a plan, by the ledger of its campaigns, which is handed out.
 
     Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. What was

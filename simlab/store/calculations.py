@@ -18,7 +18,7 @@ from simlab.parts import bind
 from simlab.store import readme
 from simlab.store.coordinates import axis_values
 from simlab.store.folder import NEW, laying, settle, take_place
-from simlab.store.layout import ascending
+from simlab.store.layout import sort_axes
 from simlab.store.measures import Labels, Variables
 from simlab.store.opening import open_results
 from simlab.store.writing import lay
@@ -43,8 +43,9 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
     """
     if (folder / FILE).exists():
         raise InputError(f"{folder} holds studies, and {calculation.name} is a calculation; give another --out")
-    axes = tuple(replace(axis, values=_sorted(axis)) for axis in calculation.axes)
-    calculation = replace(calculation, axes=axes)
+    values, _ = sort_axes([{"values": axis.values} for axis in calculation.axes])
+    axes = (replace(axis, values=tuple(one["values"])) for axis, one in zip(calculation.axes, values, strict=True))
+    calculation = replace(calculation, axes=tuple(axes))
     grids = calculate(calculation)
     with laying(folder, "it is calculated anew"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,10 +53,6 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
         lay(folder / NEW, _attributes(calculation), _variables(calculation, grids, labels))
         take_place(folder)
     return readme.write(folder, readme.of_calculation(_declared(calculation), labels, calculation.command))
-
-
-def _sorted(axis: Axis) -> tuple[Any, ...]:
-    return tuple(ascending([{"values": axis.values}])[0][0]["values"])
 
 
 def verify(folder: Path) -> tuple[int, list[str]] | None:

@@ -62,7 +62,7 @@ def grid(book: Ledger) -> Grid:
     declared = book.declaration()
     if declared is None:
         raise InputError(f"{book.folder} holds no sweep yet")
-    axes, places = ascending(declared["axes"])
+    axes, places = sort_axes(declared["axes"])
     entries = {
         tuple(where.index(k) for where, k in zip(places, entry.position, strict=True)): entry
         for entry in book.entries()
@@ -76,12 +76,12 @@ def grid(book: Ledger) -> Grid:
     return Grid(axes, worlds, pools, draws, studies, entries, sizes, about.outcomes, about.along)
 
 
-def ascending(axes: Sequence[Mapping[str, Any]]) -> tuple[tuple[dict[str, Any], ...], list[list[int]]]:
+def sort_axes(axes: Sequence[Mapping[str, Any]]) -> tuple[tuple[dict[str, Any], ...], list[list[int]]]:
     """Put the values of numeric axes in ascending order; return with the axes where each value stood before.
 
     Values that were added later would else stand last, and whoever interpolates or draws a line would not notice.
 
-    >>> ascending([{"name": "documents", "values": [20, 40, 10]}, {"name": "grouping", "values": ["b", "a"]}])[1]
+    >>> sort_axes([{"name": "documents", "values": [20, 40, 10]}, {"name": "grouping", "values": ["b", "a"]}])[1]
     [[2, 0, 1], [0, 1]]
     """
     places = [list(range(len(axis["values"]))) for axis in axes]

@@ -30,7 +30,7 @@ def with_absent(positions: Sequence[Sequence[int]]) -> dict[str, str]:
     return {ABSENT: json.dumps(positions)} if positions else {}
 
 
-def absent(attributes: Mapping[Any, Any]) -> list[list[int]]:
+def absent_cells(attributes: Mapping[Any, Any]) -> list[list[int]]:
     """Return where cells lie that have no such outcome, `[cell, axis]`."""
     return json.loads(attributes.get(ABSENT, "[]"))  # type: ignore[no-any-return]
 

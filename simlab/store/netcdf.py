@@ -67,20 +67,14 @@ class Kept(io.FileIO):
 
 
 def _plain(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset of types that NetCDF knows, read slab by slab as it is written."""
+    """Return a dataset that is read slab by slab as it is written."""
     held = {name: variable.chunk(_slab(variable)) for name, variable in dataset.data_vars.items() if variable.size}
-    plain = dataset.assign(held)
-    for name in [name for name in plain.variables if plain[name].dtype.kind in "UO"]:
-        # Texts of a variable width; numpy's own type for them is not known to HDF5.
-        plain = plain.assign_coords({name: plain[name].astype(object)})
-    for variable in plain.variables.values():
-        variable.encoding = {}
-    plain.encoding = {}
+    plain: xr.Dataset = dataset.assign(held).drop_encoding()
     return plain
 
 
 def _encoding(variable: xr.DataArray) -> dict[str, Any]:
-    if not variable.ndim or variable.dtype.kind == "O" or not variable.size:
+    if not variable.ndim or variable.dtype.kind in "UO" or not variable.size:
         return {}
     chunks = _lengths(variable.shape, variable.dtype.itemsize, CHUNK)
     packed = {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": chunks}

@@ -19,7 +19,7 @@ from simlab.store.held_fixed import say
 from simlab.store.kept import lacks, standing, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
-from simlab.store.missing import HOLDS, absent, restored
+from simlab.store.missing import HOLDS, absent_cells, restored
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
@@ -95,7 +95,7 @@ def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Arr
     ran = np.flatnonzero(cell["status"].values != UNRUN)
     outcomes = {name: cell[name].values[ran] for name in IDENTITY if name in cell.coords}
     for name in outcome_names(dataset):
-        if list(index) not in absent(dataset[name].attrs):
+        if list(index) not in absent_cells(dataset[name].attrs):
             outcomes[name] = _cut(cell, name, ran)
     return outcomes
 

@@ -19,7 +19,7 @@ import numpy as np
 from simlab.store import reached
 from simlab.store.exporting import beside, slabs
 from simlab.store.layout import columns
-from simlab.store.missing import HOLDS, absent
+from simlab.store.missing import HOLDS, absent_cells
 from simlab.store.opening import axes_of, measures_of, outcome_names
 from simlab.store.query import REACHED, with_views
 from simlab.studies.outcomes import IDENTITY
@@ -143,7 +143,7 @@ def _parts(table: Table) -> Iterator[pa.Table]:
     dataset, along, schema = table.dataset, table.along, _schema(table)
     held = [dataset[name] for name in table.names]
     row = sum(v.dtype.itemsize * math.prod(dataset.sizes[dim] for dim in _inner(v, along)) for v in held)
-    lacking = {str(v.name): _lacking(v) for v in held if absent(v.attrs)}
+    lacking = {str(v.name): _lacking(v) for v in held if absent_cells(v.attrs)}
     for slab in slabs([dataset.sizes[dim] for dim in along], row):
         part = dataset.isel(dict(zip(along, slab, strict=True)))
         kept = np.full([part.sizes[dim] for dim in along], True)
@@ -156,7 +156,7 @@ def _parts(table: Table) -> Iterator[pa.Table]:
 
 def _lacking(variable: xr.DataArray) -> Array:
     """Tell in which cells there is no such outcome."""
-    positions = absent(variable.attrs)
+    positions = absent_cells(variable.attrs)
     lacking = np.full(variable.shape[: len(positions[0])], False)
     lacking[tuple(np.transpose(positions))] = True
     return lacking

@@ -167,12 +167,12 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
 
 def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Dataset:
     """Name the cells without an outcome by where they lie among those that were kept along an axis."""
-    for name in [name for name in dataset.data_vars if missing.absent(dataset[name].attrs)]:
+    for name in [name for name in dataset.data_vars if missing.absent_cells(dataset[name].attrs)]:
         about = dataset[name].attrs
         absent = [
             [*place[:axis], k, *place[axis + 1 :]]
             for k, index in enumerate(kept)
-            for place in missing.absent(about)
+            for place in missing.absent_cells(about)
             if place[axis] == index
         ]
         dataset[name].attrs = {key: value for key, value in about.items() if key != missing.ABSENT}

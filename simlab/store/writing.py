@@ -26,7 +26,7 @@ from simlab.store import missing, readme, units
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
 from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.hearing import heard, slab
-from simlab.store.layout import Cut, Grid, Run, ascending, chunks, cut, grid, widest
+from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
 from simlab.store.missing import missing_value, stored_type
 from simlab.store.tally import Tally
@@ -121,7 +121,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
 def attributes(book: Ledger) -> dict[str, Any]:
     """Say where a store comes from: the sweep, the config that its cells share, seed and versions."""
     declared = book.declaration() or {}
-    declared["axes"] = list(ascending(declared["axes"])[0])
+    declared["axes"] = list(sort_axes(declared["axes"])[0])
     *earlier, latest = book.provenance() or [{}]
     commits = [versions.get("commit", "") for versions in (*earlier, latest)]
     base = declared.pop("base")
@@ -246,7 +246,7 @@ def _create(
     """Create an array whose chunks hold so many values of the first axes, compressed and sealed by a checksum."""
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
-    with _laying():
+    with _ignore_warnings():
         return root.create_array(
             name,
             shape=shape,
@@ -265,12 +265,12 @@ def _consolidate(where: Path | zarr.abc.store.Store) -> None:
     """Gather the metadata of all arrays at the root, where xarray looks for it."""
     import zarr
 
-    with _laying():
+    with _ignore_warnings():
         zarr.consolidate_metadata(where, zarr_format=3)
 
 
 @contextmanager
-def _laying() -> Iterator[None]:
+def _ignore_warnings() -> Iterator[None]:
     """Leave out what zarr warns of whenever a store is laid: two extensions of the format, which its readers know.
 
     Metadata gathered at the root is ignored by readers that do not know it. Names as wide as the longest have no

@@ -109,7 +109,7 @@ _SCALES = ([0, 1], [1, 2, 3, 4, 5], [3], [0, 0, 0, 100], [1e-300, 2e-300], [1e6,
 """The scores of a table: yes or no, a scale, all alike, skewed, tiny, huge, of several digits."""
 
 
-def judged() -> st.SearchStrategy[bytes]:
+def ratings_table() -> st.SearchStrategy[bytes]:
     """Make tables that can be concluded from: few systems, documents and raters; some ratings gone, one cell odd."""
     size = st.integers(1, 6)
     odd = st.one_of(st.none(), st.none(), st.none(), _CELL)

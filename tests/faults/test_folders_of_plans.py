@@ -83,7 +83,7 @@ def few_raters() -> None:
 
 
 def test_a_second_plan_in_a_folder_is_refused_in_one_line_while_the_first_is_made() -> None:
-    with folder.locked(Path("my"), {}):
+    with folder.lock(Path("my"), {}):
         before = everything()
         code, out, err = told(*SAME)
         assert (code, out) == (REFUSED, "")
@@ -91,7 +91,7 @@ def test_a_second_plan_in_a_folder_is_refused_in_one_line_while_the_first_is_mad
         assert err.count("\n") == 1
         assert everything() == before
     # The lock ends with the plan, and what was made for a folder in which nothing was carried out stays no obstacle.
-    with folder.locked(Path("my"), {}):
+    with folder.lock(Path("my"), {}):
         pass
 
 
@@ -103,7 +103,7 @@ def test_a_plan_that_another_one_wrote_meanwhile_is_seen(monkeypatch: pytest.Mon
         return writing(where)
 
     monkeypatch.setattr(ledger, "writing", written_meanwhile)
-    with pytest.raises(InputError, match="holds another plan"), folder.locked(Path("my"), {"seed": "2"}):
+    with pytest.raises(InputError, match="holds another plan"), folder.lock(Path("my"), {"seed": "2"}):
         pytest.fail("locked")
     assert sorted(file.name for file in Path("my").iterdir()) == ["plan.json", "study.yaml"]
 

@@ -77,7 +77,7 @@ def conclusions(data: st.DataObject) -> None:
     """Conclude with all that a conclusion does by itself: the check on equal systems, and the repetition."""
     words = data.draw(st.sampled_from([(), ("--family", "fdr")]))
     with use_effort(SHORT._replace(draws=10, equal_studies=20)):
-        asked("conclude", "./t.csv", *words, files={"t.csv": data.draw(grammars.judged())})
+        asked("conclude", "./t.csv", *words, files={"t.csv": data.draw(grammars.ratings_table())})
 
 
 def metric_tables(data: st.DataObject) -> None:

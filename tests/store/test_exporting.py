@@ -20,7 +20,7 @@ import xarray as xr
 import simlab
 from simlab.config.sweep import Axis
 from simlab.store import exporting, filling
-from simlab.store.missing import HOLDS, absent
+from simlab.store.missing import HOLDS, absent_cells
 from simlab.store.opening import axes_of, measures_of, outcome_names, outcomes_of_cell
 from simlab.store.query import records, select
 from simlab.types import OK, UNRUN, InputError, Place
@@ -76,7 +76,7 @@ def test_plain_xarray_reads_from_netcdf_what_the_store_holds(folder: Path, tmp_p
             assert read.attrs["simlab"] == store.attrs["simlab"]
             assert read.attrs["config"] == store.attrs["config"]
             assert read.attrs["dirty"] == store.attrs["dirty"]
-            assert absent(read["p_value"].attrs) == absent(store["p_value"].attrs) == [[0, 0], [0, 1]]
+            assert absent_cells(read["p_value"].attrs) == absent_cells(store["p_value"].attrs) == [[0, 0], [0, 1]]
     assert os.listdir(tmp_path) == ["a.nc"]
 
 
@@ -137,9 +137,9 @@ def test_parquet_says_where_its_rows_come_from(folder: Path, tmp_path: Path) -> 
 def test_cells_are_kept_and_what_they_lack_goes_with_them(folder: Path, tmp_path: Path) -> None:
     with simlab.open_results(folder) as store:
         kept = select(store, {"size": [3]})
-        assert absent(kept["p_value"].attrs) == [[0, 0], [0, 1]]
+        assert absent_cells(kept["p_value"].attrs) == [[0, 0], [0, 1]]
         assert "absent" not in select(store, {"size": [4]})["p_value"].attrs
-        assert absent(store["p_value"].attrs) == [[0, 0], [0, 1]]
+        assert absent_cells(store["p_value"].attrs) == [[0, 0], [0, 1]]
         exporting.export(kept, tmp_path / "a.parquet", "parquet")
     rows = pq.read_table(tmp_path / "a.campaigns.parquet").to_pylist()
     assert {row["size"] for row in rows} == {3}

@@ -302,12 +302,3 @@ def test_values_added_later_stand_in_ascending_order(tmp_path: Path) -> None:
         for name in opening.measures_of(one):
             xr.testing.assert_equal(one[name].variable, other[name].variable)
     assert verify(grown).problems == ()
-
-
-def test_plain_xarray_writes_netcdf_from_measures(folder: Path, tmp_path: Path) -> None:
-    with simlab.open_results(folder) as dataset:
-        held = dataset[["share", "share_mcse", "share_n"]].load()
-        held.drop_attrs(deep=False).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
-        with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
-            np.testing.assert_array_equal(read["share"], held["share"])
-            assert read["share"].attrs["limits"].tolist() == [0, 1]
