@@ -200,9 +200,22 @@ def refuse_strange_attributes(examined: Examined, path: Path) -> None:
         known = all(isinstance(text, str) for text in texts) and isinstance(declared.get("figure", {}), dict)
         precise = isinstance(declared.get("precision") or {}, dict) and isinstance(config, dict)
         sized = all(examined.arrays[axis["name"]]["shape"] == [len(axis["values"])] for axis in declared["axes"])
-        if not (known and precise and sized):
+        shape = [len(axis["values"]) for axis in declared["axes"]]
+        placed = all(
+            _lie_within(absent_cells(about.get("attributes", {})), shape) for about in examined.arrays.values()
+        )
+        if not (known and precise and sized and placed):
             raise TypeError("another type")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"{legible(path)}: its attributes sweep and config are not those of a store of simlab; {remedy(path)}"
+            f"{legible(path)}: its attributes sweep, config and absent are not those of a store of simlab; "
+            f"{remedy(path)}"
         ) from error
+
+
+def _lie_within(cells: Sequence[Sequence[int]], shape: Sequence[int]) -> bool:
+    """True if each cell has an index on each axis."""
+    return all(
+        len(cell) == len(shape) and all(type(k) is int and 0 <= k < n for k, n in zip(cell, shape, strict=True))
+        for cell in cells
+    )

@@ -146,6 +146,9 @@ STRANGE: dict[str, Callable[[Path], None]] = {
     "a group": array(node_type="group"),
     "transformers": array(storage_transformers=[{"name": "os"}]),
     "attributes of an array": array(attributes={"scale_factor": "x", "units": "days since never"}),
+    "cells without an outcome that are no JSON": array(attributes={"absent": "{"}),
+    "cells without an outcome outside of the axes": array(attributes={"absent": "[[99, 0]]"}),
+    "cells without an outcome of another type": array(attributes={"absent": [["a", 0]]}),
     "a name outside": renamed("../outside"),
     "a name of the root": renamed(""),
     "a name above": renamed(".."),
@@ -178,6 +181,7 @@ STRANGE: dict[str, Callable[[Path], None]] = {
 }
 QUICK = ["an absurd shape", "pickles", "a name outside", "a link instead of a chunk", "a deep root", "a newer schema"]
 HARMLESS = {"attributes of an array", "measures of another type"}
+HARMLESS |= {name for name in STRANGE if name.startswith("cells without an outcome")}
 """What may be answered, too: it changes no value."""
 
 
