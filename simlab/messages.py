@@ -33,6 +33,15 @@ def shown(value: object, limit: int = 60) -> str:
     return shortened(text, limit)
 
 
+def word(value: object) -> str:
+    """Write an axis value as the user would type it.
+
+    >>> word(None), word(True), word(0.5), word(20.0), word("mean")
+    ('null', 'true', '0.5', '20', 'mean')
+    """
+    return value if isinstance(value, str) else f"{value:.12g}" if isinstance(value, float) else shown(value)
+
+
 def flat(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
     """Go through a nested config: every key in full, with its value.
 

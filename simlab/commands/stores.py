@@ -89,7 +89,6 @@ def compared(
     axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
-    against = None if baseline is None else view.value_on(dataset, axis, baseline)
     key, other = str(dataset[axis].attrs.get("key", axis)), several_stores.other_systems(dataset, axis)
     paired = not other and key != several_stores.SEED
     equal = None
@@ -99,7 +98,7 @@ def compared(
     held = dataset if equal is None else equal.dataset
     held = held if paired else several_stores.alone(held, axis, name)
     speaking = None if equal is None else equal.against
-    rows = contrasts(held, by=axis, measure=name, baseline=against, against=speaking, unlike=other)
+    rows = contrasts(held, by=axis, measure=name, baseline=baseline, against=speaking, unlike=other)
     said = _comparison(rows, axis, dataset[name], paired=paired, differing=(key,) if other else ())
     return replace(said, equal=equal)
 

@@ -12,8 +12,8 @@ from simlab.commands.next_steps import step
 from simlab.commands.notes import note
 from simlab.commands.plot import Drawn, caption
 from simlab.drawing.figures import files, timeline
-from simlab.drawing.text.tables import word
 from simlab.files import check_writable
+from simlab.messages import word
 from simlab.store.folder import last_store
 from simlab.types import InputError, Place
 

@@ -13,8 +13,11 @@ from simlab.comparing.promises import Doubts, doubts, worst_and_best
 from simlab.comparing.standings import Standing, leader, rank
 from simlab.measures.labels import LABELS
 from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.messages import word
+from simlab.store.coordinates import as_written
 from simlab.store.intervals import sureness
 from simlab.store.means import LESS_IS_BETTER
+from simlab.store.query import place_on
 from simlab.types import Floats, InputError
 
 if TYPE_CHECKING:
@@ -77,18 +80,17 @@ def compare(
 ) -> list[Row]:
     """Compare the designs along an axis of a store, separately in every cell of the other axes.
 
-    Differences are taken from `baseline`, a value of the axis, or from the best design if it is None. `against` says
-    what speaks against a design (None: what the store says); where designs are `unlike`, each met worlds of its own,
-    none is called best. Raises InputError where the axis, the measure or the baseline is not in the store.
+    Differences are taken from `baseline`, a value of the axis as it is typed ("null"), or from the best design if it
+    is None. `against` says what speaks against a design (None: what the store says); where designs are `unlike`, each
+    met worlds of its own, none is called best. Raises InputError where the axis, the measure or the baseline is not in
+    the store.
     """
-    designs = dataset[by].values.tolist()
-    if baseline is not None and baseline not in designs:
-        raise InputError(f"--baseline {baseline} is not on the axis {by}; its values: {', '.join(map(str, designs))}")
+    reference = None if baseline is None else place_on(dataset, by, baseline)
+    designs = as_written(dataset[by].values)
     if len(designs) < 2:
-        raise InputError(f"the axis {by} of this store has one value, {designs[0]}: there is nothing to compare")
+        raise InputError(f"the axis {by} of this store has one value, {word(designs[0])}: there is nothing to compare")
     if not np.isfinite(dataset[measure].values).any():
         raise InputError(f"{measure} has no value in these cells; name another --measure")
-    reference = None if baseline is None else designs.index(baseline)
     about = {**dataset[measure].attrs, **LABELS.get(measure, {})}
     asked = Question(less_is_better(measure), _bounds(about), int(about.get("order", 1)), unlike, reference)
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
@@ -129,7 +131,7 @@ def _bounds(about: Mapping[str, Any]) -> tuple[float, float] | None:
 def groups(dataset: xr.Dataset, by: str, measure: str) -> Iterator[tuple[dict[str, object], list[Point]]]:
     """Yield, per combination of the axes not compared, its coordinates and the points along the axis."""
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
-    coordinates = {name: dataset[name].values.tolist() for name in others}
+    coordinates = {name: as_written(dataset[name].values) for name in others}
     values, counts = (dataset[name].transpose(*others, by).values for name in (measure, f"{measure}_n"))
     influence = dataset[f"{measure}_influence"].transpose(*others, by, "cluster").values
     sure = sureness(dataset, measure, [*others, by])

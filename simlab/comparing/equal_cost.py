@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.comparing.promises import Doubts
+from simlab.messages import word
+from simlab.store.coordinates import as_written
 from simlab.types import Array, Floats, InputError, Ints
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def equalised(dataset: xr.Dataset, by: str, measure: str, level: str, doubts: Do
         joined.transpose(*order, "cluster"),
         level,
         along,
-        dataset[along].values.tolist(),
+        as_written(dataset[along].values),
         _doubts(dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)),
         np.moveaxis(between, -2, -3),
         np.moveaxis(weight, -1, -2),
@@ -143,9 +145,10 @@ def _along(dataset: xr.Dataset, by: str, measure: str, level: str) -> str:
     if not rising:
         raise InputError(f"--at-equal {level}: {level} does not vary along {', '.join(others)}; sweep design.documents")
     if len(rising) > 1:
+        first = word(as_written(dataset[rising[-1]].values)[0])
         raise InputError(
             f"--at-equal {level}: {level} rises along {' and '.join(rising)}, and each cost has many cells then; keep "
-            f"one value of {' or '.join(rising)}, such as {rising[-1]}={dataset[rising[-1]].values.tolist()[0]}"
+            f"one value of {' or '.join(rising)}, such as {rising[-1]}={first}"
         )
     return rising[0]
 
@@ -181,13 +184,13 @@ def _unscaled(influence: Floats) -> Floats:
 def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _Line]) -> None:
     """Raise InputError where a design has too few cells, or neighbours of the same cost."""
     for at, line in lines.items():
-        design = f"{by}={dataset[by].values.tolist()[at[-1]]}"
+        design = f"{by}={word(as_written(dataset[by].values)[at[-1]])}"
         if len(line.place) < 2:
             raise InputError(f"--at-equal {level}: {design} has fewer than two cells with a value along {along}")
         gap = np.diff(line.cost)
         error = np.sqrt(np.nansum(np.diff(line.cost_influence, axis=0) ** 2, axis=1))
         if (flat := np.flatnonzero(gap <= np.maximum(SURE * error, 1e-9 * np.abs(line.cost[1:])))).size:
-            first, second = (dataset[along].values.tolist()[line.place[flat[0] + k]] for k in (0, 1))
+            first, second = (word(as_written(dataset[along].values)[line.place[flat[0] + k]]) for k in (0, 1))
             raise InputError(
                 f"--at-equal {level}: {design} has a mean {level} of {line.cost[flat[0]]:.6g} at {along}={first} and "
                 f"of {line.cost[flat[0] + 1]:.6g} at {along}={second}, which do not surely differ; leave one of them "
@@ -201,7 +204,7 @@ def _common(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tu
     high = min(lines.items(), key=lambda entry: entry[1].cost[-1])
     least, most = float(low[1].cost[0]), float(high[1].cost[-1])
     if least > most:
-        names = dataset[by].values.tolist()
+        names = [word(value) for value in as_written(dataset[by].values)]
         raise InputError(
             f"--at-equal {level}: {by}={names[high[0][-1]]} costs {most:.6g} at most and {by}={names[low[0][-1]]} "
             f"{least:.6g} at least, so that no {level} is common to both; sweep more of {along}"

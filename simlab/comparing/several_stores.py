@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.comparing.promises import Doubts, doubts
-from simlab.messages import flat
+from simlab.messages import flat, word
 from simlab.store.held_fixed import HELD_FIXED, held_fixed
 from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records
@@ -129,7 +129,7 @@ def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[_Cell]:
     influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
     flat = influence.reshape(-1, influence.shape[-1])
     for record, values in zip(records(dataset, [measure]), flat, strict=True):
-        at = ", ".join(f"{axis}={record[axis]}" for axis in axes)
+        at = ", ".join(f"{axis}={word(record[axis])}" for axis in axes)
         yield _Cell(f"{store}: {at}" if at else store, record, values, _worlds(dataset, record))
 
 

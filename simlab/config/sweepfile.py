@@ -16,7 +16,7 @@ from simlab.config.overrides import Setting, check_key, check_values, element, r
 from simlab.config.plain_yaml import Plain, content_of, value_of
 from simlab.config.until import Until, asked
 from simlab.config.until import read as read_until
-from simlab.messages import legible, or_nearest, shown
+from simlab.messages import legible, or_nearest, shown, word
 from simlab.types import InputError
 
 FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
@@ -233,7 +233,7 @@ def _check_reference(figure: Mapping[str, Any], axes: Sequence[Setting]) -> None
     for name, text in reference.items():
         if name not in held or name == figure.get("x"):
             raise InputError(f"figure.reference.{shown(name)} is no axis beside x; {or_nearest(name, held)}")
-        values = [shown(value) for value in held[name].values]
+        values = [word(value) for value in held[name].values]
         if text not in values:
             raise InputError(f"figure.reference.{name}={shown(text)} is not on its axis; {or_nearest(text, values)}")
     if reference and figure.get("line") not in reference:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.config.until import targets_in
-from simlab.messages import legible, or_nearest
+from simlab.messages import legible, or_nearest, word
 from simlab.store.beside import found_beside
+from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import of_table
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records, select
@@ -153,12 +154,12 @@ def beside_reference(dataset: xr.Dataset, shown: View) -> xr.Dataset:
 
 def at_reference(dataset: xr.Dataset, part: xr.Dataset, shown: View) -> xr.Dataset:
     """Return the line of a store that the panel of a part is compared with."""
-    place = {name: str(part[name].item()) for name in shown.panels} | dict(shown.reference)
+    place = {name: word(as_written(part[name].values.reshape(1))[0]) for name in shown.panels} | dict(shown.reference)
     return dataset.isel({name: [_texts(dataset, name).index(text)] for name, text in place.items()})
 
 
 def _texts(dataset: xr.Dataset, name: str) -> list[str]:
-    return [str(value) for value in dataset[name].values.tolist()]
+    return [word(value) for value in as_written(dataset[name].values)]
 
 
 def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
@@ -232,14 +233,9 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
     return select(dataset, kept)
 
 
-def value_on(dataset: xr.Dataset, name: str, text: str) -> Any:
-    """Return the value of an axis that is meant by a text; 20 and 20.0 are the same number."""
-    return select(dataset, {name: [text]})[name].values.tolist()[0]
-
-
 def is_numeric(dataset: xr.Dataset, name: str) -> bool:
-    """Tell an axis of numbers from one of options."""
-    return bool(np.issubdtype(dataset[name].dtype, np.number))
+    """Tell an axis of numbers from one of options; null has no place among numbers, and makes them options."""
+    return bool(np.issubdtype(dataset[name].dtype, np.number)) and not np.isnan(dataset[name].values).any()
 
 
 def nearest(name: str, held: Sequence[str], what: str) -> str:

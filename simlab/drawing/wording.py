@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from simlab.drawing.text.tables import word
+from simlab.messages import word
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,7 +120,7 @@ def value_label(name: str, value: object) -> str:
     >>> value_label("metric", "none"), value_label("batch_size", 10.0)
     ('no metric', '10')
     """
-    return VALUE_LABELS.get((name, str(value)), word(value).replace("_", " "))
+    return VALUE_LABELS.get((name, word(value)), word(value).replace("_", " "))
 
 
 def measured_axis(dataset: xr.Dataset, measure: str) -> str:

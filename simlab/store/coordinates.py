@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from simlab.messages import word
 from simlab.store.layout import Grid
 from simlab.store.measures import Variables
 from simlab.studies.outcomes import DRAW, POOL
@@ -84,12 +84,25 @@ def _of_kinds(size: Grid) -> Variables:
 
 
 def axis_values(values: Sequence[Any]) -> Array:
-    """Turn the values of an axis into a coordinate: numbers, or texts where they are not all numbers.
+    """Turn the values of an axis into a coordinate: numbers, NaN for null among them, or what is true and false.
 
-    >>> axis_values([None, 0.5]), axis_values([10, 20])
-    (array(['null', '0.5'], dtype='<U4'), array([10, 20]))
+    Values of several sorts, and null alone, are texts.
+
+    >>> axis_values([None, 0.5]), axis_values([10, 20]), axis_values([True, False]), axis_values([None, "a"])
+    (array([nan, 0.5]), array([10, 20]), array([ True, False]), array(['null', 'a'], dtype='<U4'))
     """
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    if numbers:
+    sorts = {type(value) for value in values}
+    if sorts <= {int, float} or sorts == {bool}:
         return np.array(values)
-    return np.array([value if isinstance(value, str) else json.dumps(value) for value in values])
+    if sorts <= {int, float, type(None)} and len(sorts) > 1:
+        return np.array([np.nan if value is None else value for value in values])
+    return np.array([word(value) for value in values])
+
+
+def as_written(coordinate: Array) -> list[Any]:
+    """Return the values of an axis as its sweep has them: None for the null that NaN stands for.
+
+    >>> as_written(axis_values([None, 0.5])), as_written(axis_values([True, False]))
+    ([None, 0.5], [True, False])
+    """
+    return [None if value != value else value for value in coordinate.tolist()]

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +78,7 @@ def grid(book: Ledger) -> Grid:
 
 
 def sort_axes(axes: Sequence[Mapping[str, Any]]) -> tuple[tuple[dict[str, Any], ...], list[list[int]]]:
-    """Put the values of numeric axes in ascending order; return with the axes where each value stood before.
+    """Put the values of numeric axes in ascending order, null first; return with the axes where each stood before.
 
     Values that were added later would else stand last, and whoever interpolates or draws a line would not notice.
 
@@ -86,8 +87,8 @@ def sort_axes(axes: Sequence[Mapping[str, Any]]) -> tuple[tuple[dict[str, Any], 
     """
     places = [list(range(len(axis["values"]))) for axis in axes]
     for axis, place in zip(axes, places, strict=True):
-        if all(type(value) in (int, float) for value in axis["values"]):
-            place.sort(key=axis["values"].__getitem__)
+        if all(type(value) in (int, float, NoneType) for value in axis["values"]):
+            place.sort(key=[-math.inf if value is None else value for value in axis["values"]].__getitem__)
     sorted_axes = (
         {**axis, "values": [axis["values"][k] for k in place]} for axis, place in zip(axes, places, strict=True)
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
+from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of
 from simlab.types import OK, InputError, Ints
 
@@ -33,7 +34,7 @@ def orders(dataset: xr.Dataset, world: int, study: int) -> list[dict[str, Any]]:
     if not len(cells):
         raise InputError(f"world {world}, study {study} was carried out in no cell; name another one")
     return [
-        dict(zip(axes, (campaign[a].values.tolist()[i] for a, i in zip(axes, at, strict=True)), strict=True))
+        dict(zip(axes, (as_written(campaign[a].values)[i] for a, i in zip(axes, at, strict=True)), strict=True))
         | _order(campaign.isel(dict(zip(axes, at, strict=True))))
         for at in cells.tolist()
     ]

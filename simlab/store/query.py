@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.measures.labels import LABELS
-from simlab.messages import or_nearest, shown
+from simlab.messages import or_nearest, word
 from simlab.store import missing, reached
+from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
 from simlab.store.intervals import VIEWS, campaigns, sureness
 from simlab.store.means import labels_of_means, means
@@ -97,7 +98,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
     axes = axes_of(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
     columns += [] if (told := reached.column(dataset)) is None else [(REACHED, told)]
-    cells = itertools.product(*(dataset[axis].values.tolist() for axis in axes))
+    cells = itertools.product(*(as_written(dataset[axis].values) for axis in axes))
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
     fixed = {HELD_FIXED: held} if (held := held_fixed(dataset, measures)) else {}
@@ -159,8 +160,7 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
     for axis, values in conditions.items():
         if axis not in axes:
             raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes) if axes else 'it has one cell'}")
-        held = dataset[axis].values.tolist()
-        kept = [_index(axis, value, held) for value in values]
+        kept = [place_on(dataset, axis, value) for value in values]
         dataset = _placed_anew(dataset.isel({axis: kept}), axes.index(axis), kept)
     return dataset
 
@@ -180,12 +180,14 @@ def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Data
     return dataset
 
 
-def _index(axis: str, value: Any, held: Sequence[Any]) -> int:
-    text = shown(value) if not isinstance(value, str) else value
+def place_on(dataset: xr.Dataset, axis: str, value: Any) -> int:
+    """Find a value on an axis, as it is typed or as it is; null is None or NaN. Raises InputError where it is not."""
+    text = word(None if value != value else value)
+    held = as_written(dataset[axis].values)
     for index, other in enumerate(held):
-        if text == str(other) or _number(text) == other:
+        if text == word(other) or (type(other) in (int, float) and _number(text) == other):
             return index
-    raise InputError(f"{axis}={text} is not in the store; {or_nearest(text, map(str, held))}")
+    raise InputError(f"{axis}={text} is not in the store; {or_nearest(text, map(word, held))}")
 
 
 def _number(text: str) -> float | None:

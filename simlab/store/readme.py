@@ -16,6 +16,7 @@ import yaml
 from simlab.engine.ledger import FILE, STORE
 from simlab.files import reason
 from simlab.messages import replicated, shown
+from simlab.store.layout import sort_axes
 from simlab.store.measures import Labels
 
 PAGE = "README.txt"
@@ -131,7 +132,8 @@ def _page(
     head += [_filled(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]
-    axes = [f"    {axis['name']} ({axis['key']}): {_values(axis['values'])}" for axis in declared["axes"]]
+    in_order = sort_axes(declared["axes"])[0]
+    axes = [f"    {axis['name']} ({axis['key']}): {_values(axis['values'])}" for axis in in_order]
     what = "\n".join([*counted, *(["Axes:", *axes] if axes else []), "Measures:", *measures])
     kept = yaml.safe_dump(dict(settings), sort_keys=True, allow_unicode=True, width=WIDTH)
     shared = f"What all cells share:\n\n{textwrap.indent(kept, '    ')}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.engine import ledger
-from simlab.store.coordinates import axis_values
+from simlab.store.coordinates import as_written, axis_values
 from simlab.store.held_fixed import entry_of
 from simlab.store.opening import config_of
 from simlab.types import Array, InputError
@@ -28,7 +28,7 @@ def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
     on_axis = [axis for axis in axes if dataset[axis].attrs.get("key") == key]
     if on_axis:
         k = axes.index(on_axis[0])
-        values[...] = np.array(dataset[on_axis[0]].values.tolist(), object).reshape(
+        values[...] = np.array(as_written(dataset[on_axis[0]].values), object).reshape(
             [-1 if other == k else 1 for other in range(len(axes))]
         )
         return values
@@ -36,14 +36,14 @@ def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
     if shared is not None or not axes:
         values[...] = shared
         return values
-    configs = _configs(dataset)
+    configs, held = _configs(dataset), [as_written(dataset[axis].values) for axis in axes]
     for index in np.ndindex(values.shape):
-        at = {axis: str(dataset[axis].values[i]) for axis, i in zip(axes, index, strict=True)}
+        at = {axis: of[i] for axis, of, i in zip(axes, held, index, strict=True)}
         values[index] = entry_of(configs.get(frozenset(at.items()), {}), key)
     return values
 
 
-def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, str]], Mapping[str, Any]]:
+def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, Any]], Mapping[str, Any]]:
     """Return the config of each cell that the ledger beside a store knows, by its values on the axes."""
     source = dataset.encoding.get("source")
     if source is None:
@@ -51,7 +51,7 @@ def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, str]], Mapping[st
     try:
         with ledger.reading(Path(str(source)).parent) as book:
             axes = (book.declaration() or {"axes": []})["axes"]
-            values = [[str(value) for value in axis_values(axis["values"])] for axis in axes]
+            values = [as_written(axis_values(axis["values"])) for axis in axes]
             return {
                 frozenset((axis["name"], of[k]) for axis, of, k in zip(axes, values, entry.position, strict=True)):
                 entry.config for entry in book.entries()

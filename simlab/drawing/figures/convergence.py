@@ -12,7 +12,9 @@ import numpy as np
 from simlab.drawing import questions, view
 from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.wording import measure_label, short, value_label
+from simlab.messages import word
 from simlab.store.convergence import Course, courses
+from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.opening import axes_of
 from simlab.types import InputError
@@ -66,11 +68,11 @@ def _laid_out(dataset: xr.Dataset) -> tuple[str | None, list[str]]:
     if not axes_of(dataset):
         return None, []
     across = view.view(dataset).x
-    values = dataset[across].values.tolist()
+    values = as_written(dataset[across].values)
     if len(values) > MOST_LINES:
         raise InputError(
             f"the figure would need {len(values)} lines for {across}, more than {MOST_LINES}; "
-            f"choose values, for example {across}={values[0]}"
+            f"choose values, for example {across}={word(values[0])}"
         )
     return across, [axis for axis in axes_of(dataset) if axis != across]
 
@@ -78,7 +80,8 @@ def _laid_out(dataset: xr.Dataset) -> tuple[str | None, list[str]]:
 def _lines(dataset: xr.Dataset, measure: str, across: str | None, others: Sequence[str]) -> list[list[Line]]:
     """List the lines of each panel, panels in the order of the other axes."""
     axes = axes_of(dataset)
-    names = [value_label(across, value) for value in dataset[across].values.tolist()] if across else ["all campaigns"]
+    held = as_written(dataset[across].values) if across else []
+    names = [value_label(str(across), value) for value in held] or ["all campaigns"]
     places = {index: k for k, index in enumerate(np.ndindex(*(dataset.sizes[axis] for axis in others)))}
     lines: list[list[Line]] = [[] for _ in places]
     for place, course in courses(dataset, measure).items():

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.figures import look
 from simlab.drawing.wording import short, value_label
+from simlab.messages import word
+from simlab.store.coordinates import as_written
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -31,12 +33,12 @@ def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Datas
 
     Raises InputError for more panels than a page holds.
     """
-    values = [dataset[name].values.tolist() for name in names]
+    values = [as_written(dataset[name].values) for name in names]
     count = math.prod(map(len, values))
     if count > MOST_PANELS:
         raise InputError(
             f"the figure would need {count} panels for {', '.join(names)}, more than {MOST_PANELS}; "
-            f"choose values, for example {names[0]}={values[0][0]}"
+            f"choose values, for example {names[0]}={word(values[0][0])}"
         )
     return [
         (_title(names, at), dataset.isel(dict(zip(names, index, strict=True))))

@@ -20,9 +20,9 @@ from simlab.drawing.text.tables import (
     told,
     untold,
     width,
-    word,
 )
 from simlab.drawing.view import View
+from simlab.messages import word
 from simlab.store.units import scopes
 
 EXACT_DIGITS = 4

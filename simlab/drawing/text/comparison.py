@@ -11,6 +11,7 @@ from simlab.comparing.labelled import records
 from simlab.drawing.text import tables
 from simlab.drawing.text.cells import BOUNDS, measured_column, replication
 from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.messages import word
 from simlab.store.units import scopes
 
 INTERVAL = "95 % interval"
@@ -39,7 +40,7 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: b
     """
     head, lines = [by, measure, f"minus {_baseline(rows)}", INTERVAL, "standing"], _lines(rows, by, measure)
     others = list(rows[0].at)
-    cells = [[tables.word(row.at[name]) for name in others] for row in rows]
+    cells = [[word(row.at[name]) for name in others] for row in rows]
     joined = [[*cell, *line] for cell, line in zip(cells, lines, strict=True)]
     text, left_out = tables.aligned([*others, *head], joined, left=len(others) + 1, last_left=True), []
     if not tables.fits(text):
@@ -82,7 +83,7 @@ def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:
     values = measured_column(records(rows, by, measure), measure)
     digits = tables.decimals([row.contrast.mcse for row in rows if row.contrast])
     return [
-        [tables.word(row.design), value, *_difference(row, digits), _standing(row)]
+        [word(row.design), value, *_difference(row, digits), _standing(row)]
         for row, value in zip(rows, values, strict=True)
     ]
 
@@ -117,7 +118,7 @@ def _difference(row: Row, digits: int) -> tuple[str, str]:
 
 def _baseline(rows: Sequence[Row]) -> str:
     """Name what differences are taken from: a value, or what leads where that changes from cell to cell."""
-    named = {tables.word(row.baseline) for row in rows}
+    named = {word(row.baseline) for row in rows}
     best = all(row.standing == "best" for row in rows if row.contrast is None)
     return named.pop() if len(named) == 1 else "the best" if best else "the first"
 
@@ -154,11 +155,11 @@ def _against(rows: Sequence[Row], by: str) -> list[str]:
     """Say what speaks against designs, a line for each design and sort of reason, and where none is left to be best."""
     alike: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        at = ", ".join(f"{name}={tables.word(value)}" for name, value in row.at.items())
+        at = ", ".join(f"{name}={word(value)}" for name, value in row.at.items())
         for mark in row.marks:
             # What differs from cell to cell is the number that was found.
             sort = re.sub(r"[\d.]+", "", mark)
-            alike.setdefault((tables.word(row.design), sort), []).append(f"{mark} ({at})" if at else mark)
+            alike.setdefault((word(row.design), sort), []).append(f"{mark} ({at})" if at else mark)
     lines = [f"* {design}: {_first(marks)}" for (design, _), marks in alike.items()]
     more = [f"* and {len(lines) - MOST_MARKS} reasons more: --format json"] if len(lines) > MOST_MARKS else []
     return [*lines[:MOST_MARKS], *more, *([NO_BEST] if _without_best(rows) else [])]

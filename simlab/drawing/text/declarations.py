@@ -9,8 +9,8 @@ from simlab.config.calculation import Calculation
 from simlab.config.groups import Options, find_options
 from simlab.config.studyfile import option_of
 from simlab.config.sweep import Sweep
-from simlab.drawing.text.tables import listing, word
-from simlab.messages import flat, replicated
+from simlab.drawing.text.tables import listing
+from simlab.messages import flat, replicated, word
 from simlab.types import InputError
 
 
@@ -94,4 +94,4 @@ def _role(what: Any) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(_value(entry) for entry in value)
-    return "null" if value is None else word(value)
+    return word(value)

@@ -17,6 +17,7 @@ from simlab.drawing.wording import currency_of
 from simlab.messages import shown
 from simlab.store import reached
 from simlab.store.beside import with_found
+from simlab.store.coordinates import as_written
 from simlab.store.intervals import sureness
 from simlab.store.opening import axes_of, measures_of
 
@@ -99,7 +100,7 @@ def _reached(dataset: xr.Dataset, reach: reached.Reach) -> list[str]:
         place, at = max(open_.items(), key=lambda one: one[1].needed / max(one[1].clusters, 1))
         axes = axes_of(dataset)
         where = ", ".join(
-            f"{axis}={shown(dataset[axis].values.tolist()[k])}" for axis, k in zip(axes, place, strict=True)
+            f"{axis}={shown(as_written(dataset[axis].values)[k])}" for axis, k in zip(axes, place, strict=True)
         )
         error = "unknown" if math.isnan(at.error) else f"{at.error:.2g}"
         lines.append(

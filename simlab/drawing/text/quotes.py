@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from simlab.drawing.text.tables import number, word
+from simlab.drawing.text.tables import number
+from simlab.messages import word
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from simlab.measures.ranges import FEW_CLUSTERS
-from simlab.messages import or_nearest, shown
+from simlab.messages import or_nearest, shown, word
 
 Record = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "csv", "json"]
@@ -41,7 +41,7 @@ def to_json(records: Sequence[Record]) -> str:
 
 
 def to_csv(records: Sequence[Record]) -> str:
-    """Return comma-separated values with a header; what is not a number is empty."""
+    """Return comma-separated values with a header; what is not a number is empty, as is null on an axis."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
     writer.writeheader()
@@ -178,18 +178,15 @@ def counted(counts: Sequence[int], noun: str) -> str:
     return f"{span} {noun}" if span == "1" else f"{span} {noun}s"
 
 
-def word(value: object) -> str:
-    """Write an axis value as the user would type it."""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
 def _heading(line: str) -> str:
     plain = "NO_COLOR" in os.environ or not sys.stdout.isatty()
     return line if plain else f"{BOLD}{line}{PLAIN}"
 
 
 def _flat(value: Any) -> Any:
-    """Write what is said measure by measure as one text."""
+    """Write what is said measure by measure as one text, and true and false as they are typed."""
+    if isinstance(value, bool):
+        return word(value)
     return "; ".join(f"{name}: {said}" for name, said in value.items()) if isinstance(value, Mapping) else value
 
 

@@ -16,6 +16,7 @@ from simlab.drawing.text.comparison import PLAIN_WORDS
 from simlab.drawing.view import cluster
 from simlab.drawing.wording import axis_label, currency_of, measured_axis
 from simlab.measures.labels import EMPTINESS
+from simlab.messages import word
 from simlab.store.held_fixed import HELD_FIXED
 
 MOST_ANSWERS = 6
@@ -46,7 +47,7 @@ def _opening(seen: Seen) -> str:
 
 
 def _most(seen: Seen, axis: str) -> str:
-    return tables.word(max(seen.dataset[axis].values.tolist()))
+    return word(max(seen.dataset[axis].values.tolist()))
 
 
 def _reasons(seen: Seen) -> list[str]:
@@ -157,7 +158,7 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
     for rows in cells:
         best = next((row for row in rows if row.standing == "best"), None)
         alone = best is not None and not any(row.standing in ("tied", "unknown") for row in rows)
-        said = f"{tables.word(best.design)} best" if best is not None and alone else "none best alone"
+        said = f"{word(best.design)} best" if best is not None and alone else "none best alone"
         leaders[said] = leaders.get(said, 0) + 1
     told = ", ".join(f"{said} in {n}" for said, n in sorted(leaders.items(), key=lambda one: -one[1]))
     return f"In {tables.counted([len(cells)], 'further cell')}: {told}. The tables below have all of them."
@@ -250,7 +251,7 @@ def paragraph(seen: Seen) -> str:
 
 def _table(seen: Seen, rows: Sequence[Row]) -> Table:
     by, at = str(seen.by), place(rows[0].at)
-    base = tables.word(rows[0].baseline)
+    base = word(rows[0].baseline)
     found = (seen.found,) if seen.found else ()
     columns = (axis_label(by), measured_axis(seen.dataset, seen.measure), f"minus {base}", "standing", *found)
     body = tuple((*_line(seen, row), *(_found(seen, row) for _ in found)) for row in rows)

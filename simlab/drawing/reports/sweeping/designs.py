@@ -11,6 +11,7 @@ from simlab.drawing.reports.terms import Prose, Section, Table
 from simlab.drawing.wording import axis_label, value_label
 from simlab.messages import flat, shown
 from simlab.parts import name_of
+from simlab.store.coordinates import as_written
 
 MATTER = ("design", "budget", "decision", "analysis", "raters", "systems", "metric", "calculation")
 """Sections of a config, in the order in which a reader of a design asks for them."""
@@ -36,7 +37,7 @@ def _axes(seen: Seen) -> Table:
 
 
 def _values(seen: Seen, name: str) -> str:
-    values = [value_label(name, value) for value in seen.dataset[name].values.tolist()]
+    values = [value_label(name, value) for value in as_written(seen.dataset[name].values)]
     if len(values) <= MOST_VALUES:
         return ", ".join(values)
     return f"{', '.join(values[: MOST_VALUES // 2])}, ... {values[-1]} ({len(values)} values)"

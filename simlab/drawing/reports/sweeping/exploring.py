@@ -13,6 +13,7 @@ from simlab.drawing.reports.terms import Axis, Cell, Explorer, Quantity, Table
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
 from simlab.measures.ranges import range_of
+from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.intervals import range_in
 from simlab.store.means import LESS_IS_BETTER
@@ -66,7 +67,7 @@ def explorer(seen: Seen, question: str, listed: Sequence[Mapping[str, Any]]) -> 
 def axis(seen: Seen, name: str) -> Axis:
     """Describe an axis: its values as they stand in rows, and as a reader of figures would say them."""
     held = seen.dataset[name]
-    values = held.values.tolist()
+    values = as_written(held.values)
     return Axis(
         name,
         str(held.attrs.get("key", name)),
@@ -118,7 +119,7 @@ def table(seen: Seen) -> Table:
     order = [*shown.panels, *([shown.line] if shown.line else []), shown.x]
     kept = list(seen.records)
     if len(kept) > MOST_ROWS:
-        first = {name: seen.dataset[name].values.tolist()[0] for name in shown.panels}
+        first = {name: as_written(seen.dataset[name].values)[0] for name in shown.panels}
         kept = [record for record in kept if all(record[name] == one for name, one in first.items())][:MOST_ROWS]
     names = [seen.measure, *([seen.found] if seen.found else [])]
     columns = (*map(axis_label, order), *(measured_axis(seen.dataset, name) for name in names), "campaigns", "clusters")

@@ -13,6 +13,7 @@ from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell, place
 from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table, Value
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label
+from simlab.store.coordinates import as_written
 from simlab.types import Estimate
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _design(seen: Seen, place_: Position) -> str:
 
 def _at(seen: Seen, place_: Position) -> dict[str, object]:
     """Return the values of the axes at a place."""
-    return {axis: seen.dataset[axis].values.tolist()[k] for axis, k in zip(seen.axes, place_, strict=True)}
+    return {axis: as_written(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, place_, strict=True)}
 
 
 def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:

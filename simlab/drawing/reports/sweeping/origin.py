@@ -12,7 +12,7 @@ import yaml
 
 from simlab.drawing.reports.sweeping.seeing import Seen
 from simlab.drawing.reports.terms import Code, Section
-from simlab.drawing.text import tables
+from simlab.messages import word
 from simlab.store.readme import command_in
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def command_of(dataset: xr.Dataset) -> str:
     name = str(sweep.get("name", ""))
     if not name:
         return ""
-    axes = [f"{axis['key']}={','.join(map(tables.word, axis['values']))}" for axis in sweep.get("axes", [])]
+    axes = [f"{axis['key']}={','.join(map(word, axis['values']))}" for axis in sweep.get("axes", [])]
     sizes = [f"{word}={sweep[word]}" for word in SIZES if sweep.get(word)]
     seed = [f"seed={dataset.attrs['seed']}"] if "seed" in dataset.attrs else []
     words = ["run"] if name == "run" else ["run", "--multirun"] if name == "multirun" else ["sweep", name]

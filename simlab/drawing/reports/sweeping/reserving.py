@@ -15,6 +15,7 @@ from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
 from simlab.measures.ranges import FEW_CLUSTERS
 from simlab.store import skewness, undivided
+from simlab.store.coordinates import as_written
 from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
 
 MOST_PLACES = 3
@@ -54,7 +55,7 @@ def _promises(seen: Seen) -> list[str]:
     held = doubts(seen.dataset, seen.measure, seen.axes)
     said: dict[str, list[str]] = {}
     for index in np.ndindex(*held.marks.shape):
-        at = {axis: seen.dataset[axis].values.tolist()[k] for axis, k in zip(seen.axes, index, strict=True)}
+        at = {axis: as_written(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, index, strict=True)}
         for mark in held.marks[index]:
             said.setdefault(_sort(mark), []).append(f"{place(at)}: {mark}" if at else mark)
     return [f"{sort} in {tables.counted([len(at)], 'design')}{_named(at)}" for sort, at in said.items()]

@@ -14,10 +14,11 @@ from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row, compare
 from simlab.drawing import view
 from simlab.drawing.reports.terms import Cell
-from simlab.drawing.text.tables import word
 from simlab.drawing.wording import axis_label, value_label
 from simlab.measures.labels import EMPTINESS
+from simlab.messages import word
 from simlab.store.beside import found_beside, with_found
+from simlab.store.coordinates import as_written
 from simlab.store.intervals import calculated
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import select
@@ -93,7 +94,7 @@ def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
     for axis in sorted(further, key=lambda one: -dataset.sizes[one]):
         if math.prod(dataset.sizes[one] for one in axes if one not in kept) <= MOST_CELLS:
             break
-        values = dataset[axis].values.tolist()
+        values = as_written(dataset[axis].values)
         kept[axis] = values[len(values) // 2]
     held = select(dataset, {axis: [value] for axis, value in kept.items()})
     return held, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
