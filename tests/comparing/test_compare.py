@@ -132,7 +132,7 @@ def test_designs_with_different_numbers_of_worlds_are_compared() -> None:
 
 def test_what_is_not_in_the_store_is_named() -> None:
     data = store({"a": [[0.9, 0.8]], "b": [[0.1, 0.3]]}, [10])
-    with pytest.raises(InputError, match="zscore is not on the axis grouping; its values: a, b"):
+    with pytest.raises(InputError, match="grouping=zscore is not in the store; choose from a, b"):
         compare(data, by="grouping", measure="srp", baseline="zscore")
     with pytest.raises(InputError, match="no value in these cells"):
         compare(data.assign(srp=data.srp * np.nan), by="grouping", measure="srp")

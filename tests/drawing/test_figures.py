@@ -82,7 +82,7 @@ def test_designs_differ_in_colour_marker_and_dashes() -> None:
 
 
 def test_axis_of_options_is_drawn_as_points_with_error_bars() -> None:
-    data = store({"grouping": ["a", "b"], "load_entropy": ["null", "0.6"]})
+    data = store({"grouping": ["a", "b"], "load_entropy": [np.nan, 0.6]})
     shown = view.View("srp", "load_entropy", "grouping", ())
     axes = charts.draw(data, shown, lines.panel).axes[0]
     assert len(axes.containers) == 2
@@ -90,7 +90,7 @@ def test_axis_of_options_is_drawn_as_points_with_error_bars() -> None:
 
 
 def test_further_axes_become_panels() -> None:
-    figure = figure_of(store(TWO | {"load_entropy": ["null", "0.6", "0.8", "0.9", "1.0"]}))
+    figure = figure_of(store(TWO | {"load_entropy": [np.nan, 0.6, 0.8, 0.9, 1.0]}))
     assert [axes.get_title() for axes in figure.axes][:2] == ["load entropy = balanced", "load entropy = 0.6"]
     assert len(figure.axes) == 5
 
