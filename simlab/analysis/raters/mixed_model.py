@@ -11,7 +11,6 @@ Burns 1985 (degrees of freedom).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -84,7 +83,8 @@ class Solved(NamedTuple):
     `inverse` is that of the equations left when the last term is eliminated, `reduced` their data part, `last_weight`
     what is left of each level of the last term. `load[term][level, system]` is the weight of each level in each
     estimate, `noise[system, system]` the covariance of estimates that a unit of noise makes. `log_determinant` is that
-    of `V` and of `X'V^-1 X`, `information[k, l]` is `tr(P V_k P V_l)`, the noise first.
+    of `V` and of `X'V^-1 X`, `information[k, l]` is `tr(P V_k P V_l)`, the noise first. Where studies have ratios of
+    their own they are a first axis of everything.
     """
 
     ratio: Floats
@@ -94,8 +94,18 @@ class Solved(NamedTuple):
     last_weight: Floats
     load: tuple[Floats, ...]
     noise: Floats
-    log_determinant: float
+    log_determinant: Floats
     information: Floats
+
+    def of(self, study: Any) -> Solved:
+        """Return the equations of one study, or of some."""
+        return Solved(*(tuple(part[study] for part in one) if isinstance(one, tuple) else one[study] for one in self))
+
+    def put(self, study: Ints, other: Solved) -> None:
+        """Replace the equations of some studies."""
+        for mine, new in zip(self, other, strict=True):
+            for one, of_new in zip(mine, new, strict=True) if isinstance(mine, tuple) else [(mine, new)]:
+                one[study] = of_new
 
 
 def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
@@ -150,77 +160,97 @@ def sums_of(design: Design, value: Floats) -> Sums:
 
 
 def solve(design: Design, ratio: Floats) -> Solved:
-    """Solve the mixed-model equations; `ratio[term]` is each component over that of the noise, from 0 on."""
-    from scipy.linalg.lapack import dpotri
-
-    p = design.n_systems
-    weight = 1 / (1 + ratio[-1] * design.n_last)
-    reduced = design.cross - _weighted_cross(design.to_last, ratio[-1] * weight)
-    per_column = np.ones(len(reduced))
+    """Solve the mixed-model equations; `ratio[..., term]` is each component over that of the noise, from 0 on."""
+    p, n_columns = design.n_systems, len(design.cross)
+    weight = 1 / (1 + ratio[..., -1:] * design.n_last)
+    reduced = design.cross - _weighted_cross(design.to_last, ratio[..., -1:] * weight)
+    per_column = np.ones((*ratio.shape[:-1], n_columns))
     for k, at in enumerate(design.block):
-        per_column[at] = ratio[k]
+        per_column[..., at] = ratio[..., k, None]
     scale = np.sqrt(per_column)
-    equations = scale[:, None] * reduced * scale
-    diagonal = np.arange(len(reduced))
-    equations[diagonal[p:], diagonal[p:]] += 1.0
+    equations = scale[..., :, None] * reduced * scale[..., None, :]
+    diagonal = np.arange(n_columns)
+    equations[..., diagonal[p:], diagonal[p:]] += 1.0
     # A system that nobody rated has no equation.
-    unrated = np.flatnonzero(np.diag(equations)[:p] == 0)
-    equations[unrated, unrated] = 1.0
+    equations[..., diagonal[:p], diagonal[:p]] += equations[..., diagonal[:p], diagonal[:p]] == 0
     factor = np.linalg.cholesky(equations)
-    half, _ = dpotri(factor, lower=1)
-    inverse = scale[:, None] * (half + np.tril(half, -1).T) * scale
-    log_determinant = 2 * float(np.log(np.diag(factor)).sum()) - float(np.log(weight).sum())
-    weights = inverse[:, :p]
+    inverse = scale[..., :, None] * _inverted(factor) * scale[..., None, :]
+    log_determinant = 2 * np.log(factor[..., diagonal, diagonal]).sum(-1) - np.log(weight).sum(-1)
+    weights = inverse[..., :p]
     by_column = reduced @ weights
-    load = (*(by_column[block] for block in design.block), weight[:, None] * (design.to_last @ weights))
-    noise = weights[:p] - sum(share * one.T @ one for share, one in zip(ratio, load, strict=True))
+    last = weight[..., None] * _by_last(design.to_last, weights)
+    load = (*(by_column[..., block, :] for block in design.block), last)
+    shares = np.moveaxis(ratio, -1, 0)[..., None, None]
+    noise = weights[..., :p, :] - sum(share * one.mT @ one for share, one in zip(shares, load, strict=True))
     information = _information(design, ratio, per_column, reduced, inverse, weight)
     return Solved(ratio, per_column, reduced, inverse, weight, load, noise, log_determinant, information)
 
 
+def _inverted(factor: Floats) -> Floats:
+    """Return the inverse of `factor factor'`, `[..., column, column]`, from lower triangles."""
+    from scipy.linalg.lapack import dpotri
+
+    lower = np.stack([dpotri(one, lower=1)[0] for one in factor.reshape(-1, *factor.shape[-2:])])
+    return (lower + np.tril(lower, -1).mT).reshape(factor.shape)
+
+
 def _weighted_cross(counts: Any, weight: Floats) -> Floats:
-    """Return `counts' diag(weight) counts`."""
+    """Return `counts' diag(weight) counts`, `[..., column, column]`, from `weight[..., level]`."""
     if isinstance(counts, np.ndarray):
-        half = np.sqrt(weight)[:, None] * counts
-        return np.asarray(half.T @ half)
-    return np.asarray((counts.T @ counts.multiply(weight[:, None])).toarray())
+        half = np.sqrt(weight)[..., None] * counts
+        return np.asarray(half.mT @ half)
+    each = [(counts.T @ counts.multiply(one[:, None])).toarray() for one in weight.reshape(-1, weight.shape[-1])]
+    return np.reshape(each, (*weight.shape[:-1], *each[0].shape))
+
+
+def _by_last(to_last: Any, matrix: Floats) -> Floats:
+    """Return `to_last matrix`, `[..., level, system]`, from `matrix[..., column, system]`."""
+    if isinstance(to_last, np.ndarray):
+        return np.asarray(to_last @ matrix)
+    each = [to_last @ one for one in matrix.reshape(-1, *matrix.shape[-2:])]
+    return np.reshape(each, (*matrix.shape[:-2], *each[0].shape))
 
 
 def _information(
     design: Design, ratio: Floats, per_column: Floats, reduced: Floats, inverse: Floats, weight: Floats
 ) -> Floats:
-    """Return `tr(P V_k P V_l)` for the noise and all terms.
+    """Return `tr(P V_k P V_l)` for the noise and all terms, `[..., component, component]`.
 
     Of two terms it is the squared norm of `Z_k' P Z_l`. By the mixed-model equations that is `I / ratio_k - C_kk /
     ratio_k^2`, and `-C_kl / (ratio_k ratio_l)` beside the diagonal, `C` being the inverse, which leaves one product of
     matrices to do; a ratio near 0, where the difference is lost, asks for two more. What the noise has in it follows,
     since `P V P = P` and `V = I + sum ratio_k V_k`.
     """
-    m = len(design.terms)
+    m, n_columns = len(design.terms), len(design.cross)
     small = per_column < SMALL
     scale = np.where(small, 1.0, per_column)
     own = design.n_last * weight
     squares = _weighted_cross(design.to_last, weight**2)
     twice = squares @ inverse
-    left = (inverse * twice).sum(0) / scale**2
-    gram = inverse / -np.outer(scale, scale)
-    gram[np.diag_indices_from(gram)] += 1 / scale
+    left = (inverse * twice).sum(-2) / scale**2
+    gram = inverse / -(scale[..., :, None] * scale[..., None, :])
+    diagonal = np.arange(n_columns)
+    gram[..., diagonal, diagonal] += 1 / scale
     if small.any():
-        residual = np.eye(len(reduced))[:, small] - inverse @ reduced[:, small]
-        left[small] = (residual * (squares @ residual)).sum(0)
-        gram[:, small] = reduced @ residual
-        gram[small] = gram[:, small].T
-    found, trace = np.zeros((m + 1, m + 1)), np.zeros(m)
+        some = np.flatnonzero(small.reshape(-1, n_columns).any(0))
+        residual = np.eye(n_columns)[:, some] - inverse @ reduced[..., some]
+        lost, here = reduced @ residual, small[..., some]
+        left[..., some] = np.where(here, (residual * (squares @ residual)).sum(-2), left[..., some])
+        gram[..., some] = np.where(here[..., None, :], lost, gram[..., some])
+        gram[..., some, :] = np.where(here[..., :, None], lost.mT, gram[..., some, :])
+    found = np.zeros((*ratio.shape[:-1], m + 1, m + 1))
+    trace = np.zeros(ratio.shape)
     for k, at in enumerate(design.block):
-        trace[k] = np.trace(gram[at, at])
-        found[m, k + 1] = found[k + 1, m] = left[at].sum()
+        trace[..., k] = np.trace(gram[..., at, at], axis1=-2, axis2=-1)
+        found[..., m, k + 1] = found[..., k + 1, m] = left[..., at].sum(-1)
         for j, other in enumerate(design.block[: k + 1]):
-            found[k + 1, j + 1] = found[j + 1, k + 1] = (gram[at, other] ** 2).sum()
-    trace[-1] = own.sum() - (squares * inverse).sum()
-    common = (_weighted_cross(design.to_last, own * weight**2) * inverse).sum()
-    found[m, m] = (own**2).sum() - 2 * common + (twice * twice.T).sum()
-    found[0, 1:] = found[1:, 0] = trace - ratio @ found[1:, 1:]
-    found[0, 0] = design.n - design.rank - ratio @ trace - ratio @ found[1:, 0]
+            found[..., k + 1, j + 1] = found[..., j + 1, k + 1] = (gram[..., at, other] ** 2).sum((-2, -1))
+    trace[..., -1] = own.sum(-1) - (squares * inverse).sum((-2, -1))
+    common = (_weighted_cross(design.to_last, own * weight**2) * inverse).sum((-2, -1))
+    found[..., m, m] = (own**2).sum(-1) - 2 * common + (twice * twice.mT).sum((-2, -1))
+    of_noise = trace - (ratio[..., None, :] @ found[..., 1:, 1:])[..., 0, :]
+    found[..., 0, 1:] = found[..., 1:, 0] = of_noise
+    found[..., 0, 0] = design.n - design.rank - np.vecdot(ratio, trace) - np.vecdot(ratio, of_noise)
     return found
 
 
@@ -236,26 +266,34 @@ class Forms(NamedTuple):
 
 
 def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
-    """Return estimates and quadratic forms of a study, or of many, at solved equations."""
+    """Return estimates and quadratic forms of a study, or of many, at solved equations, common ones or their own."""
     taken, left = _reduced_sums(design, at, sums.column, sums.last)
-    effect = at.inverse @ left
+    effect = _times(at.inverse, left)
     # What terms explain altogether leaves rounding, of either sign.
     explained = np.vecdot(taken.T, sums.last.T) + np.vecdot(left.T, effect.T)
     residual = np.maximum(sums.square - explained, EXPLAINED * sums.square)
     # `Z_k' P y` is what the equations make of effects, over the ratio.
     small = at.per_column < SMALL
     apart = (effect.T / np.where(small, 1.0, at.per_column)).T
-    apart[small] = left[small] - at.reduced[small] @ effect
+    if small.any():
+        some = small.reshape(-1, small.shape[-1]).any(0)
+        exact = left[some] - _times(at.reduced[..., some, :], effect)
+        apart[some] = np.where(small[..., some], exact.T, apart[some].T).T
     last = (at.last_weight * (sums.last - design.to_last @ effect).T).T
     parts = (*(apart[block] for block in design.block), last)
     form = np.array([residual, *(np.vecdot(part.T, part.T) for part in parts)])
-    form[0] -= at.ratio @ form[1:]
+    form[0] -= np.vecdot(at.ratio, form[1:].T)
     return Forms(effect, form, residual)
+
+
+def _times(matrix: Floats, column: Floats) -> Floats:
+    """Return `matrix[..., row, column] column[column, study]`, `[row, study]`: one for all studies or one for each."""
+    return np.asarray(matrix @ column if matrix.ndim == 2 else (matrix @ column.T[..., None])[..., 0].T)
 
 
 def _reduced_sums(design: Design, at: Solved, column: Floats, last: Floats) -> tuple[Floats, Floats]:
     """Return what the last term takes of the sums of its levels, and what that leaves of the sums by column."""
-    taken = (at.ratio[-1] * at.last_weight * last.T).T
+    taken = (at.ratio[..., -1:] * at.last_weight * last.T).T
     return taken, column - design.to_last.T @ taken
 
 
@@ -292,57 +330,76 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def fit(design: Design, value: Floats) -> Fit | None:
-    """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart."""
-    sums = sums_of(design, value)
-    if not _scattered(design, sums):
-        return None
-    free, at = design.n - design.rank, solve(design, np.full(len(design.terms), 0.5))
-    forms = forms_of(design, at, sums)
-    deviance, converged = _deviance(design, at, forms), False
-    for _ in range(MOST_STEPS):
-        aim = nearest_components(at.information, forms.form[:, None])[:, 0]
-        if not aim.any():
-            break
-        ratio, step = at.ratio, 1.0
-        towards = aim[1:] / max(aim[0], LEAST_NOISE * aim.sum())
-        while True:
-            tried = solve(design, ratio + step * (towards - ratio))
-            forms_there = forms_of(design, tried, sums)
-            there = _deviance(design, tried, forms_there)
-            if there <= deviance + SLACK or step < LEAST_STEP:
-                break
-            step /= 2
-        change = float(np.abs(tried.ratio - ratio).max()) / (1 + float(ratio.sum()))
-        at, forms, deviance = tried, forms_there, there
-        if change < TOLERANCE:
-            converged = True
-            break
-    component = float(forms.residual) / free * np.append(1.0, at.ratio)
-    return Fit(design, component, forms.effect[: design.n_systems], at, converged)
+class Fits(NamedTuple):
+    """What is fitted to many studies: `component[noise and term, study]` and `estimate[system, study]`.
 
-
-class Steps(NamedTuple):
-    """What one step of Fisher scoring makes of many studies: `component[noise and term, study]` and their estimates.
-
-    `estimate[system, study]`; `scattered[study]` is False where nothing is left of the scores once systems are told
-    apart.
+    `at` are the equations, common to all studies or each study's own. `scattered[study]` is False where nothing is left
+    of the scores once systems are told apart, `converged[study]` where steps ended before components did.
     """
 
     component: Floats
     estimate: Floats
+    at: Solved
     scattered: Bools
+    converged: Bools
 
 
-def step_from(design: Design, at: Solved, value: Floats) -> Steps:
-    """Make one step for each study, `value[rating, study]`, from the components of solved equations.
+def fit(design: Design, value: Floats) -> Fit | None:
+    """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart."""
+    found = fit_each(design, value[:, None])
+    if not found.scattered[0]:
+        return None
+    return Fit(design, found.component[:, 0], found.estimate[:, 0], found.at.of(0), bool(found.converged[0]))
+
+
+def fit_each(design: Design, value: Floats) -> Fits:
+    """Fit by REML to each study, `value[rating, study]`, all of them step by step together."""
+    sums, free = sums_of(design, value), design.n - design.rank
+    n_studies, scattered = value.shape[1], _scattered(design, sums)
+    at = solve(design, np.full((n_studies, len(design.terms)), 0.5))
+    forms = forms_of(design, at, sums)
+    going, converged = np.flatnonzero(scattered), np.zeros(n_studies, bool)
+    deviance = _deviance(free, at, np.where(scattered, forms.residual, 1.0))
+    for _ in range(MOST_STEPS):
+        aim = nearest_components(at.information[going], forms.form[:, going])
+        going, aim = going[aim.any(0)], aim[:, aim.any(0)]
+        if not len(going):
+            break
+        start = at.ratio[going]
+        path = (aim[1:] / np.maximum(aim[0], LEAST_NOISE * aim.sum(0))).T - start
+        waiting, step = np.arange(len(going)), 1.0
+        while len(waiting):
+            study = going[waiting]
+            tried = solve(design, start[waiting] + step * path[waiting])
+            forms_there = forms_of(design, tried, _some(sums, study))
+            there = _deviance(free, tried, forms_there.residual)
+            taken = (there <= deviance[study] + SLACK) | (step < LEAST_STEP)
+            at.put(study[taken], tried.of(taken))
+            for all_studies, of_some in zip(forms, forms_there, strict=True):
+                all_studies[..., study[taken]] = of_some[..., taken]
+            deviance[study[taken]] = there[taken]
+            waiting, step = waiting[~taken], step / 2
+        change = np.abs(at.ratio[going] - start).max(1) / (1 + start.sum(1))
+        converged[going] = change < TOLERANCE
+        going = going[change >= TOLERANCE]
+    component = forms.residual / max(free, 1) * np.vstack([np.ones(n_studies), at.ratio.T])
+    return Fits(component, forms.effect[: design.n_systems], at, scattered, converged)
+
+
+def _some(sums: Sums, study: Ints) -> Sums:
+    return Sums(*(one[..., study] for one in sums))
+
+
+def step_from(design: Design, at: Solved, value: Floats) -> Fits:
+    """Make one step of Fisher scoring for each study, `value[rating, study]`, from the components of solved equations.
 
     It is efficient where these are the true ones, and costs no new equations.
     """
     sums = sums_of(design, value)
     forms = forms_of(design, at, sums)
     component = nearest_components(at.information, forms.form)
-    return Steps(component, forms.effect[: design.n_systems], _scattered(design, sums))
+    scattered = _scattered(design, sums)
+    return Fits(component, forms.effect[: design.n_systems], at, scattered, scattered)
 
 
 def _scattered(design: Design, sums: Sums) -> Bools:
@@ -352,8 +409,9 @@ def _scattered(design: Design, sums: Sums) -> Bools:
     return np.asarray((scatter > ROUNDING * sums.square) & (design.n > design.rank))
 
 
-def _deviance(design: Design, at: Solved, forms: Forms) -> float:
-    return at.log_determinant + (design.n - design.rank) * math.log(forms.residual)
+def _deviance(free: int, at: Solved, residual: Floats) -> Floats:
+    """Return the deviance of each study, by its degrees of freedom and its `y'P y`."""
+    return np.asarray(at.log_determinant + free * np.log(residual))
 
 
 def is_identified(information: Floats) -> bool:
@@ -367,14 +425,24 @@ def is_identified(information: Floats) -> bool:
 def nearest_components(information: Floats, form: Floats) -> Floats:
     """Return the components, none below 0, whose expected quadratic forms are nearest to those observed.
 
-    `form[noise and term, study]`, as what is returned.
+    `form[noise and term, study]`, as what is returned; `information[..., component, component]` is common to all
+    studies or each study's own.
     """
     from scipy.optimize import nnls
 
-    own = np.diag(information)
-    size = np.sqrt(np.maximum(own, SINGULAR**2 * own.max()))
-    values, vectors = np.linalg.eigh(information / np.outer(size, size))
-    known = values > SINGULAR * values[-1]
-    root = (vectors[:, known] * np.sqrt(values[known])).T
-    aim = (vectors[:, known] / np.sqrt(values[known])).T @ (form.T / size).T
-    return np.stack([nnls(root, one)[0] / size for one in aim.T], axis=1)
+    own = np.diagonal(information, axis1=-2, axis2=-1)
+    size = np.sqrt(np.maximum(own, SINGULAR**2 * own.max(-1, keepdims=True)))
+    values, vectors = np.linalg.eigh(information / (size[..., :, None] * size[..., None, :]))
+    known = values > SINGULAR * values[..., -1:]
+    # What is not known has no weight, as if its equation were left out.
+    length = np.sqrt(np.where(known, values, 0.0))
+    shrunk = np.divide(1.0, length, out=np.zeros_like(length), where=known)
+    root = (vectors * length[..., None, :]).mT
+    aim = _times((vectors * shrunk[..., None, :]).mT, (form.T / size).T)
+    free = (_times(vectors * shrunk[..., None, :], aim).T / size).T
+    inside = (free >= 0).all(0) & known.all(-1)
+    for study in np.flatnonzero(~inside):
+        roots = root if root.ndim == 2 else root[study]
+        sizes = size if size.ndim == 1 else size[study]
+        free[:, study] = nnls(roots, aim[:, study])[0] / sizes
+    return free

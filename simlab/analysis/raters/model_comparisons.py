@@ -22,11 +22,13 @@ from simlab.analysis.raters.mixed_model import (
     SINGULAR,
     Design,
     Fit,
+    Fits,
     Solved,
     Term,
     design_of,
     estimates_of,
     fit,
+    fit_each,
     incidence,
     is_identified,
     solve,
@@ -220,7 +222,10 @@ class Shares(NamedTuple):
 
 
 class Components(NamedTuple):
-    """Components of studies, `component[noise and term, study]`, and the information on their ratios to the noise."""
+    """Components of studies, `component[noise and term, study]`, and the information on their ratios to the noise.
+
+    The information, and what a unit of a component adds, is common to all studies or each study's own, a first axis.
+    """
 
     component: Floats
     information: Floats
@@ -269,6 +274,11 @@ class Layout(NamedTuple):
         # Matrices are small: threads that share them cost more than they do.
         with _threads().limit(limits=1):
             return None if design is None else fit(design, self.averaged(value))
+
+    def fit_each(self, value: Floats, design: Design) -> Fits:
+        """Fit the model of a design to the scores of each study, `value[rating, study]`."""
+        with _threads().limit(limits=1):
+            return fit_each(design, self.averaged(value))
 
     def compare(self, found: Fit | None, value: Floats) -> Comparisons:
         """Compare all pairs under a fit; None: scores do not scatter, so that means are all there is."""
@@ -342,31 +352,31 @@ class Layout(NamedTuple):
 
     def shares(self, at: Solved) -> Shares:
         """Return what a unit of each component adds to variances at solved equations."""
-        noise, own_noise = contrast_variances(at.noise), np.maximum(np.diag(at.noise), 0.0)
-        large, of_raters, means = [noise], [np.zeros_like(noise)], [own_noise]
+        noise, own_noise = contrast_variances(at.noise), np.diagonal(at.noise, axis1=-2, axis2=-1)
+        large, of_raters, means = [noise], [np.zeros_like(noise)], [np.maximum(own_noise, 0.0)]
         apart = [False]
         for term, load in zip(self.design.terms, at.load, strict=True):
-            squares = contrast_variances(load.T @ load)
+            squares = contrast_variances(load.mT @ load)
             apart.append(term.name in (RATERS, TASTES))
             large.append(squares)
             of_raters.append(self._one_sided(load) if term.name == TASTES else squares * apart[-1])
-            means.append((load**2).sum(0))
-        whole, mean, raters = np.stack(large), np.stack(means), np.array(apart)[:, None]
+            means.append((load**2).sum(-2))
+        whole, mean, raters = np.stack(large, -2), np.stack(means, -2), np.array(apart)[:, None]
         # Of these raters more documents show what there is; others would be other raters.
         lasting = whole * self.at_large * raters
-        lasts, scoped, own = np.asarray((lasting > ROUNDING).any(0)), whole, mean
+        lasts, scoped, own = np.asarray((lasting > ROUNDING).any(-2)), whole, mean
         if self.within is not None:
-            scoped = np.where(self.at_large, whole, np.stack(of_raters))
+            scoped = np.where(self.at_large, whole, np.stack(of_raters, -2))
             own = np.zeros_like(mean)
         left = ~raters[:, 0]
-        return Shares(scoped, whole, lasting, lasts, own, whole[left], mean[left])
+        return Shares(scoped, whole, lasting, lasts, own, whole[..., left, :], mean[..., left, :])
 
     def _one_sided(self, load: Floats) -> Floats:
         """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
         one = ~(self.met[:, self.first] & self.met[:, self.second])
         # Tastes are numbered as raters and systems that met, rater by rater.
         rater = np.nonzero(self.met)[0]
-        return np.asarray((one[rater] * (load[:, self.first] - load[:, self.second]) ** 2).sum(0))
+        return np.asarray((one[rater] * (load[..., self.first] - load[..., self.second]) ** 2).sum(-2))
 
 
 def _rounding(component: Floats, size: Floats) -> Floats:
@@ -391,38 +401,43 @@ class SimulatedStudies(NamedTuple):
     def differences(self, value: Floats) -> Floats:
         """Return the difference of estimates of each pair, `[study, pair]`; 0 where there is none."""
         if self.at is None:
-            return self.families(value)[0]
-        estimate = estimates_of(self.layout.design, self.at, self.layout.averaged(value))
+            estimate = self.layout.fit_each(value, self.layout.design).estimate
+        else:
+            estimate = estimates_of(self.layout.design, self.at, self.layout.averaged(value))
         return self._differences(estimate, np.abs(value).max(0))
 
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
-        layout = self.layout
-        if self.at is None or self.share is None:
-            each = [layout.compare(layout.fit(one, layout.design), one) for one in np.ascontiguousarray(value.T)]
-            return np.nan_to_num([one.difference for one in each]), [one.family() for one in each]
-        size = np.abs(value).max(0)
-        averaged = layout.averaged(value)
-        steps, within = step_from(layout.design, self.at, averaged), None
-        if layout.within is not None and self.at_within is not None:
-            inner = step_from(layout.within, self.at_within, averaged)
-            within = Components(inner.component, self.at_within.information)
-        difference = self._differences(steps.estimate, size)
-        whole = Components(steps.component, self.at.information)
-        variance, freedom = layout.errors(whole, within, self.share.scoped, self.share.within, ~layout.at_large)
-        variance = np.where((variance > _rounding(steps.component, size)) & steps.scattered[:, None], variance, 0.0)
+        layout, size = self.layout, np.abs(value).max(0)
+        found = self._fitted(value, layout.design, self.at)
+        share, whole, within = self.share or layout.shares(found.at), _components(found), None
+        if layout.within is not None and (self.at is None or self.at_within is not None):
+            within = _components(self._fitted(value, layout.within, self.at_within))
+        difference = self._differences(found.estimate, size)
+        variance, freedom = layout.errors(whole, within, share.scoped, share.within, ~layout.at_large)
+        variance = np.where(variance > _rounding(whole.component, size), variance, 0.0)
         statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)
         return difference, [StudentFamily(*one, layout.design.n_systems) for one in zip(*statistics, strict=True)]
+
+    def _fitted(self, value: Floats, design: Design, at: Solved | None) -> Fits:
+        if at is None:
+            return self.layout.fit_each(value, design)
+        return step_from(design, at, self.layout.averaged(value))
 
     def _differences(self, estimate: Floats, size: Floats) -> Floats:
         return np.nan_to_num(self.layout.difference(estimate.T, size))
 
 
+def _components(found: Fits) -> Components:
+    """Return the components of studies; 0 where nothing scatters."""
+    return Components(np.where(found.scattered, found.component, 0.0), found.at.information)
+
+
 def contrast_variances(covariance: Floats) -> Floats:
-    """Return the variance of each difference of systems, `[pair]`."""
-    first, second = np.triu_indices(len(covariance), 1)
-    own = np.diag(covariance)
-    return np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
+    """Return the variance of each difference of systems, `[..., pair]`, from `covariance[..., system, system]`."""
+    first, second = np.triu_indices(covariance.shape[-1], 1)
+    own = np.diagonal(covariance, axis1=-2, axis2=-1)
+    return np.maximum(own[..., first] + own[..., second] - 2 * covariance[..., first, second], 0.0)
 
 
 def satterthwaite(
@@ -430,17 +445,20 @@ def satterthwaite(
 ) -> tuple[Floats, Floats]:
     """Return variances and their degrees of freedom, `[study, pair]`.
 
-    `share[component, pair]` is what a unit of each `component[component, study]` adds, the `information` that of ratios
-    to the noise. Components at 0 count as known: so lmerTest does, and levels hold for raters at large (see the tests).
-    Unless `zeros_known`, they count as estimated.
+    `share[..., component, pair]` is what a unit of each `component[component, study]` adds, `information[...,
+    component, component]` that on ratios to the noise, of all studies or of each. Components at 0 count as known: so
+    lmerTest does, and levels hold for raters at large (see the tests). Unless `zeros_known`, they count as estimated.
     """
-    variance = component.T @ share
+    variance = component.T @ share if share.ndim == 2 else (component.T[:, None] @ share)[:, 0]
     positive, spread = (component > 1e-8 * component.sum(0)).T, np.empty_like(variance)
     counted = positive if zeros_known else np.ones_like(positive)
     for known in map(np.array, set(map(tuple, counted.tolist()))):
         rounding = 1e-15 if zeros_known else SINGULAR
-        inverse = np.linalg.pinv(information[np.ix_(known, known)], rounding, hermitian=True)
-        spread[(counted == known).all(1)] = np.einsum("kp,kl,lp->p", share[known], inverse, share[known])
+        study = (counted == known).all(1)
+        own = information[..., known, :][..., known]
+        inverse = np.linalg.pinv(own if own.ndim == 2 else own[study], rounding, hermitian=True)
+        unit = (share if share.ndim == 2 else share[study])[..., known, :]
+        spread[study] = np.einsum("...kp,...kl,...lp->...p", unit, inverse, unit)
     spread *= component[0][:, None] ** 2
     return variance, np.divide(variance**2, spread, out=np.zeros_like(variance), where=spread > 0)
 
