@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.raters.mixed_model import Fit, Term, design_of, fit, forms_of, solve, step_from, sums_of
+from simlab.analysis.raters.mixed_model import Fit, Term, design_of, fit, fit_each, forms_of, solve, step_from, sums_of
 from simlab.analysis.raters.model_comparisons import contrast_variances
 from simlab.types import Array
 from tests.analysis.rating_tables import RatingTable, rating_tables
@@ -104,6 +104,30 @@ def test_equations_are_those_of_the_whole_covariance_matrix() -> None:
     whole = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(x.T @ inverse @ x)[1]
     np.testing.assert_allclose(at.log_determinant, whole, rtol=1e-10)
     np.testing.assert_allclose(forms.residual, score @ projection @ score, rtol=1e-8)
+
+
+def test_studies_that_are_fitted_together_come_out_as_each_alone() -> None:
+    rng = np.random.default_rng(7)
+    n = 90
+    system, rater, document = rng.integers(0, 3, n), rng.integers(0, 6, n), rng.integers(0, 9, n)
+    labels = [Term("rater", numbered(rater)), Term("tastes", numbered(rater, system)), Term("document", document)]
+    design = design_of(system, labels, 3)
+    # From raters that are all alike, whose components are 0, to such as noise is little beside.
+    spread = np.linspace(0, 3, 30)
+    score = spread * rng.normal(size=(6, 30))[rater] + rng.normal(size=(9, 30))[document] + rng.normal(size=(n, 30))
+    score[:, 4] = system
+    together = fit_each(design, score)
+    assert together.scattered.tolist() == [k != 4 for k in range(30)]
+    at_zero = set()
+    for k in np.flatnonzero(together.scattered):
+        alone = fit(design, score[:, k])
+        assert alone is not None
+        assert alone.converged == together.converged[k]
+        np.testing.assert_allclose(together.component[:, k], alone.component, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(together.estimate[:, k], alone.estimate, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(together.at.information[k], alone.at.information, rtol=1e-9)
+        at_zero.add(bool((alone.component == 0).any()))
+    assert at_zero == {False, True}
 
 
 def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:

@@ -99,13 +99,16 @@ class Solved(NamedTuple):
 
     def of(self, study: Any) -> Solved:
         """Return the equations of one study, or of some."""
-        return Solved(*(tuple(part[study] for part in one) if isinstance(one, tuple) else one[study] for one in self))
+        load = tuple(one[study] for one in self.load)
+        return self._replace(load=load, **{name: getattr(self, name)[study] for name in self._fields if name != "load"})
 
     def put(self, study: Ints, other: Solved) -> None:
         """Replace the equations of some studies."""
-        for mine, new in zip(self, other, strict=True):
-            for one, of_new in zip(mine, new, strict=True) if isinstance(mine, tuple) else [(mine, new)]:
-                one[study] = of_new
+        for one, new in zip(self._arrays(), other._arrays(), strict=True):
+            one[study] = new
+
+    def _arrays(self) -> list[Floats]:
+        return [part for one in self for part in (one if isinstance(one, tuple) else (one,))]
 
 
 def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
@@ -173,7 +176,7 @@ def solve(design: Design, ratio: Floats) -> Solved:
     equations[..., diagonal[p:], diagonal[p:]] += 1.0
     # A system that nobody rated has no equation.
     equations[..., diagonal[:p], diagonal[:p]] += equations[..., diagonal[:p], diagonal[:p]] == 0
-    factor = np.linalg.cholesky(equations)
+    factor = np.asarray(np.linalg.cholesky(equations), float)
     inverse = scale[..., :, None] * _inverted(factor) * scale[..., None, :]
     log_determinant = 2 * np.log(factor[..., diagonal, diagonal]).sum(-1) - np.log(weight).sum(-1)
     weights = inverse[..., :p]
@@ -191,7 +194,7 @@ def _inverted(factor: Floats) -> Floats:
     from scipy.linalg.lapack import dpotri
 
     lower = np.stack([dpotri(one, lower=1)[0] for one in factor.reshape(-1, *factor.shape[-2:])])
-    return (lower + np.tril(lower, -1).mT).reshape(factor.shape)
+    return np.asarray((lower + np.tril(lower, -1).mT).reshape(factor.shape))
 
 
 def _weighted_cross(counts: Any, weight: Floats) -> Floats:
@@ -445,4 +448,4 @@ def nearest_components(information: Floats, form: Floats) -> Floats:
         roots = root if root.ndim == 2 else root[study]
         sizes = size if size.ndim == 1 else size[study]
         free[:, study] = nnls(roots, aim[:, study])[0] / sizes
-    return free
+    return np.asarray(free)
