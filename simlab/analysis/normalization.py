@@ -101,6 +101,13 @@ def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0), Le(1000)]) -> Seen:
     return replace(seen, value=centred * inverse[seen.rater])
 
 
+def spread_within(seen: Seen) -> float:
+    """Return the pooled standard deviation of scores within raters, in points; 0 where nobody rated twice."""
+    count, total = _per_rater(seen)
+    centred = seen.value - (total / np.maximum(count, 1))[seen.rater]
+    return float(np.sqrt(centred @ centred / max(len(centred) - int(np.count_nonzero(count)), 1)))
+
+
 def _per_rater(seen: Seen) -> tuple[Floats, Floats]:
     """Count the ratings and add up the scores of each rater."""
     count = np.bincount(seen.rater).astype(float)

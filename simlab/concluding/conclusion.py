@@ -5,6 +5,7 @@ These records are all that commands, pages and figures know; whoever concludes f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -355,15 +356,36 @@ class UnmetPeople(NamedTuple):
     one_in_five_unmet: float
 
 
+class PlannedFigure(NamedTuple):
+    """Hold a figure of a plan beside what is found of it, both in a `unit` ("share": of 1), and why it is `missing`.
+
+    `measure` is that of a target, the `significant_share` of pairs that are claimed, the `smallest_difference` that
+    matters (beside the one that such a table finds with 80 % probability), or what a study takes. Errors are
+    Monte-Carlo standard errors; NaN is what is not known, or not simulated.
+    """
+
+    measure: str
+    unit: str
+    planned: float
+    found: float
+    planned_mcse: float = math.nan
+    found_mcse: float = math.nan
+    missing: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included."""
+    """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included.
+
+    `targets` are what was planned beside what is found (empty: the plan does not say what it was to find).
+    """
 
     name: str
     digest: str
     planned: int
     deviations: Sequence[str]
     look: int
+    targets: Sequence[PlannedFigure] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from simlab.concluding import exported
 from simlab.concluding.assigning import missing, unblinding
 from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.conclusion import Conclusion, Promise, Rank, ranked
+from simlab.concluding.goals import figures
 from simlab.concluding.looks import Looked, look
 from simlab.concluding.plans import Plan, followed
 from simlab.concluding.sheets import Read, refuse_events
@@ -96,6 +98,8 @@ def of_collected(collected: Collected, wanted: Wanted, plan: Plan, say: Say) -> 
     """Conclude from what was collected by a plan, table or campaign."""
     if plan.question == RATE:
         from simlab.concluding.ratings.planned import concluded
+
+        wanted = wanted if plan.goals is None else replace(wanted, unit=plan.goals.unit_of(collected.seen.value))
     elif plan.question == COMPARE:
         from simlab.concluding.preferences.ruled import concluded
     else:
@@ -126,7 +130,10 @@ def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclus
     warnings = (*found.warnings, *ranked(Rank.PROMISE, [looked.warning] if looked.warning else []))
     broken = _broken(found.promise, read, looked, plan)
     promise = found.promise._replace(holds=False, broken=broken) if broken else found.promise
-    said = followed(plan, read.planned, read.deviations, looked)
+    # A table without sheets does not say what was paid.
+    paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
+    targets = () if plan.goals is None else figures(plan.goals, found, paid)
+    said = followed(plan, read.planned, read.deviations, looked, targets)
     return replace(found, promise=promise, plan=said, warnings=warnings)
 
 

@@ -11,7 +11,8 @@ from simlab.concluding.assigning.scale import restored
 from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family
 from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.campaigns import Told
-from simlab.concluding.conclusion import Followed
+from simlab.concluding.conclusion import Followed, PlannedFigure
+from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
 from simlab.concluding.sidecar import Campaign, campaign_of, digest
 from simlab.messages import legible
@@ -32,6 +33,7 @@ class Plan:
     `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
     the folder that this is. `sheets` is there where a study was assigned in that folder; `edited`: its study is another
     one by now than was assigned. `family` is the one of which claims are promised (None: as the decision says).
+    `goals` are what the study was to find and to take, where the plan of this study stands in its folder.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class Plan:
     sheets: Sheets | None = None
     family: FrozenFamily | None = None
     edited: bool = False
+    goals: Goals | None = None
 
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
@@ -54,8 +57,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import family_in, taken
 
-    if path.is_dir():
-        plan_of(path)
+    planned = plan_of(path) if path.is_dir() else None
     file = _file_of(path)
     content, line = apart(file)
     where = f"--plan {legible(path)}"
@@ -70,7 +72,10 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     told = None if campaign is None else campaign.told
     sheets = _sheets(campaign, file, where)
     edited = sheets is not None and _is_edited(file.with_name(FOLDER_FILE), named, plugins)
-    return Plan(path, kind_of(config).question, config, named, told, file, sheets, family, edited)
+    # Another plan than that of the study says nothing of it.
+    own = planned is not None and planned.get("digest") == named
+    goals = goals_of(planned, where) if planned is not None and own else None
+    return Plan(path, kind_of(config).question, config, named, told, file, sheets, family, edited, goals)
 
 
 def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:
@@ -116,9 +121,11 @@ def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
     return next(compose_sweep(load_study(file, (), plugins), (), plugins=plugins).cells()).config
 
 
-def followed(plan: Plan, planned: int, deviations: Sequence[str], looked: Looked) -> Followed:
+def followed(
+    plan: Plan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
+) -> Followed:
     """Say which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     changed = [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if plan.edited else []
     said = [*changed, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
-    return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1)
+    return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1, targets)

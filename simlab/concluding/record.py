@@ -11,6 +11,7 @@ from simlab.concluding.conclusion import (
     Conclusion,
     Control,
     Family,
+    Followed,
     Metric,
     More,
     Pair,
@@ -40,7 +41,7 @@ def record(found: Conclusion) -> dict[str, Any]:
         "detectable": found.detectable,
         "confounded": found.confounded,
         "cycles": [list(one) for one in found.cycles],
-        "plan": None if found.plan is None else asdict(found.plan),
+        "plan": None if found.plan is None else _plan(found.plan),
         "without": {names: record(one) for names, one in found.without.items()},
         "about": dict(found.about),
         "notes": list(found.notes),
@@ -60,6 +61,10 @@ def _family(held: Family | None) -> dict[str, Any] | None:
         "tiers": [list(one) for one in held.tiers],
         "claims": [list(one) for one in held.claims],
     }
+
+
+def _plan(plan: Followed) -> dict[str, Any]:
+    return {**asdict(plan), "targets": _records(plan.targets)}
 
 
 def _promise(promise: Promise) -> dict[str, Any]:

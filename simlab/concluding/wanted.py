@@ -38,6 +38,7 @@ class Wanted:
     answers are also left out. `again` is False where no repetition is wanted. `gate` is False where nobody reads claims
     as promised (in a simulation, or where two conclusions are compared first): no user says so. `as_planned`: the
     analysis is that of a plan, whose family keeps the claims.
+    `unit` is that of differences, as a plan names it (None: that of the scores as they are analysed).
     `look`: a table short of its plan's end is looked at all the same, which withdraws the promise.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
@@ -61,3 +62,4 @@ class Wanted:
     look: bool = False
     far_checked: bool = False
     as_planned: bool = False
+    unit: str | None = None

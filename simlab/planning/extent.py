@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simlab.concluding.goals import POINTS, YES
 from simlab.planning.terms import SIZE
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError, World
@@ -20,13 +21,12 @@ MOST_DOCUMENTS = 2000
 WITHOUT_MONEY = 200
 """So many documents at most where nobody says what there is to spend."""
 DOCUMENTS, SEGMENTS = "systems.n_documents", "systems.n_segments"
-POINTS, SHARE = "points", "(share of yes)"
 
 
 def unit_of(world: World) -> str:
     """Return the unit of the systems' truths: points, or the share of yes where that is all that raters say."""
     law = world.answers[RATE]
-    return SHARE if isinstance(law, ScaledRatings) and law.scale.law == "binary" else POINTS
+    return YES if isinstance(law, ScaledRatings) and law.scale.law == "binary" else POINTS
 
 
 def largest(config: Mapping[str, Any], n_systems: int, segments: float) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Family, Pair, Promise, Rank, System, ranked
+from simlab.analysis.normalization import spread_within
+from simlab.concluding.conclusion import Conclusion, Family, Pair, Promise, Rank, Rater, System, ranked
+from simlab.concluding.goals import POINTS
 from simlab.concluding.ratings.families import (
     Answering,
     Question,
@@ -49,6 +51,9 @@ INTERVALS: Mapping[FamilyName | None, str] = {
 """What intervals of differences hold for, by the family; else for all pairs at once."""
 
 
+Told = TypeVar("Told", System, Pair, Rater)
+
+
 class Table(NamedTuple):
     """Hold what was read, to a program and to people, and whether raters are named.
 
@@ -68,9 +73,28 @@ def concluded(
 ) -> Conclusion:
     """Conclude from what was collected, as a config says; a plan's campaign and a stranger's table alike.
 
-    Estimates, directions, p-values and, without a baseline, verdicts are those of the kind of study. Raises InputError
-    for a baseline that is not there, and for a family of pairs that the test cannot judge together.
+    Estimates, directions, p-values and, without a baseline, verdicts are those of the kind of study; where a unit is
+    wanted z-scores are told in points afterwards. Raises InputError for a baseline that is not there, and for a family
+    of pairs that the test cannot judge together.
     """
+    points = wanted.unit is not None and _unit(config) != POINTS
+    one = spread_within(collected.seen) if points else 0.0
+    if not one:
+        return _concluded(config, collected, wanted, table, notes)
+    asked = replace(wanted, margin=None if wanted.margin is None else wanted.margin / one)
+    found = _concluded(config, collected, asked, table, notes, one)
+    return _in_points(found, one, float(collected.seen.value.mean()), wanted)
+
+
+def _concluded(
+    config: Mapping[str, Any],
+    collected: Collected,
+    wanted: Wanted,
+    table: Table,
+    notes: Sequence[str],
+    one: float = 1.0,
+) -> Conclusion:
+    """Conclude on the scale of the analysis, of which `one` is told as so many points in warnings."""
     prepared = prepare(config)
     check(config, prepared, collected)
     frame, test = collected.frame, config["analysis"]["test"]
@@ -108,6 +132,7 @@ def concluded(
         raters_drawn="raters" in drawn,
         marks=marks,
     )
+    shown = [_pair_in_points(pair, one) for pair in pairs]
     promised = _promised(prepared, question, table, drawn, pairs, frame.n_raters)
     order = [one.system for one in systems]
     answering = Answering(prepared, collected, rated, outcome, told, order, scale[1] - scale[0], wanted.margin)
@@ -123,7 +148,7 @@ def concluded(
         question="rate",
         read=table.read,
         line=table.line,
-        unit=_unit(config),
+        unit=(wanted.unit or POINTS) if _unit(config) == POINTS else _unit(config),
         lower_is_better=frame.lower_is_better,
         promise=promised,
         systems=systems,
@@ -134,7 +159,7 @@ def concluded(
         about=_about(config, wanted, question, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_left_of_leniency(config)),
         warnings=(
-            *ranked(Rank.NUMBERS, misleading_means(pairs, rated, frame.system_names, frame.rater_names)),
+            *ranked(Rank.NUMBERS, misleading_means(shown, rated, frame.system_names, frame.rater_names)),
             *ranked(Rank.PROMISE, _alone(table)),
             *limits,
             *ranked(Rank.NUMBERS, _near_level(answer, pairs, told, prepared)),
@@ -194,8 +219,44 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
+def _in_points(found: Conclusion, one: float, mean: float, wanted: Wanted) -> Conclusion:
+    """Tell a conclusion from z-scores in points: `one` standard deviation of them, about the `mean` of all scores."""
+    families = [
+        None
+        if held is None
+        else held._replace(candidates=[each._replace(behind=each.behind * one) for each in held.candidates])
+        for held in (found.family, found.exploratory)
+    ]
+    return replace(
+        found,
+        unit=POINTS,
+        systems=[_times(each, one, mean, "estimate", "low", "high", "plain") for each in found.systems],
+        pairs=[_pair_in_points(each, one) for each in found.pairs],
+        raters=[_times(each, one, 0.0, "leniency", "low", "high") for each in found.raters],
+        detectable=None if found.detectable is None else found.detectable * one,
+        family=families[0],
+        exploratory=families[1],
+        about={**found.about, **({} if wanted.margin is None else {"margin": wanted.margin})},
+        notes=(
+            *found.notes,
+            f"z-scores are told in {POINTS}, as planned: one standard deviation is {one:.3g} points",
+        ),
+    )
+
+
+def _pair_in_points(pair: Pair, one: float) -> Pair:
+    return _times(pair, one, 0.0, "difference", "low", "high", "plain", "detectable")
+
+
+def _times(held: Told, one: float, mean: float, *names: str) -> Told:
+    """Return a record with these numbers so many times as large, about another mean; None stays."""
+    numbers = {name: getattr(held, name) for name in names}
+    told = {name: mean + one * value for name, value in numbers.items() if value is not None}
+    return cast(Told, held._replace(**cast(Any, told)))
+
+
 def _unit(config: Mapping[str, Any]) -> str:
-    return "standard deviations" if name_of(config["analysis"]["normalization"]) == "zscore" else "points"
+    return "standard deviations" if name_of(config["analysis"]["normalization"]) == "zscore" else POINTS
 
 
 def _about(

@@ -6,19 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion, Followed, Rank, Rater, Repetition, rank_of
+from simlab.concluding.conclusion import Conclusion, Followed, PlannedFigure, Rank, Rater, Repetition, rank_of
 from simlab.concluding.consistency import check_consistent
 from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
 from simlab.drawing.text import conclusion_systems as systems
 from simlab.drawing.text.fitted_world import line
-from simlab.drawing.text.tables import number
+from simlab.drawing.text.tables import measured, number
 from simlab.messages import legible, several
 
 MOST_LINES, USUAL_SYSTEMS = 25, 8
 MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS, MOST_COLUMNS = 4, 2, 2, 12
 DIGEST = 6
+SMALL_ERROR, MANY = 0.005, 100
 
 
 def page(found: Conclusion, written: Sequence[Path] = (), following: str = "") -> str:
@@ -61,6 +62,8 @@ def _head(found: Conclusion) -> Iterator[str]:
         yield line("", f"not used: {numbers.listed(list(map(legible, unused)), MOST_COLUMNS)}")
     if found.plan is not None:
         yield line("Plan", followed(found.plan))
+        if found.plan.targets:
+            yield line("Targets", f"planned / found: {targets(found.plan)}")
     if not found.withdrawn:
         yield line("Promise", promised)
     warnings = numbers.warnings(found)
@@ -77,6 +80,30 @@ def followed(plan: Followed) -> str:
     left = f"deviations: {'; '.join(plan.deviations)}" if plan.deviations else "no deviations"
     look = "first look" if plan.look <= 1 else f"look {plan.look}"
     return f"{plan.digest[:DIGEST]}, {plan.planned:,} answers planned; {left}; {look}"
+
+
+def targets(plan: Followed) -> str:
+    """Say of each figure what was planned and, behind a stroke, what is found."""
+    return "; ".join(map(_target, plan.targets))
+
+
+def _target(one: PlannedFigure) -> str:
+    share = one.unit == "share"
+    planned = _figure(one.planned, one.planned_mcse, share=share)
+    found = _figure(one.found, one.found_mcse, share=share)
+    said = found if math.isfinite(one.found) else f"not known ({legible(one.missing, 120)})"
+    unit = "" if share or one.unit == one.measure or not math.isfinite(one.found) else f" {legible(one.unit, 20)}"
+    return f"{legible(one.measure, 40).replace('_', ' ')} {planned} / {said}{unit}"
+
+
+def _figure(value: float, mcse: float, *, share: bool) -> str:
+    """Write a share with its Monte-Carlo standard error, another figure with three digits."""
+    if share and math.isfinite(mcse):
+        return measured(value, mcse, 3 if mcse < SMALL_ERROR else 2)
+    if value >= MANY:
+        return f"{value:,.0f}"
+    said = f"{value:.3g}"
+    return said.removeprefix("0") or said
 
 
 def _below(found: Conclusion, digits: int, brief: bool) -> Iterator[str]:

@@ -344,6 +344,7 @@ def _read(found: Conclusion) -> Iterator[Section]:
     if unused := numbers.texts_of(found.read, "unused"):
         told.append(f"Not used: {legible(', '.join(unused), 200)}.")
     told += [f"Plan: {conclusions.followed(found.plan)}."] if found.plan else []
+    told += [f"Planned / found: {conclusions.targets(found.plan)}."] if found.plan and found.plan.targets else []
     told += [f"Without {names}: {sum(p.verdict != 0 for p in one.pairs)} pairs are claimed."
              for names, one in found.without.items()]  # fmt: skip
     yield Section("What was read", (Points((*told, *found.notes)),))

@@ -18,6 +18,7 @@ from simlab.concluding.conclusion import (
     MetricError,
     More,
     Pair,
+    PlannedFigure,
     Promise,
     Rated,
     Rater,
@@ -109,6 +110,11 @@ WATCHED = dict.fromkeys(("watched", "watched_mcse", "pair_claim", "pair_claim_mc
 WATCHED |= dict.fromkeys(("best_excluded", "best_excluded_mcse"), MAYBE)
 AT_LARGE = {"at_large": MAYBE_OBJECT}
 PLAN = {**dict.fromkeys(("name", "digest"), TEXT), **dict.fromkeys(("planned", "look"), WHOLE), "deviations": TEXTS}
+TARGET = {
+    **dict.fromkeys(("measure", "unit", "missing"), TEXT),
+    "planned": NUMBER,
+    **dict.fromkeys(("found", "planned_mcse", "found_mcse"), MAYBE),
+}
 METRIC = {
     "name": TEXT,
     "verdict": reading.one_of(("trust", "correct", "leave_out")),
@@ -163,7 +169,7 @@ def conclusion(held: Any, where: str = "answer", depth: int = 0) -> Conclusion:
         row.get("repetition_missing") or "",
         _maybe(row["control"], f"{where}.control", _control),
         row.get("control_missing") or "",
-        None if plan is None else Followed(**reading.record(plan, f"{where}.plan", PLAN)),
+        _maybe(plan, f"{where}.plan", _plan),
         _without(row["without"], where, depth),
         row.get("confounded") or 0,
         (),
@@ -209,6 +215,11 @@ def _pairs(held: Any, where: str, names: set[str]) -> list[Pair]:
         unknown = {name: row.pop(name, None) for name in ("within", "detectable", "family")}
         made.append(Pair(**cast(Any, {**reading.known(row), **unknown, "more": more})))
     return made
+
+
+def _plan(held: Any, where: str) -> Followed:
+    row = reading.record(held, where, {**PLAN, "targets": LIST})
+    return Followed(**{**row, "targets": _all(row["targets"], f"{where}.targets", TARGET, PlannedFigure)})
 
 
 def _limits(held: Any, where: str) -> UnmetPeople:

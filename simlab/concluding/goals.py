@@ -1,0 +1,181 @@
+"""Read what a plan was to find and to take, and hold it against what is concluded by that plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from simlab.concluding.assigning.studying import PLAN
+from simlab.concluding.conclusion import Conclusion, PlannedFigure
+from simlab.measures.ranges import RANGES, SHARE
+from simlab.messages import legible, shown
+from simlab.types import Array, InputError
+
+POINTS, YES = "points", "(share of yes)"
+"""What a plan counts differences in."""
+SHARE_OF_YES = "share of yes"
+SIZES = ("documents", "ratings", "raters", "hours", "money")
+LARGEST = 1e15
+"""No number of a plan is larger: of what is, nothing that is written would be right."""
+TRUTH = ("power", "power_from", "power_at")
+"""Measures of the differences that there truly are."""
+REPEATED = {
+    "srp": "same",
+    "srp_new_documents": "new_documents",
+    "srp_new_raters": "new_raters",
+    "srp_new_study": "new_study",
+}
+"""Measures that a conclusion simulates as a repetition, by what is new there."""
+ALL_PAIRS = (None, "all", "ranks")
+"""Families of comparisons whose claims are those of all pairs, which plans simulate."""
+
+
+class Planned(NamedTuple):
+    """Hold a figure of a plan, with its Monte-Carlo standard error (NaN: asked, or counted)."""
+
+    value: float
+    mcse: float = math.nan
+
+
+class Goals(NamedTuple):
+    """Hold what a study was planned to find and to take.
+
+    `targets` are shares by their measures; `claims` is the share of all pairs that the design claimed in simulations,
+    `smallest` the smallest difference that matters, in `unit`. `sizes` holds documents, ratings, raters, hours and
+    money, those that the plan says; `currency` may be "".
+    """
+
+    targets: Mapping[str, float]
+    claims: Planned | None
+    smallest: float
+    unit: str
+    sizes: Mapping[str, Planned]
+    currency: str
+
+    def unit_of(self, scores: Array) -> str:
+        """Return what differences of such scores are counted in: shares of yes only where yes is 1 and no is 0."""
+        return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
+
+
+def goals_of(plan: Mapping[str, Any], where: str) -> Goals | None:
+    """Read what a plan was to find from its file; None where it says no targets, as of a second batch.
+
+    Raises InputError, beginning with `where`, for what no plan says.
+    """
+    held = plan.get("answer")
+    if not isinstance(held, Mapping):
+        _refuse(where, "answer", held, "must be what was found, an object")
+    if "targets" not in held:
+        return None
+    rows = held["targets"]
+    if not isinstance(rows, list) or not all(isinstance(one, Mapping) for one in rows):
+        _refuse(where, "targets", rows, "must be a list of targets")
+    smallest, sizes, measures = (_object(held, name, where) for name in ("smallest", "sizes", "measures"))
+    unit, currency = smallest.get("unit"), sizes.get("currency")
+    if unit not in (POINTS, YES):
+        _refuse(where, "smallest.unit", unit, f"must be {POINTS} or {YES}")
+    if not (currency is None or isinstance(currency, str)):
+        _refuse(where, "sizes.currency", currency, "must be a name or null")
+    claims = "significant_share"
+    return Goals(
+        targets=dict(_target(one, f"targets[{k}]", where) for k, one in enumerate(rows)),
+        claims=_simulated(measures, claims, where, most=1.0) if claims in measures else None,
+        smallest=_number(smallest.get("value"), "smallest.value", where),
+        unit=unit,
+        sizes={
+            name: Planned(_number(n, f"sizes.{name}", where), _simulated(measures, name, where).mcse)
+            for name in SIZES
+            if (n := sizes.get(name)) is not None
+        },
+        currency=legible(currency or "", 20),
+    )
+
+
+def figures(goals: Goals, found: Conclusion, paid: float) -> list[PlannedFigure]:
+    """Hold what was planned against what is concluded; `paid` is what the answers that came cost (NaN: not known)."""
+    figured = [_of_target(name, least, found) for name, least in goals.targets.items()]
+    if goals.claims is not None and "significant_share" not in goals.targets:
+        figured.append(_of_claims(goals.claims, found))
+    detectable = math.nan if found.detectable is None else found.detectable
+    unknown = "such a table finds none with 80 %" if found.detectable is None else ""
+    figured.append(PlannedFigure("smallest_difference", found.unit, goals.smallest, detectable, missing=unknown))
+    return [*figured, *(_of_size(name, one, goals, found, paid) for name, one in goals.sizes.items())]
+
+
+def _of_target(name: str, least: float, found: Conclusion) -> PlannedFigure:
+    asked = PlannedFigure(name, "share", least, math.nan)
+    if name in TRUTH:
+        return asked._replace(missing="true differences are not")
+    if name == "significant_share":
+        return _of_claims(Planned(least), found)
+    if name == "no_wrong_claim":
+        if found.control is None:
+            return asked._replace(missing=found.control_missing or "equal systems were not simulated")
+        wrong, mcse = found.control.some_claim, found.control.some_claim_mcse
+        if found.control.best_excluded is not None:
+            wrong, mcse = found.control.best_excluded, found.control.best_excluded_mcse or math.nan
+        return asked._replace(found=1 - wrong, found_mcse=mcse)
+    if name in REPEATED and found.repetition is not None:
+        same_sign = getattr(found.repetition.same_sign, REPEATED[name]).value
+        why = "" if math.isfinite(same_sign) else found.repetition.unknown.get(REPEATED[name], "no claim to repeat")
+        return asked._replace(found=same_sign, missing=why)
+    if name in REPEATED:
+        return asked._replace(missing=found.repetition_missing or "no claim to repeat")
+    return asked._replace(missing="one table does not tell it")
+
+
+def _of_claims(planned: Planned, found: Conclusion) -> PlannedFigure:
+    asked = PlannedFigure("significant_share", "share", planned.value, math.nan, planned.mcse)
+    family = None if found.family is None else found.family.name
+    if family not in ALL_PAIRS or not found.pairs:
+        return asked._replace(missing="planned of all pairs at once")
+    return asked._replace(found=sum(one.verdict != 0 for one in found.pairs) / len(found.pairs))
+
+
+def _of_size(name: str, planned: Planned, goals: Goals, found: Conclusion, paid: float) -> PlannedFigure:
+    counted = {"documents": found.read.get("documents"), "ratings": found.read.get("used"), "money": paid}
+    counted["raters"] = found.read.get("raters")
+    came = float(counted.get(name) or math.nan)
+    unit = (goals.currency or "money") if name == "money" else name
+    why = "" if math.isfinite(came) else "the table does not tell"
+    return PlannedFigure(name, unit, planned.value, came, planned.mcse, missing=why)
+
+
+def _target(held: Mapping[str, Any], name: str, where: str) -> tuple[str, float]:
+    measure = held.get("measure")
+    if not isinstance(measure, str) or RANGES.get(measure) != SHARE:
+        _refuse(where, f"{name}.measure", measure, "must be a measure that is a share")
+    return measure, _number(held.get("least"), f"{name}.least", where, most=1.0)
+
+
+def _simulated(measures: Mapping[str, Any], name: str, where: str, most: float = LARGEST) -> Planned:
+    """Return a measure of the design with its error; NaN where it was not simulated."""
+    if name not in measures:
+        return Planned(math.nan)
+    held = _object(measures, name, where)
+    value, mcse = (
+        math.nan if (n := held.get(part)) is None else _number(n, f"measures.{name}.{part}", where, most=most)
+        for part in ("value", "mcse")
+    )
+    return Planned(value, mcse)
+
+
+def _object(held: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+    found = held.get(name)
+    if not isinstance(found, Mapping):
+        _refuse(where, name, found, "must be an object")
+    return found
+
+
+def _number(value: Any, name: str, where: str, *, most: float = LARGEST) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        _refuse(where, name, value, f"must be a number from 0 to {most:g}")
+    return float(value)
+
+
+def _refuse(where: str, name: str, value: Any, rule: str) -> NoReturn:
+    said = legible(shown(value) if isinstance(value, int | float | str | None) else type(value).__name__, 60)
+    raise InputError(f"{where}: {PLAN}: {name} {said}: {rule}; plan again, in a folder of its own")
