@@ -252,7 +252,7 @@ def _times(held: Told, one: float, mean: float, *names: str) -> Told:
     """Return a record with these numbers so many times as large, about another mean; None stays."""
     numbers = {name: getattr(held, name) for name in names}
     told = {name: mean + one * value for name, value in numbers.items() if value is not None}
-    return cast(Told, held._replace(**cast(Any, told)))
+    return held._replace(**cast(Any, told))
 
 
 def _unit(config: Mapping[str, Any]) -> str:
