@@ -18,6 +18,7 @@ from simlab.concluding.assigning.writing import As
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text import assignments as text
 from simlab.drawing.text.tables import Form, to_csv
+from simlab.engine.bounds import refuse_large
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 
@@ -71,6 +72,7 @@ def carried_out(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> tupl
     """
     languages = appraise.languages(asked.spoken)
     study = study_of(folder, plugins)
+    refuse_large(study.config)
     out = writing.check(study.folder, asked.out, asked.form)
     assigned = assign(study, asked.items, asked.raters, asked.seed, asked.share)
     return assigned, writing.write(assigned, out, asked.form, languages)

@@ -26,6 +26,7 @@ from simlab.drawing.figures import files
 from simlab.drawing.text import checks, paragraphs, tables
 from simlab.drawing.text import conclusions as text
 from simlab.drawing.text.tables import Form
+from simlab.engine.bounds import refuse_large
 from simlab.files import check_writable, reason, write_whole
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
@@ -83,10 +84,13 @@ def asked(
         raise InputError(
             f"{legible(second)}: holds what {legible(table)} holds, and no table confirms itself; name one, or another"
         )
+    followed = None if plan is None else read_plan(plan, plugins)
+    if table is not None and followed is not None and followed.told is None:
+        _refuse_large(followed)
     metrics = tuple(dict.fromkeys(name.strip() for name in (metric or "").split(",") if name.strip()))
     return table, Wanted(
         told=told,
-        plan=None if plan is None else read_plan(plan, plugins),
+        plan=followed,
         promise=promise,
         level=level,
         metrics=metrics,
@@ -102,6 +106,12 @@ def asked(
         adequate_from=adequate_from,
         threshold=threshold,
     )
+
+
+def _refuse_large(plan: Plan) -> None:
+    """Raise InputError for a plan whose file says whom it expects, and whose world would not fit into memory."""
+    if plan.config["systems"].get("path") is not None:
+        refuse_large(plan.config)
 
 
 def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:

@@ -45,8 +45,9 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
             "promise: --look"
         )
-    looked = look(plan.file, plan.digest, read.collected)
     found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)
+    # A conclusion that is refused shows nothing, and is no look.
+    looked = look(plan.file, plan.digest, read.collected)
     if plan.sheets is not None and not wanted.exclude:
         found = replace(found, line=_line(found.line, read, plan.sheets))
     return judged(found, read, plan, looked)

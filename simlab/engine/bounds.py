@@ -73,6 +73,11 @@ def _largest(prints: Iterable[Footprint], kept: int) -> Memory:
     return most
 
 
+def refuse_large(config: Mapping[str, Any]) -> None:
+    """Raise InputError, before it is drawn, for a study whose single world and campaign would not fit into memory."""
+    refuse_memory(forecast_memory([{**config, "worlds": 1, "pools": 1, "document_draws": 1}]), 1)
+
+
 def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
     """Raise InputError, naming what takes most, where worlds and campaigns would not fit into what is free."""
     free = free_memory() if free is None else free

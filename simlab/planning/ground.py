@@ -13,6 +13,7 @@ from simlab.concluding.ratings import choosing
 from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
+from simlab.engine.bounds import refuse_large
 from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
 from simlab.planning.extent import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
@@ -162,6 +163,7 @@ def _of_study(path: Path, given: Given) -> Ground:
         if one.key not in left_out and not one.key.startswith(("measure.", "engine")) and not one.key.endswith("sha256")
     ]
     config = composed(_joined(words, given.words))
+    refuse_large(config)
     raters = draw_world(config, 0).frame.n_raters
     said = f"as {legible(path.name)} declares it"
     return _ground(words, given, raters, said, None, ("all of the world",), {})
@@ -204,6 +206,7 @@ def _ground(
     words = _as_long(usual, given)
     config = composed(words)
     _check_question(config)
+    refuse_large(config)
     first = draw_world(config, 0)
     if first.truth is None:
         raise InputError(f"{world}: nobody knows what is true there, so no error can be counted; fit it (simlab fit)")

@@ -70,9 +70,15 @@ def _of_fit(systems: Mapping[str, Any]) -> Extent:
         Size(segments, "segments", "systems.n_documents"),
         Size(systems["n_documents"], "documents", "systems.n_documents"),
         Size(seats, "raters of a bucket", "systems.raters_per_bucket"),
-        Size(len(held.rater_names), "raters", "systems.path"),
+        _raters(systems, len(held.rater_names)),
         Size(0, "bytes of the table", "systems.path"),
     )
+
+
+def _raters(systems: Mapping[str, Any], pilot: int) -> Size:
+    """Count the raters of a fitted world: those that are drawn anew, else those of its pilot."""
+    n = systems.get("n_raters")
+    return Size(pilot, "raters", "systems.path") if n is None else Size(n, "raters", "systems.n_raters")
 
 
 def _count(section: Mapping[str, Any], key: str) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from simlab.messages import or_nearest
+from simlab.messages import or_nearest, shown
 from simlab.studies import judgements, preferences, ratings
 from simlab.studies.kind import Kind
 from simlab.types import InputError, Outcome
@@ -34,8 +34,10 @@ def _kinds(plugins: tuple[str, ...]) -> tuple[Kind, ...]:
 def kind_asking(question: str, plugins: Sequence[str] = ()) -> Kind:
     """Return the kind of study that asks a question; raise InputError where none does."""
     by_question = {kind.question: kind for kind in kinds(plugins)}
-    if question not in by_question:
-        raise InputError(f"question={question} is asked by no kind of study; {or_nearest(question, by_question)}")
+    # What a file says may be a list.
+    if not isinstance(question, str) or question not in by_question:
+        said = shown(question)
+        raise InputError(f"question={said} is asked by no kind of study; {or_nearest(said, by_question)}")
     return by_question[question]
 
 

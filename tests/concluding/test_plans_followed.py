@@ -126,6 +126,15 @@ def test_an_unfinished_table_is_not_looked_at_unless_that_is_wanted(
     assert found.plan.look == 1
 
 
+def test_a_conclusion_that_is_refused_is_no_look(tmp_path: Path) -> None:
+    table = export(ratings(), tmp_path / "a.csv")
+    with pytest.raises(InputError, match="has no such rater"):
+        concluded(table, beside(table), exclude=("nobody",))
+    assert not record_of(beside(table)).exists()
+    concluded(table, beside(table))
+    assert record_of(beside(table)).exists()
+
+
 def test_a_promise_for_any_look_holds_at_each(tmp_path: Path) -> None:
     config = patched(COMPARED, {"decision": option("decision", "anytime", multiplicity="holm")})
     table = export(config, tmp_path / "a.csv")

@@ -22,6 +22,7 @@ from simlab.concluding.assigning.seating import Seated, seat
 from simlab.concluding.assigning.studying import KEY, Study
 from simlab.messages import legible, or_nearest
 from simlab.rng import stream
+from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError, Ints, Streams
 
@@ -51,9 +52,11 @@ class Assigned:
 def assign(study: Study, items: Path, raters: Path | None, seed: int | None, share: float | None = None) -> Assigned:
     """Assign a study to items and raters; nothing is written. `share` is that of control ratings for each rating.
 
-    Raises InputError for items and raters that do not fit the design.
+    Raises InputError for a study whose keys contradict each other, and for items and raters that do not fit it.
     """
-    held, world = read_items(items), draw_world(study.config, 0)
+    held = read_items(items)
+    check(study.config)
+    world = draw_world(study.config, 0)
     people = numbered_people(world.frame.n_raters) if raters is None else read_people(raters)
     seated = seat(world.frame, study.config, held, people)
     if study.family and study.family.against not in (None, *seated.frame.system_names):
