@@ -1,16 +1,18 @@
 """Simulate study designs for evaluations of text-generation systems before paying for one.
 
 In notebooks and scripts the verbs are those of the command line; see docs/notebook.md. `import simlab` is light: what a
-verb needs is imported when it is first used.
+verb needs is imported when it is first used. Datasets of xarray have an attribute `simlab` from then on.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 # Not from typing, which takes longer to import than all that the command line does before it can hear Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
     from simlab.commands.notebook import compare, plot, query, run, sweep
@@ -87,3 +89,40 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Name what notebooks complete."""
     return sorted(__all__)
+
+
+class _Accessor:
+    """Give datasets of xarray their attribute `simlab` once xarray is imported, for which `import simlab` waits not."""
+
+    looking = False
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Find xarray as it would be found without simlab, and register the accessor after it was carried out."""
+        if name != "xarray" or self.looking:
+            return None
+        from importlib.util import find_spec
+
+        self.looking = True
+        try:
+            spec = find_spec(name)
+        finally:
+            self.looking = False
+        if spec is not None and spec.loader is not None:
+            carry_out = spec.loader.exec_module
+
+            def and_register(module: Any) -> None:
+                carry_out(module)
+                _register()
+
+            spec.loader.exec_module = and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register() -> None:
+    import_module("simlab.commands.accessor").register()
+
+
+if "xarray" in sys.modules:
+    _register()
+elif not any(type(finder).__name__ == _Accessor.__name__ for finder in sys.meta_path):
+    sys.meta_path.insert(0, _Accessor())

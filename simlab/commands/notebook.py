@@ -135,18 +135,23 @@ def query(
 
     Returns, over the axes, each measure beside its `_mcse`, `_n` (campaigns), `_clusters`, `_low` and `_high` (a 95 %
     interval inside the range of the measure) and `_failed` (campaigns of the cell), as `simlab query --format json`;
-    what was found stands beside SRP and the like, and the attribute `held_fixed` says what studies share. With
+    what was found stands beside SRP and the like. Attributes are `long_name`, `units`, `comment` and `references`, as
+    the CF conventions have them; `held_fixed` says what studies share. With
     `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). Raises InputError for an axis, a value or a
     measure that the store does not hold.
 
     >>> simlab.query("outputs/item_grouping", measure="srp,cost", documents=[10, 20]).to_dataframe()  # doctest: +SKIP
     """
     from simlab.commands import stores
+    from simlab.config.explaining import explain_measures
     from simlab.store.query import with_views
 
     with mendable(), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
         dataset, names = stores.measured(dataset, _names(measure))
-        return with_views(dataset, names)
+        found = with_views(dataset, names)
+    for said in explain_measures(names):
+        found[said.measure].attrs |= {"comment": said.sentence} | ({"references": said.source} if said.source else {})
+    return found
 
 
 def compare(

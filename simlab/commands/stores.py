@@ -165,6 +165,8 @@ def opened(store: Any, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
         if isinstance(dataset, str | os.PathLike):
             stack.enter_context(_decoding(Path(dataset)))
             dataset = stack.enter_context(opening.open_results(Path(dataset)))
+        if "sweep" not in dataset.attrs:
+            raise InputError("this dataset has no attribute sweep; take one that simlab.open_results gave")
         yield narrowed(dataset, conditions)
 
 

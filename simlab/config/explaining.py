@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,6 +92,23 @@ def explain_measure(file: Path, plugins: Sequence[str] = ()) -> Measure:
         option.source,
         option.keys,
     )
+
+
+def explain_measures(names: Iterable[str], plugins: Sequence[str] = ()) -> list[Measure]:
+    """Explain the measures that simlab knows, by their labels where no study can be asked for them; leave out others.
+
+    Raises InputError where a part or an annotation cannot be found.
+    """
+    files = find_options(plugins).get("measure", {})
+    known = [name for name in names if name in files or name in LABELS]
+    return [explain_measure(files[name], plugins) if name in files else _labelled(name) for name in known]
+
+
+def _labelled(name: str) -> Measure:
+    about = LABELS[name]
+    low, high = about.get("limits", (None, None))
+    better = "less" if about.get("less_is_better") else "more"
+    return Measure(name, str(about["label"]), "", "" if low is None else f"{low} to {high}", better, "", ())
 
 
 def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:

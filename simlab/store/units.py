@@ -132,9 +132,19 @@ def described(name: str, about: Mapping[str, Any], unit: str | None) -> dict[str
 
 
 def speaking(variables: Variables) -> Variables:
-    """Let coordinates and measures say what they are: the same values, with `long_name` and `units`."""
+    """Let coordinates and measures say what they are: the same values, with `long_name` and `units`.
+
+    Of a measure `ancillary_variables` names its error and its campaigns, as the CF conventions have it.
+    """
+    beside = {
+        name: {"ancillary_variables": f"{name}_mcse {name}_n"} for name in variables if f"{name}_mcse" in variables
+    }
     return {
-        name: (dims, array, described(name, about, _unit(name, about) if array.dtype.kind in "iuf" else None))
+        name: (
+            dims,
+            array,
+            described(name, about, _unit(name, about) if array.dtype.kind in "iuf" else None) | beside.get(name, {}),
+        )
         for name, (dims, array, about) in variables.items()
     }
 

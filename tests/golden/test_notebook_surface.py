@@ -19,6 +19,7 @@ import xarray as xr
 import yaml
 
 import simlab
+from simlab.commands.accessor import Accessor
 
 RECORDED = Path(__file__).with_name("notebook.yaml")
 TINY = {"systems.n_systems": 3, "systems.n_documents": 12, "systems.n_segments": 24, "worlds": 2, "studies": 2}
@@ -59,7 +60,8 @@ def surface() -> dict[str, Any]:
     """Describe all public names of simlab."""
     return {
         "signatures": {name: signature(value) for name, value in _public() if inspect.isfunction(value)},
-        "classes": {name: members(value) for name, value in _public() if inspect.isclass(value)},
+        "classes": {name: members(value) for name, value in _public() if inspect.isclass(value)}
+        | {"xarray.Dataset.simlab": members(Accessor)},
     }
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import parts
-from simlab.config.explaining import Measure, explain_measure, source_of
+from simlab.config.explaining import Measure, explain_measures, source_of
 from simlab.config.groups import find_options, section_of
 from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, named_in
 from simlab.drawing.reports.sweeping.seeing import Seen
 from simlab.drawing.reports.terms import Prose, Reference, Section, Table
 from simlab.drawing.text.references import METHODS
-from simlab.measures.labels import LABELS
 from simlab.types import InputError
 
 
@@ -30,20 +29,7 @@ class Used(NamedTuple):
 
 def measures(seen: Seen) -> list[Measure]:
     """Explain the measures of a store that simlab knows, from their docstrings and comments."""
-    files, names = find_options(seen.plugins).get("measure", {}), (*seen.measures, *seen.undefined)
-    return [
-        explain_measure(files[name], seen.plugins) if name in files else _labelled(name)
-        for name in names
-        if name in files or name in LABELS
-    ]
-
-
-def _labelled(name: str) -> Measure:
-    """Explain a measure that no study can be asked for by its label."""
-    about = LABELS[name]
-    low, high = about.get("limits", (None, None))
-    better = "less" if about.get("less_is_better") else "more"
-    return Measure(name, str(about["label"]), "", "" if low is None else f"{low} to {high}", better, "", ())
+    return explain_measures((*seen.measures, *seen.undefined), seen.plugins)
 
 
 def used(seen: Seen) -> list[Used]:
