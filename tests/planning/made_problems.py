@@ -38,10 +38,12 @@ class Problem(NamedTuple):
         return self.formula(int(own[FAMILY]), own[SIZE])
 
     def reaches(self, design: Design, more: float, wanted: Wanted = WANTED) -> bool:
-        """Tell whether a design exceeds all targets by so much, within the limits."""
+        """Tell whether a design exceeds all targets by so much, or half of what is left up to 1, within the limits."""
         truth, money = self.truth(design), wanted.limits.money
         affordable = money is None or truth["money"] <= money
-        return affordable and all(truth[one.measure] >= one.least + more for one in wanted.targets)
+        return affordable and all(
+            truth[one.measure] >= one.least + min(more, (1 - one.least) / 2) for one in wanted.targets
+        )
 
     def is_right(self, choice: Design | None, wanted: Wanted = WANTED) -> bool:
         """Tell whether a choice is right."""

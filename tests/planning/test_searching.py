@@ -210,6 +210,20 @@ def test_power_that_falls_with_size_is_searched_all_the_same() -> None:
     assert falling.is_right(found.advice)
 
 
+def test_what_a_margin_leaves_no_room_for_is_no_reason_to_buy_more() -> None:
+    """Nothing is without a wrong claim in 1.02 of studies: were that asked of the cheapest, any price were right."""
+    wanted = replace(WANTED, margin=0.12, targets=(Target("power", 0.5), Target("no_wrong_claim", 0.9)))
+    right, dearer = [], []
+    for seed in range(20):
+        made = problem(seed, "all")
+        found = search(MadeBench(made.truth, seed), made.designs, wanted)
+        right.append(made.is_right(found.advice, wanted))
+        good = [made.truths[one]["money"] for one in made.designs if made.reaches(one, wanted.margin, wanted)]
+        dearer.append(max(made.truths[one]["money"] for one in made.designs) > 1.05 * min(good))
+    assert all(dearer)
+    assert np.mean(right) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 20)
+
+
 def test_a_single_design_and_none() -> None:
     made = problem(0, "all")
     only = made.designs[-1:]

@@ -92,9 +92,14 @@ class Family:
         mask[: self.struck] = False
         return mask
 
-    def reaches(self, targets: Sequence[Target], chance: Chance) -> Floats:
-        """Return by how much the worst of the targets is exceeded, in each resample: `[resample, size]`."""
-        return np.asarray(np.min([self.path(one.measure, chance) - one.least for one in targets], axis=0))
+    def reaches(self, targets: Sequence[Target], chance: Chance, margin: float = 0.0) -> Floats:
+        """Return by how much the worst of the targets is exceeded, in each resample: `[resample, size]`.
+
+        By how much more than the margin, or than half of what a target leaves up to 1, where that is less.
+        """
+        least = [one.least + min(margin, (1 - one.least) / 2) for one in targets]
+        paths = [self.path(one.measure, chance) for one in targets]
+        return np.asarray(np.min([path - bound for path, bound in zip(paths, least, strict=True)], axis=0))
 
     def path(self, measure: str, chance: Chance) -> Floats:
         """Return what every design reaches of a measure, in each resample: `[resample, size]`.

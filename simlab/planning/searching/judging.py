@@ -44,7 +44,7 @@ class Judged(NamedTuple):
 class _All(NamedTuple):
     """Hold all designs within the limits: where each stands, its cost and by how much it exceeds its targets.
 
-    `cost` and `excess` are `[resample, design]`.
+    `cost`, `excess` and `beyond`, by how much it exceeds them more than the margin, are `[resample, design]`.
     """
 
     family: Ints
@@ -52,6 +52,7 @@ class _All(NamedTuple):
     plain: Ints
     cost: Floats
     excess: Floats
+    beyond: Floats
 
     def at(self, d: int) -> At:
         return int(self.family[d]), int(self.k[d])
@@ -62,7 +63,7 @@ def judge(held: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
     every = _all(held, wanted, chance)
     if not len(every.k):
         return Judged(None, 1.0, {})
-    good = every.excess >= wanted.margin
+    good = every.beyond >= 0
     least = np.where(good, every.cost, np.inf).min(1)
     right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
     share, none = right.mean(0), float(np.isinf(least).mean())
@@ -111,10 +112,12 @@ def _all(held: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
     where = [(f, int(k)) for f, mask in enumerate(masks) for k in np.flatnonzero(mask)]
     cost = [one.costs(wanted, chance)[:, mask] for one, mask in used]
     excess = [one.reaches(wanted.targets, chance)[:, mask] for one, mask in used]
+    beyond = [one.reaches(wanted.targets, chance, wanted.margin)[:, mask] for one, mask in used]
     numbers = np.array(where, int).reshape(-1, 2)
     nothing = np.zeros((n, 0))
     plain = np.array([_oddities(held[f].designs[k]) for f, k in where], int)
-    return _All(numbers[:, 0], numbers[:, 1], plain, np.hstack([nothing, *cost]), np.hstack([nothing, *excess]))
+    stacked = (np.hstack([nothing, *one]) for one in (cost, excess, beyond))
+    return _All(numbers[:, 0], numbers[:, 1], plain, *stacked)
 
 
 def _oddities(design: Design) -> int:

@@ -2,9 +2,10 @@
 
 A choice is *right* if its true measures are at least their targets less the margin, it is within the limits, and it
 costs at most 1.05 times as much as the cheapest design within the limits whose true measures are at least their targets
-plus the margin; to choose none is right where no design within the limits is as good as that. How likely that is
-follows from resampling worlds: all designs met the same worlds, so one set of weights resamples them all (a Bayesian
-bootstrap; Rubin 1981), and the decision is judged in each resample. The design is chosen for which that is most likely,
+plus the margin (or plus half of what a target leaves up to 1, where that is less); to choose none is right where no
+design within the limits is as good as that. How likely that is follows from resampling worlds: all designs met the same
+worlds, so one set of weights resamples them all (a Bayesian bootstrap; Rubin 1981), and the decision is judged in each
+resample. The design is chosen for which that is most likely,
 and worlds are added where the choice is most often wrong: to the design itself, and to those that undercut it.
 """
 
