@@ -133,7 +133,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     patience = typed.patience(asked.at_most)
     margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
     pilot = {} if subject is None else {folder.PILOT: _digest(subject)}
-    out = asked.out or _usual_folder(asked, pilot)
+    out = asked.out or _usual_folder({**asked.said, **pilot, "words": sorted(words)})
     said = {**asked.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
     given = Given(words, asked.systems, asked.raters, asked.seed)
     with folder.lock(out, said) as book:
@@ -169,8 +169,8 @@ def _digest(subject: Path) -> str:
         raise InputError(f"{legible(subject)}: cannot be opened ({files.reason(error)})") from error
 
 
-def _usual_folder(asked: Asked, pilot: Mapping[str, str]) -> Path:
-    named = repr(sorted({**asked.said, **pilot}.items())).encode()
+def _usual_folder(said: Mapping[str, Any]) -> Path:
+    named = repr(sorted(said.items())).encode()
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
@@ -209,8 +209,12 @@ def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -
             f"{legible(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
             "another law (--law LAW), or add --force to plan with this reservation"
         )
-    world, text = book.folder / folder.WORLD, document.text(found.world)
-    if book.n_blocks() and world.exists() and world.read_text(encoding="utf-8") != text:
+    world = book.folder / folder.WORLD
+    held = world.read_text(encoding="utf-8") if book.n_blocks() and world.exists() else None
+    text = document.text(found.world)
+    if held not in (None, text):
+        text = document.text(document.named_as(held, found.world))
+    if held not in (None, text):
         raise InputError(
             f"{legible(book.folder)}: holds campaigns in another world than is fitted to {legible(table)} now; name "
             "another --out"

@@ -22,6 +22,9 @@ NO_NUMBER = frozenset(("worlds", "pools", "document_draws", "studies", "measure"
 WHERE = ("backend", "scheduler", "scheduler_seconds")
 """Keys of the engine that say where blocks are carried out; a cell is the same wherever that is."""
 
+PLACES = ("path", "people")
+"""Keys of a section that say where files lie; beside them `sha256` is the digest of what these hold."""
+
 _FILES = ("systems.path", "systems.columns", "metric.path", "metric.column")
 """Keys that say which file a study is read from, and how: what is written down of it is another in each cell."""
 
@@ -161,8 +164,19 @@ Written = dict[tuple[str, int], str]
 """What was written of sections, by their names and where they are in memory."""
 
 
-def canonical(config: Mapping[str, Any], held: Written | None = None) -> str:
-    """Write down what determines a cell's numbers, always in the same letters.
+def unplaced(section: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave out of a section where a file lies whose digest it says: moved or renamed, it is the same file.
+
+    >>> unplaced({"path": "my/world.yaml", "sha256": "0a"}), unplaced({"path": "mine.tsv", "sha256": None})
+    ({'sha256': '0a'}, {'path': 'mine.tsv', 'sha256': None})
+    """
+    if section.get("sha256") is None:
+        return section
+    return {name: value for name, value in section.items() if name not in PLACES}
+
+
+def canonical(config: Mapping[str, Any], held: Written | None = None, *, placed: bool = True) -> str:
+    """Write down what determines a cell's numbers, always in the same letters; see `unplaced` for what is not `placed`.
 
     Of cells that share sections, and stay in memory meanwhile, each section is written once where they share `held`.
 
@@ -175,7 +189,8 @@ def canonical(config: Mapping[str, Any], held: Written | None = None) -> str:
         value = config[key]
         text = held.get(where := (key, id(value)))
         if text is None:
-            said = json.dumps({key: value}, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            one = value if placed or not isinstance(value, Mapping) else unplaced(value)
+            said = json.dumps({key: one}, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
             text = said[1:-1]
             if isinstance(value, dict):
                 held[where] = text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from simlab.config.sweep import Sweep, Written, canonical
+from simlab.config.sweep import PLACES, Sweep, Written, canonical
 from simlab.config.until import written
 from simlab.engine.conclusions import joined
 from simlab.messages import flat, shown
@@ -64,8 +64,13 @@ def determining(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cell_key(config: Mapping[str, Any], held: Written | None = None) -> str:
-    """Name a cell by what determines its numbers; see `canonical` for `held`."""
-    return sha256(canonical(config, held).encode()).hexdigest()
+    """Name a cell by what determines its numbers, wherever its files lie; see `canonical` for `held`."""
+    return sha256(canonical(config, held, placed=False).encode()).hexdigest()
+
+
+def same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Tell whether two configs determine the same numbers."""
+    return canonical(first, placed=False) == canonical(second, placed=False)
 
 
 def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
     larger = {key: max(stored[key], asked[key]) for key in ("worlds", "studies")}
     foreign = joined(stored, asked)
     larger |= crossed(stored, asked)
-    return {**asked, "axes": axes, "base": _common(stored["base"], asked["base"]), **larger, **foreign}
+    return {**asked, "axes": axes, "base": _common(asked["base"], stored["base"]), **larger, **foreign}
 
 
 def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
@@ -112,9 +117,10 @@ def _numbered(values: Sequence[Any]) -> dict[Any, int]:
 
 
 def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
-    """Raise InputError naming the first key in which two configs differ."""
+    """Raise InputError naming the first key in which two configs differ, but for where the same files lie."""
     old, new = dict(flat(stored)), dict(flat(asked))
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _ABSENT) != new.get(key, _ABSENT))
+    differing = [key for key in differing if not _same_file(key, old, new)]
     if not differing:
         return
     key = differing[0]
@@ -122,6 +128,12 @@ def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where
     raise InputError(
         f"{where} holds another sweep: {_said(key, old)} there, {_said(key, new)} asked{more}; give another --out"
     )
+
+
+def _same_file(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    section, _, name = key.rpartition(".")
+    known = old.get(f"{section}.sha256")
+    return name in PLACES and known is not None and known == new.get(f"{section}.sha256")
 
 
 def refuse_mixture(

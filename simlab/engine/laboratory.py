@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ from simlab.engine.backends import Backend, backend_of
 from simlab.engine.block_checks import Fitting, unusable
 from simlab.engine.checking import shape_of
 from simlab.engine.conclusions import foreign
-from simlab.engine.continuation import cell_key, declare
+from simlab.engine.continuation import cell_key, declare, determining, same_numbers
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.machine import check_jobs
 from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_program
@@ -91,7 +91,10 @@ class Laboratory:
         return {design: self._measured(self.cells[design]) for design in wants}
 
     def _take_in(self, designs: Sequence[Design]) -> None:
-        """Make cells of designs that were not looked at before; what the ledger holds of them is found by their key."""
+        """Make cells of designs that were not looked at before; what the ledger holds of them is found by their key.
+
+        Files that they read may lie elsewhere by now, which the ledger then notes.
+        """
         from simlab.studies.checks import check
 
         held = {entry.cell: entry for entry in self.book.entries()}
@@ -101,8 +104,11 @@ class Laboratory:
             key = cell_key(config)
             if key not in held:
                 names = tuple(shape_of(config, "", check).system_names)
-                held[key] = Entry((len(held),), key, config, names)
-                new.append(held[key])
+                new.append(Entry((len(held),), key, config, names))
+                held[key] = new[-1]
+            elif determining(held[key].config) != determining(config):
+                new.append(replace(held[key], config=config))
+                held[key] = new[-1]
             self.cells[design] = held[key]
         if new:
             self.book.admit(self._declared(list(held.values())), new, 1, self.base.studies)
@@ -157,7 +163,7 @@ def laboratory(
     with backend_of(base.base["engine"], processes, quiet=quiet) as backend, _open_ledger(kept) as book:
         folder = book.folder
         held = book.declaration()
-        if held is not None and held["base"] != declare(base)["base"]:
+        if held is not None and not same_numbers(held["base"], declare(base)["base"]):
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
         refuse_other_program(book.provenance(), book.codes(), provenance(), str(folder), allowed=allow_version)
         if torn := [row for row, _ in unusable(book, seen=book.seen(installation()))]:

@@ -77,6 +77,18 @@ def text(held: Mapping[str, Any]) -> str:
     )
 
 
+def named_as(earlier: str, held: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Name the table of a world as an earlier file of it does; one of another digest keeps its own name."""
+    import yaml
+
+    try:
+        about = dict(yaml.load(earlier, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))["about"])  # noqa: S506
+    except (yaml.YAMLError, LookupError, TypeError, ValueError):
+        return held
+    same = about.get("sha256") == held["about"].get("sha256")
+    return {**held, "about": {**held["about"], "table": about.get("table")}} if same else held
+
+
 def write(path: Path, held: Mapping[str, Any]) -> None:
     """Write the file, in one step, so that nobody reads half of it."""
     write_whole({path: text(held)})

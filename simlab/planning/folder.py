@@ -29,6 +29,8 @@ CAMPAIGNS = "campaigns"
 """The folder below a plan's that keeps the campaigns of its search, and the world that was fitted for them."""
 PILOT = "pilot_sha256"
 """The digest of the pilot, or the world, that a plan stands on; a key of what was asked."""
+WORDS = "words"
+"""What was typed: nothing is known by it, since a pilot may be called otherwise by now; settings are a key, too."""
 Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
 
@@ -190,12 +192,12 @@ def _asked(file: Path, where: str) -> Asked:
 def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
     now = plain(asked)
     was, pilot = held.get(PILOT), now.get(PILOT)
-    if was != pilot and {**held, PILOT: None} == {**now, PILOT: None}:
+    if was != pilot and {**held, PILOT: None, WORDS: None} == {**now, PILOT: None, WORDS: None}:
         raise InputError(
-            f"{where}: was planned on another pilot of that name (its digest was {shown(was)[:9]}, now "
-            f"{shown(pilot)[:9]}); name another folder"
+            f"{where}: was planned on another pilot (its digest was {shown(was)[:9]}, now {shown(pilot)[:9]}); name "
+            "another folder"
         )
-    for key in sorted(held.keys() | now.keys()):
+    for key in sorted((held.keys() | now.keys()) - {WORDS}):
         if held.get(key) != now.get(key):
             was, typed = (shown(one.get(key)) for one in (held, now))
             raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")

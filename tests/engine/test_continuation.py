@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simlab.engine.continuation import refuse_mixture
+from simlab.engine.continuation import cell_key, grow, refuse_difference, refuse_mixture
 from simlab.types import InputError
 
 Axis = dict[str, Any]
@@ -166,3 +166,34 @@ def test_every_combination_of_options_that_is_stored_is_held_against_those_asked
     resized = config(systems=OTHER, design={"documents": 10, "grouping": RULE["grouping"] | {"size": 4}})
     with pytest.raises(InputError, match=r"design\.grouping\.size=3 there"):
         refuse_mixture(axes, stored, [((1, 1), resized)], "here")
+
+
+def from_file(path: str, sha256: str | None = "aa", **beside: Any) -> dict[str, Any]:
+    return config(systems={"_target_": "w.fitted", "path": path, "sha256": sha256, **beside})
+
+
+def test_a_cell_is_the_same_wherever_its_files_lie_and_whatever_they_are_called() -> None:
+    first = from_file("my/world.yaml", people="people.csv")
+    moved = from_file("/else/where/mine.yaml", people="staff.csv")
+    assert cell_key(moved) == cell_key(first)
+    refuse_difference(first, moved, "here")
+    declared = {"axes": [], "worlds": 1, "studies": 1, "base": first, "measures": [], "plugins": [], "outcomes": True}
+    grown = grow(declared, {**declared, "base": moved}, "here")
+    assert grown["base"]["systems"]["path"] == "/else/where/mine.yaml"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (from_file("my/world.yaml", "bb"), "systems.sha256=aa there, systems.sha256=bb asked"),
+        (from_file("other.yaml", "bb"), "systems.path=my/world.yaml there, systems.path=other.yaml asked"),
+        (from_file("other.yaml", None), "systems.path=my/world.yaml there, systems.path=other.yaml asked"),
+    ],
+)
+def test_another_file_is_another_cell(other: dict[str, Any], why: str) -> None:
+    first = from_file("my/world.yaml")
+    assert cell_key(other) != cell_key(first)
+    with pytest.raises(InputError, match=why):
+        refuse_difference(first, other, "here")
+    # What a digest is not known of is known by its path.
+    assert cell_key(from_file("a.tsv", None)) != cell_key(from_file("b.tsv", None))

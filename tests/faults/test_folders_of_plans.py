@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,7 @@ from told import told
 
 from simlab import files
 from simlab.commands import fit
-from simlab.commands.exit_codes import DONE, REFUSED
+from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.commands.fitting_answers import Found
 from simlab.commands.plan import Asked
 from simlab.effort import USUAL, use_effort
@@ -56,7 +60,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     found_in = fit.found_in
 
     def once(table: Path, told: Told, law: str, seed: int, say: Say) -> Found:
-        named = files.digest(table)
+        named = f"{table.name} {files.digest(table)}"  # its world names the table
         if named not in FITTED:
             FITTED[named] = found_in(table, told, law, seed, say)
         return FITTED[named]
@@ -157,8 +161,71 @@ def test_a_pilot_that_changed_under_its_name_is_another_plan() -> None:
         file.write("\n")
     code, _, err = told(*asked, "--out", "my")
     assert code == REFUSED
-    assert "--out my: was planned on another pilot of that name" in in_one_line(err)
+    assert "--out my: was planned on another pilot (its digest was" in in_one_line(err)
     assert everything() == before
+
+
+PLAN = "plan", "pilot.csv", "--force", "--jobs", "1"
+FEW = "--at-most", "10"
+
+
+def blocks(out: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return what campaigns the ledgers of a plan hold, to the bit and in the order in which they came."""
+    held = {}
+    for file in sorted(out.rglob(ledger.FILE)):
+        with closing(sqlite3.connect(file)) as database:
+            held[str(file.relative_to(out))] = database.execute("SELECT rowid, * FROM blocks").fetchall()
+    return held
+
+
+def kept(out: Path) -> dict[str, object]:
+    """Return what a plan says, but for how long it took and what its pilot is called."""
+    plan = json.loads((out / "plan.json").read_text(encoding="utf-8"))
+    plan["answer"].pop("seconds", None)
+    plan["asked"].pop("words")
+    files_of = ("study.yaml", "world.yaml", "front.csv", "front.png", "campaigns/world.yaml")
+    return {"plan": json.dumps(plan).replace(str(out), "OUT")} | {name: (out / name).read_bytes() for name in files_of}
+
+
+def elsewhere(change: str) -> tuple[list[str], Path]:
+    """Move or copy a plan's folder, or give its pilot another name; return what asks for it then, and its folder."""
+    asked, to = list(PLAN), Path("my")
+    if change == "renamed":
+        Path("pilot.csv").rename("ratings of May.csv")
+        asked[1] = "ratings of May.csv"
+    else:
+        to = Path("deep", "mine")
+        to.parent.mkdir()
+        (shutil.move if change == "moved" else shutil.copytree)("my", to)
+    return asked, to
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["moved", "copied", "renamed"])
+def test_a_plan_goes_on_wherever_its_folder_lies_and_whatever_its_pilot_is_called(change: str) -> None:
+    few_raters()
+    code, _, err = told(*PLAN, *FEW, "--out", "my")
+    assert code in (DONE, RESERVED), err
+    before, held = kept(Path("my")), blocks(Path("my"))
+    asked, to = elsewhere(change)
+    assert told(*asked, *FEW, "--out", str(to))[0] == code
+    assert kept(to) == before
+    # All campaigns are taken as they are, and none is carried out again.
+    assert blocks(to) == held
+    # More is carried out on the files that are there now, and the ledger says where these are.
+    assert told(*asked, "--at-most", "400", "--out", str(to))[0] in (DONE, RESERVED)
+    after = blocks(to)
+    assert all(rows == after[name][: len(rows)] for name, rows in held.items())
+    assert sum(map(len, after.values())) > sum(map(len, held.values()))
+    assert not any(row[6] == "failed" for rows in after.values() for row in rows)
+    # Another pilot is another plan, whatever it is called; without its plan a folder is known by its world.
+    write(pilot(stream(4), n_systems=4, n_documents=20, n_raters=3), Path(asked[1]))
+    for line in ("was planned on another pilot (its digest was", "holds campaigns in another world than is fitted to"):
+        code, _, err = told(*asked, "--out", str(to))
+        assert (code, line in in_one_line(err)) == (REFUSED, True), err
+        assert blocks(to) == after
+        (to / "plan.json").unlink(missing_ok=True)
+        (to / "study.yaml").unlink(missing_ok=True)
 
 
 def test_a_plan_that_is_killed_before_its_files_take_their_places_leaves_those_that_are_there() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from planning.real_plans import cells_of
 
+import simlab
 from simlab.config import bound_options
 from simlab.parts import bind
 from simlab.planning.bench import Composer, bench, composed, reseeded
@@ -53,6 +54,34 @@ def test_nothing_is_carried_out_twice_and_answers_are_the_same_again(tmp_path: P
         assert numbers(again.look(dict.fromkeys(DESIGNS[:2], 6))) == many
         assert again.book.n_blocks() == 12
     assert few != many
+
+
+def test_a_folder_goes_on_where_the_file_of_its_world_was_moved_and_not_where_it_was_changed(tmp_path: Path) -> None:
+    built_in = (Path(simlab.__file__).parent / "world/data/fitted_sxs_mqm_generalMT2023_ende.yaml").read_text()
+
+    def held_in(folder: Path, world: Path):
+        words = [*WORDS[3:5], "systems=fitted", f"systems.path={world}", "systems.n_documents=60"]
+        return bench(folder, Composer(words), words, measures(), jobs=1, quiet=True)
+
+    (tmp_path / "world.yaml").write_text(built_in)
+    with held_in(tmp_path / "a", tmp_path / "world.yaml") as held:
+        few = numbers(held.look(dict.fromkeys(DESIGNS[:1], 2)))
+        book = held.book.n_blocks()
+    (tmp_path / "a").rename(tmp_path / "b")
+    (tmp_path / "world.yaml").rename(tmp_path / "moved.yaml")
+    with held_in(tmp_path / "b", tmp_path / "moved.yaml") as held:
+        assert numbers(held.look(dict.fromkeys(DESIGNS[:1], 2))) == few
+        assert held.book.n_blocks() == book
+        assert [entry.config["systems"]["path"] for entry in held.book.entries()] == [str(tmp_path / "moved.yaml")]
+        held.look(dict.fromkeys(DESIGNS[:1], 3))
+        assert held.book.n_blocks() == book + 1
+        assert not list(held.book.failed())
+    (tmp_path / "moved.yaml").write_text(built_in + "# edited\n")
+    with (
+        pytest.raises(InputError, match="holds campaigns of another plan"),
+        held_in(tmp_path / "b", tmp_path / "moved.yaml"),
+    ):
+        pass
 
 
 def test_designs_meet_the_same_worlds_one_campaign_each(tmp_path: Path) -> None:
