@@ -236,14 +236,25 @@ def _assert_sound(study: str, seeds: range) -> None:
     assert codes.count(DONE) > 0
 
 
-def test_damaged_study_files_are_answered_or_refused(study: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Equal systems under the study's own design are the dearest part of a conclusion.
+@pytest.fixture
+def without_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out of a conclusion its dearest part: equal systems under the study's own design."""
     monkeypatch.setattr(
         command, "conclude", lambda table, wanted, say: conclude(table, replace(wanted, gate=False), say)
     )
+
+
+@pytest.mark.usefixtures("without_gate")
+def test_damaged_study_files_are_answered_or_refused(study: str) -> None:
     _assert_sound(study, range(40))
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_gate")
+def test_a_hundred_more_damaged_study_files_are_answered_or_refused(study: str) -> None:
+    _assert_sound(study, range(40, 140))
+
+
+@pytest.mark.long
 def test_five_hundred_damaged_study_files_are_answered_or_refused(study: str) -> None:
-    _assert_sound(study, range(40, 540))
+    _assert_sound(study, range(140, 640))
