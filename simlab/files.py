@@ -194,7 +194,8 @@ def write_whole(contents: Mapping[Path, str | Callable[[Path], object]]) -> None
 
 
 def _write(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8", newline="")
+    # What no encoding has, half of a character of another file, say, is written as it would be typed.
+    file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
 
 
 @contextmanager

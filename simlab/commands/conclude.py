@@ -14,6 +14,7 @@ from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
 from simlab.concluding import checking
+from simlab.concluding.assigning.missing import NOT_LISTED
 from simlab.concluding.assigning.studying import CONCLUSION
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion, PromiseName
@@ -127,7 +128,7 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     words = following(table, wanted, found.question, figure, paragraph)
     answered = presented(found, words, form, figure, paragraph)
     unkept = [] if wanted.plan is None else _kept(answered.json, wanted.plan)
-    lost = unkept or any(line.startswith(NOT_RECORDED) for line in found.warnings)
+    lost = unkept or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in found.warnings)
     code = answered.code or (RESERVED if lost else DONE)
     return answered._replace(notes=(*answered.notes, *unkept), code=code)
 
@@ -147,7 +148,9 @@ def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, o
     found = checking.check(table, wanted)
     as_json = json.dumps(_plain(found.record()), indent=1, allow_nan=False)
     words = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted)])}"
-    return Answered(as_json if form == "json" else checks.page(found, words), as_json, (), DONE)
+    unkept = (found.unlisted,) if found.unlisted else ()
+    code = RESERVED if unkept else DONE
+    return Answered(as_json if form == "json" else checks.page(found, words), as_json, unkept, code)
 
 
 def _kept(as_json: str, plan: Plan) -> list[str]:
@@ -163,15 +166,26 @@ def _kept(as_json: str, plan: Plan) -> list[str]:
 
 def presented(found: Conclusion, words: str, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
     """Write a conclusion in a form, with what is asked for beside it; `words` are the command that comes next."""
-    written = write(found, figure, paragraph)
-    code = DONE if found.promise.holds and not found.confounded else RESERVED
-    as_json = to_json(found)
+    written, unkept = _written(found, figure, paragraph)
+    code = DONE if found.promise.holds and not found.confounded and not unkept else RESERVED
+    as_json, notes = to_json(found), (*found.notes, *unkept)
     if form == "json":
-        return Answered(as_json, as_json, tuple(found.notes), code)
+        return Answered(as_json, as_json, notes, code)
     if form == "csv":
         rows = [one._asdict() for one in found.systems]
-        return Answered(tables.to_csv(rows), as_json, (*found.notes, *found.warnings), code)
-    return Answered(text.page(found, written, words), as_json, tuple(found.notes), code)
+        return Answered(tables.to_csv(rows), as_json, (*notes, *found.warnings), code)
+    return Answered(text.page(found, written, words), as_json, notes, code)
+
+
+def _written(found: Conclusion, figure: Path | None, paragraph: Path | None) -> tuple[list[Path], list[str]]:
+    """Write what is asked for beside an answer; return the files, and a line for each that the disk does not take."""
+    written, unkept = list[Path](), list[str]()
+    for beside in ((figure, None), (None, paragraph)):
+        try:
+            written += write(found, *beside)
+        except OSError as error:
+            unkept.append(f"{legible(error.filename or 'a file')}: not kept ({reason(error)})")
+    return written, unkept
 
 
 def _planned(wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:

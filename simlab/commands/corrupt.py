@@ -9,7 +9,7 @@ from pathlib import Path
 from simlab.commands.next_steps import step
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.files import check_writable
+from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.mutt import lexicon, sentences
 from simlab.types import InputError
@@ -42,7 +42,7 @@ def answer(
     if not made.trials:
         needs = "; ".join(dict.fromkeys(f"{row['corruption']} needs {row['needs']}" for row in sentences.summary(made)))
         raise InputError(f"{source}: no sentence can be corrupted by these rules: {needs}")
-    out.write_text(sentences.text(made), encoding="utf-8", errors="backslashreplace")
+    write_whole({out: sentences.text(made)})
     rows = sentences.summary(made)
     if keep:
         keep(tables.to_json(rows))

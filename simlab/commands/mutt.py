@@ -15,7 +15,7 @@ from simlab.drawing.figures import pass_rates as heat_map
 from simlab.drawing.text import agreements, tables
 from simlab.drawing.text import pass_rates as text
 from simlab.drawing.text.tables import Form
-from simlab.files import check_writable
+from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.mutt import agreement as verdicts
 from simlab.mutt import files, metrics, pass_rates, scoring
@@ -95,7 +95,7 @@ def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
 
 def _write(pairs: Sequence[ScorePairs], scores: Path) -> None:
     rows = tables.to_csv(scoring.records(pairs)) + "\n"
-    scores.write_text(rows, encoding="utf-8", errors="backslashreplace")
+    write_whole({scores: rows})
 
 
 def _check_agreement(wanted: Sequence[Metric], figure: Path | None) -> None:

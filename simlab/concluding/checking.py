@@ -20,7 +20,8 @@ class Checked(NamedTuple):
     """What a table holds, and what would be promised of its claims; nothing that its scores or votes show.
 
     `read` is as in a conclusion, without what tells of scores. `planned` counts the answers of a plan and `deviations`
-    say where the table leaves it; None: there is no plan. `finished` is False where claims wait for more answers.
+    say where the table leaves it; None: there is no plan. `finished` is False where claims wait for more answers;
+    `unlisted` says why what is missing could not be listed ("": it could).
     """
 
     question: str
@@ -32,12 +33,15 @@ class Checked(NamedTuple):
     collected: int | None = None
     deviations: tuple[str, ...] = ()
     finished: bool = True
+    unlisted: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return what was checked as a record for programs."""
         promise = {name: getattr(self.promise, name) for name in ("name", "level", "multiplicity", "says")}
         rest = {
-            name: value for name, value in self._asdict().items() if name not in ("promise", "planned", "collected")
+            name: value
+            for name, value in self._asdict().items()
+            if name not in ("promise", "planned", "collected", "unlisted")
         }
         plan = {"planned": self.planned, "collected": self.collected}
         return {**rest, "read": dict(self.read), "promise": promise, "plan": plan if self.planned is not None else None}
@@ -67,6 +71,7 @@ def check(table: Path, wanted: Wanted) -> Checked:
         len(read.collected.seen.value),
         tuple(read.deviations),
         not is_unfinished(read, plan),
+        read.unlisted,
     )
 
 

@@ -39,7 +39,7 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     read = reading(table, wanted, plan)
     if not wanted.look and is_unfinished(read, plan):
         n, planned = len(read.collected.seen.value), read.planned
-        listed = "" if plan.sheets is None else f" ({missing.NAME} beside the key lists the rest)"
+        listed = "" if plan.sheets is None or read.unlisted else f" ({missing.NAME} beside the key lists the rest)"
         raise InputError(
             f"{legible(table)}: holds {n:,} of {planned:,} planned answers{listed}, and the plan promises something of "
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
@@ -128,7 +128,8 @@ def without_raters(collected: Collected, wanted: Wanted, table: Path) -> Collect
 
 def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclusion:
     """Say whether the plan's promise holds at this look."""
-    warnings = (*found.warnings, *ranked(Rank.PROMISE, [looked.warning] if looked.warning else []))
+    unkept = [line for line in (looked.warning, read.unlisted) if line]
+    warnings = (*found.warnings, *ranked(Rank.PROMISE, unkept))
     broken = _broken(found.promise, read, looked, plan)
     promise = found.promise._replace(holds=False, broken=broken) if broken else found.promise
     # A table without sheets does not say what was paid.

@@ -26,11 +26,15 @@ TURN = "turn"
 
 
 class Read(NamedTuple):
-    """Hold what was collected, how many answers were planned, and where a table falls short of its plan."""
+    """Hold what was collected, how many answers were planned, and where a table falls short of its plan.
+
+    `unlisted` says why what is missing could not be listed beside the plan ("": it was, or there is no such list).
+    """
 
     collected: Collected
     planned: int
     deviations: list[str]
+    unlisted: str = ""
 
 
 class Sheet(NamedTuple):

@@ -300,9 +300,16 @@ def test_a_key_that_is_not_the_one_written_is_refused(
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("", ""), ("conclusion.json", "not kept"), ("assigned.study.yaml.looks.json", "this look is not recorded")],
+    [
+        ("", ""),
+        ("conclusion.json", "not kept"),
+        ("assigned.study.yaml.looks.json", "this look is not recorded"),
+        ("missing.csv", "what is missing is not listed"),
+        ("figure.png", "not kept"),
+        ("paragraph.md", "not kept"),
+    ],
 )
-def test_a_look_or_a_conclusion_that_is_not_kept_is_a_reservation(
+def test_a_part_of_a_conclusion_that_is_not_kept_is_a_reservation(
     name: str,
     line: str,
     folder: Path,
@@ -319,11 +326,19 @@ def test_a_look_or_a_conclusion_that_is_not_kept_is_a_reservation(
     monkeypatch.setattr(
         command, "conclude", lambda table, wanted, say: conclude(table, replace(wanted, again=False, gate=False), say)
     )
-    code = answer(["conclude", str(saved(own, sheet)), "--plan", str(own / "my")])
+    table = saved(own, replace(sheet, rows=sheet.rows[1:]))
+    beside = ("--figure", str(own / "my" / "figure.png"), "--paragraph", str(own / "my" / "paragraph.md"))
+    code = answer(["conclude", str(table), "--plan", str(own / "my"), *beside])
     said = " ".join("".join(capsys.readouterr()).split())
     assert code == (RESERVED if name else DONE)
     assert line in said
-    assert not name or not (own / "my" / name).exists()
+    # Whatever is not kept, the answer is there, and all other parts of it are.
+    assert "47 of 48 planned ratings" in said
+    parts = {"conclusion.json", "assigned.study.yaml.looks.json", "missing.csv", "figure.png", "paragraph.md"}
+    assert {one.name for one in (own / "my").iterdir() if one.name in parts} == parts - {name}
+    if name == "missing.csv":
+        assert answer(["conclude", str(table), "--plan", str(own / "my"), "--check"]) == RESERVED
+        assert line in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("change", [("documents: 8", "documents: 7"), ("documents: 8", "documents: [8"), ("", "# ")])

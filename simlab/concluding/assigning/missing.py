@@ -7,28 +7,34 @@ from pathlib import Path
 
 from simlab.concluding.assigning.cells import table
 from simlab.concluding.assigning.key import Meant
-from simlab.files import write_whole
+from simlab.files import reason, write_whole
+from simlab.messages import legible
 
 NAME = "missing.csv"
 COLUMNS = ("rater", "position", "slot", "document", "segment")
 
 
-def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> None:
-    """Write which ratings did not come; where all did, no such file is left.
+NOT_LISTED = "what is missing is not listed"
 
-    A file of that name that somebody else wrote stays as it is, and a folder that cannot be written is none the worse.
+
+def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
+    """Write which ratings did not come; where all did, no such file is left. Return why that could not be ("": it was).
+
+    A file of that name that somebody else wrote stays as it is.
     """
     lacking = [(slot, one) for slot, one in key.items() if one.counts and slot not in came]
     rows = sorted((one.rater, one.position, slot, one.document, one.segment) for slot, one in lacking)
     try:
         if file.exists() and not is_own(file):
-            return
+            why = f"{legible(file)} is no such list, and stays; move it away"
+            return f"{NOT_LISTED} ({why})" if rows else ""
         if rows:
             write_whole({file: table(COLUMNS, rows)})
         else:
             file.unlink(missing_ok=True)
-    except OSError:
-        return
+    except OSError as error:
+        return f"{NOT_LISTED} ({legible(file)}: {reason(error)})"
+    return ""
 
 
 def is_own(file: Path) -> bool:

@@ -50,9 +50,10 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
     """
     key, people = read_key(sheets.key, sheets.key_sha256), told.frame.rater_names
     rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
-    missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
+    unlisted = missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
     found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
-    return found._replace(deviations=[*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)])
+    deviations = [*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)]
+    return found._replace(deviations=deviations, unlisted=unlisted)
 
 
 def unblinded(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.figures import around, look
-from simlab.files import check_writable
+from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -54,4 +54,5 @@ MAKER = "simlab"
 def save(figure: Figure, file: Path) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
     undated: Any = {".png": {"Software": MAKER}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(file, dpi=DPI[look.now().style], metadata=undated[file.suffix.lower()])
+    dpi, metadata = DPI[look.now().style], undated[file.suffix.lower()]
+    write_whole({file: lambda part: figure.savefig(part, dpi=dpi, metadata=metadata)})
