@@ -201,7 +201,7 @@ def elsewhere(change: str) -> tuple[list[str], Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", ["moved", "copied", "renamed"])
+@pytest.mark.parametrize("change", ["moved", pytest.param("copied", marks=pytest.mark.long), "renamed"])
 def test_a_plan_goes_on_wherever_its_folder_lies_and_whatever_its_pilot_is_called(change: str) -> None:
     few_raters()
     code, _, err = told(*PLAN, *FEW, "--out", "my")
@@ -226,6 +226,44 @@ def test_a_plan_goes_on_wherever_its_folder_lies_and_whatever_its_pilot_is_calle
         assert blocks(to) == after
         (to / "plan.json").unlink(missing_ok=True)
         (to / "study.yaml").unlink(missing_ok=True)
+
+
+PLANNED = """
+import sys
+from simlab.cli import answer
+from simlab.effort import USUAL, Chains, use_effort
+with use_effort(USUAL._replace(scales=Chains(2, 150, 150))):
+    sys.exit(answer(sys.argv[1:]))
+"""
+
+
+def begun(out: str) -> subprocess.Popen[str]:
+    """Begin a plan in a process of its own."""
+    words = [sys.executable, "-c", PLANNED, *PLAN, *FEW, "--out", out]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.slow
+def test_two_plans_on_one_pilot_at_once_are_each_as_if_it_were_alone() -> None:
+    few_raters()
+    alone = begun("plan-alone")
+    err = alone.communicate()[1]
+    assert alone.returncode in (DONE, RESERVED), err
+    both = [begun("plan-first"), begun("plan-second")]
+    # While the first is at it, a second one in its folder is refused, and leaves it alone.
+    deadline = time.monotonic() + 300
+    while not Path("plan-first/campaigns", ledger.FILE).exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    code, out, err = told(*PLAN, *FEW, "--out", "plan-first")
+    assert both[0].poll() is None
+    assert (code, out) == (REFUSED, "")
+    assert "plan-first/campaigns is in use by another run" in in_one_line(err)
+    ended = [one.communicate()[1] for one in both]
+    assert [one.returncode for one in both] == [alone.returncode] * 2, ended
+    for name in ("plan-first", "plan-second"):
+        assert kept(Path(name)) == kept(Path("plan-alone"))
+        assert blocks(Path(name)) == blocks(Path("plan-alone"))
 
 
 def test_a_plan_that_is_killed_before_its_files_take_their_places_leaves_those_that_are_there() -> None:
