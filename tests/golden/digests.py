@@ -81,7 +81,7 @@ def differences(
     alone = [f"{name} is {'no longer' if name in recorded else 'not yet'} there" for name in names]
     both = sorted(recorded.keys() & found.keys())
     return alone + [
-        f"{name}: {what} was {recorded[name][what]}, is {found[name][what]}"
+        f"{name}: {what} was {recorded[name].get(what)}, is {found[name].get(what)}"
         for name in both
         for what in _differing(recorded[name], found[name], to_the_bit, rounding)
     ]
