@@ -156,10 +156,10 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         )
         scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
         plan = Plan(ground, designs, wanted, out, book, given, patience, scenarios, asked.jobs, asked.force)
-        found = carrying_out.carried_out(plan, began, say)
+        found = replace(carrying_out.carried_out(plan, began, say), family=family)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return Planned(found, out, tuple(plan_folder.keep(out, found, said, family)[0]))
+        return Planned(found, out, tuple(plan_folder.keep(out, found, said)[0]))
 
 
 def _digest(subject: Path) -> str:

@@ -48,7 +48,7 @@ class Composer:
 def composed(words: Sequence[str], design: Design) -> Config:
     """Compose a study of words and settings; of a key that both name the setting holds."""
     own = dict(design)
-    kept = [word for word in words if word.partition("=")[0] not in own]
+    kept = [word for word in words if word.partition("=")[0].replace("/", ".") not in own]
     settings = [f"{key}={shown(value, 10_000)}" for key, value in design]
     return next(compose_sweep(RUN, [*kept, *settings]).cells()).config
 

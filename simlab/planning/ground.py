@@ -103,7 +103,7 @@ def of_world(
         *([] if n_raters == pilot else [f"systems.n_raters={n_raters}"]),
         *([f"systems.raters_per_bucket={min(PER_BUCKET, n_raters)}"] if n_raters != pilot else []),
     ]
-    law, checks, fitted_to = ("mqm", "built in", "expert ratings of WMT23") if path is None else _about(path, held)
+    law, checks, fitted_to = _fitted_to(path)
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
     said = f"{law}; {checks}" + ("" if path is None else f" ({legible(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
@@ -112,10 +112,13 @@ def of_world(
     )
 
 
-def _about(path: Path, held: Any) -> tuple[str, str, str]:
-    """Return the law of a fitted world, how its checks went, and what it was fitted to."""
+def _fitted_to(where: Path | str | None) -> tuple[str, str, str]:
+    """Return the law of a fitted world, how its checks went, and what it was fitted to; None is the one built in."""
     import yaml
 
+    if where is None:
+        return "mqm", "built in", "expert ratings of WMT23"
+    path, held = Path(where), read_world(str(where), None)
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     checks = content.get("checks", {})
     failed, passed = len(checks.get("failed", [])), int(checks.get("passed", 0))
@@ -164,9 +167,12 @@ def _of_study(path: Path, given: Given) -> Ground:
     ]
     config = composed(_joined(words, given.words))
     refuse_large(config)
-    raters = draw_world(config, 0).frame.n_raters
+    raters, systems = draw_world(config, 0).frame.n_raters, config["systems"]
     said = f"as {legible(path.name)} declares it"
-    return _ground(words, given, raters, said, None, ("all of the world",), {})
+    if not draws(config):
+        return _ground(words, given, raters, said, None, ("all of the world",), {})
+    law, checks, read = _fitted_to(systems["path"])
+    return _ground(words, given, raters, f"{law}; {checks}; {said}", read, (), {})
 
 
 def smallest_of(ground: Ground, given: float | None) -> Smallest:

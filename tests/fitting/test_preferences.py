@@ -179,7 +179,7 @@ def test_what_is_written_is_read_and_drawn_from(found: PreferenceFit, tmp_path: 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"format": "simlab fitted world 3"}, "holds no fitted preferences"),
+        ({"format": "simlab fitted world 3"}, "is a world fitted to ratings; it is read as systems=fitted "),
         ({"systems": ["A", "B"]}, r"draws\.strength must have 60 entries of 2 numbers"),
         ({"raters": ["x"] * 4}, "named twice"),
         ({"more": 1}, "more: extra inputs are not permitted"),

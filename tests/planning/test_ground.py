@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import yaml
 
+from simlab.config.studyfile import write as write_study
 from simlab.planning import extent
 from simlab.planning.bench import Composer
-from simlab.planning.ground import Given, composed, of_preset, of_world, smallest_of
-from simlab.planning.terms import Ground
+from simlab.planning.frozen import study_of
+from simlab.planning.ground import Given, composed, of_file, of_preset, of_world, smallest_of
+from simlab.planning.terms import SIZE, Ground
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 from simlab.world.files.fitted_world import read_world
@@ -208,3 +210,25 @@ def test_what_is_no_world_is_refused(fitted_world: Path, tmp_path: Path) -> None
         of_world(fitted_world.with_name("pilot.csv"), Given())
     with pytest.raises(InputError, match="--raters 0"):
         of_world(fitted_world, Given(raters=0))
+
+
+def test_a_study_that_stands_on_a_fitted_world_has_its_pilot_and_freezes_the_size_of_a_design(
+    fitted_world: Path, tmp_path: Path
+) -> None:
+    shown = tmp_path / "declared.yaml"
+    words = ["systems=fitted", f"systems.path={fitted_world}", "design.documents=12"]
+    shown.write_text(write_study(composed(words)), encoding="utf-8")
+    held, own = of_file(shown, Given(), force=True), of_world(fitted_world, Given())
+    assert (held.read, held.draws, held.assumed) == (own.read, own.draws, ())
+    assert held.world.endswith("as declared.yaml declares it")
+    design = ((SIZE, 9), ("design.grouping", "ungrouped"))
+    frozen, simulated = study_of(held, design), Composer(held.words)(design)
+    assert frozen["design"] == simulated["design"]
+    assert frozen["design"]["documents"] == 9
+
+
+def test_a_study_of_a_preset_has_no_pilot(tmp_path: Path) -> None:
+    shown = tmp_path / "declared.yaml"
+    shown.write_text(write_study(composed(["systems=esa", "raters=esa"])), encoding="utf-8")
+    held = of_file(shown, Given(), force=False)
+    assert (held.read, held.draws, held.assumed) == (None, 0, ("all of the world",))

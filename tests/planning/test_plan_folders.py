@@ -95,7 +95,7 @@ def test_a_folder_holds_study_plan_front_figure_and_paragraph(here: Path, plain:
 
 def test_the_family_stands_beside_the_study_and_cannot_be_another_than_was_planned(here: Path, plain: Answer) -> None:
     asked = {**ASKED, "family": "against", "against": "S2"}
-    keep(Path("my"), planned(plain), asked, FrozenFamily("against", "S2"))
+    keep(Path("my"), replace(planned(plain), family=FrozenFamily("against", "S2")), asked)
     assert read_plan(Path("my")).family == study_of(Path("my")).family == ("against", "S2")
     assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
     study = Path("my/study.yaml")

@@ -79,18 +79,23 @@ def of_plan(
     `foreseen` are sentences on what was simulated beforehand, `family` is the one that was fixed, with its baseline.
     """
     names = methods_of(config)
-    level, multiplicity = _decided(config)
-    name, against = family or ("", None)
-    promised = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
     said = [
         f"The study is planned in advance (study file {digest[:DIGEST]}).",
         *_design(config),
         references.sentences(names).replace(" were ", " will be ").replace(" was ", " will be "),
-        f"{promised.format(f'{level:g}'.removeprefix('0'), against=against)}.",
+        f"{promised(config, family)}.",
         *foreseen,
         "Pairs that are not claimed will be called open, not equal; every deviation from this plan will be listed.",
     ]
     return _with_references(" ".join(said), [*names, *(["simulated"] if foreseen else [])])
+
+
+def promised(config: Mapping[str, Any], family: tuple[str, str | None] | None = None) -> str:
+    """Say of which family of claims a composed study promises its level, without a full stop."""
+    level, multiplicity = _decided(config)
+    name, against = family or ("", None)
+    said = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
+    return said.format(f"{level:g}".removeprefix("0"), against=against)
 
 
 def methods(found: Conclusion) -> list[str]:

@@ -44,6 +44,8 @@ def _sentences(answer: Answer) -> Iterator[str]:
             f"The targets are reached in a share of {number(held.share, 2)} ({number(held.low, 2)} to "
             f"{number(held.high, 2)}) of {held.draws} {held.source}."
         )
+    elif ground.draws:
+        yield f"In how many of the worlds that the pilot allows they are reached is {plan_words.TOO_FEW}."
 
 
 def _simulated_in(answer: Answer) -> str:

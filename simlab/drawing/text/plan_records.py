@@ -45,6 +45,7 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
         "sizes": sizes(answer),
         "power_at": answer.advice.figures["power_at"]._asdict() if "power_at" in answer.advice.figures else None,
         "under_pilot": under_pilot(answer),
+        "family": None if answer.family is None else answer.family._asdict(),
         "open": None if answer.open is None else dict(zip(("from", "to"), answer.open, strict=True)),
         "confidence": wanted.confidence,
         "probability": answer.probability,
@@ -98,9 +99,14 @@ def sizes(answer: Answer) -> dict[str, Any]:
 
 
 def under_pilot(answer: Answer) -> dict[str, Any] | None:
-    """Return in what share of the worlds that the pilot allows the design reaches its targets; None without a pilot."""
-    held = answer.robust
-    return None if held is None else {name: getattr(held, name) for name in ("share", "low", "high", "draws")}
+    """Return in what share of the worlds that the pilot allows the design reaches its targets; None without a pilot.
+
+    Where too few of them were simulated to tell, the share is null and `why` says so.
+    """
+    names, held = ("share", "low", "high", "draws"), answer.robust
+    if held is not None:
+        return {name: getattr(held, name) for name in names}
+    return {**dict.fromkeys(names), "draws": 0, "why": plan_words.TOO_FEW} if answer.ground.draws else None
 
 
 def rows(answer: Answer) -> list[dict[str, Any]]:

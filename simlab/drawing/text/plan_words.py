@@ -39,6 +39,8 @@ WANTED = {
     "no_wrong_claim": "no wrong claim in {} of studies",
 }
 NO_PILOT = "none: people and scores are those of the world"
+TOO_FEW = "not known, too few were simulated (--at-most)"
+"""Stands where the share of a pilot's worlds in which targets are reached would."""
 EXACT, HALF, LEAST = 1e-9, 0.005, 0.001
 """An error below `LEAST` is written as that."""
 TENTHS = ("less", "more")

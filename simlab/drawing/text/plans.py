@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from simlab.drawing.text import paragraphs
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
 from simlab.drawing.text.conclusion_numbers import HELD, filled
@@ -43,6 +44,7 @@ def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
     `out` is the folder that was written, `following` the one next command.
     """
     pieces = [
+        # What a plan stands on is never cut: a long head makes a longer page.
         *(Piece(text) for text in _head(answer)),
         Piece("", 3),
         Piece(headline(answer)),
@@ -90,13 +92,15 @@ def _broken(text: str) -> list[str]:
 def _head(answer: Answer) -> Iterator[str]:
     ground, wanted = answer.ground, answer.wanted
     assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
-    yield from _cut(line("Pilot", ground.read or words.NO_PILOT), 1)
-    yield from _cut(line("World", ground.world + assumed), 2 if ground.read is None else 1)
-    yield from _cut(line("Wanted", words.targets(wanted)), 2)
-    yield from _cut(line("Limits", words.limits(wanted, ground.raters)), 1)
+    yield line("Pilot", ground.read or words.NO_PILOT)
+    yield line("World", ground.world + assumed)
+    yield line("Wanted", words.targets(wanted))
+    if answer.config:
+        yield line("Claims", paragraphs.promised(answer.config, answer.family))
+    yield line("Limits", words.limits(wanted, ground.raters))
     took = f", {duration(answer.seconds)}" if math.isfinite(answer.seconds) else ""
     told = f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{_sure(answer)}"
-    yield from _cut(line("Search", told), 2)
+    yield line("Search", told)
 
 
 def _sure(answer: Answer) -> str:
@@ -107,14 +111,6 @@ def _sure(answer: Answer) -> str:
         return f" ({answer.why})" if answer.why else ""
     said = f"; that none reaches the targets is right with probability {number(answer.probability, 2)}"
     return said if answer.probability >= answer.wanted.confidence or not answer.why else f"{said} ({answer.why})"
-
-
-def _cut(text: str, most: int) -> list[str]:
-    """Keep the first lines of a text."""
-    lines = text.splitlines()
-    if len(lines) > most:
-        lines = [*lines[: most - 1], lines[most - 1][: WIDTH - 3].rstrip(" ,;") + "..."]
-    return lines
 
 
 def headline(answer: Answer) -> str:
@@ -230,6 +226,8 @@ def power(answer: Answer) -> str:
     if (robust := answer.robust) is not None:
         span = f"({number(robust.low, 2)} to {number(robust.high, 2)})"
         said += [f"targets reached in {number(robust.share, 2)} {span} of the worlds that the pilot allows"]
+    elif answer.ground.draws:
+        said += [f"in how many of the worlds that the pilot allows: {words.TOO_FEW}"]
     return line("Finds", "; ".join(said)) if said else ""
 
 

@@ -16,6 +16,12 @@ from simlab.types import InputError
 Held = TypeVar("Held")
 
 MAX_DEPTH = 12
+OTHER = {
+    "world": "a world fitted to ratings; it is read as systems=fitted systems.path=FILE",
+    "preferences": "a world fitted to preferences; it is read as systems=fitted_preferences systems.path=FILE",
+    "metric": "a fitted metric; it is read as metric=fitted_mu metric.path=FILE",
+}
+"""What a fitted file of each kind is called where another kind is needed."""
 
 
 def document(text: str, where: str, remedy: str) -> Any:
@@ -37,12 +43,17 @@ def document(text: str, where: str, remedy: str) -> Any:
 
 
 def refuse_other_format(held: object, kind: str, where: str, otherwise: str) -> None:
-    """Raise InputError, saying `otherwise`, for a document of another kind, and for one of another schema."""
+    """Raise InputError, saying `otherwise`, for a document of another kind, and for one of another schema.
+
+    A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is called what it is.
+    """
     told = held.get("format") if isinstance(held, dict) else None
-    found = re.fullmatch(rf"simlab fitted {kind} ([0-9]{{1,9}})", told) if isinstance(told, str) else None
+    found = re.fullmatch(r"simlab fitted (\w{1,20}) ([0-9]{1,9})", told) if isinstance(told, str) else None
     if not isinstance(held, dict) or found is None:
         raise InputError(otherwise)
-    schemas.refuse_other(where, f"a file of a fitted {kind}", int(found[1]), schemas.FITTED, held.get("simlab"))
+    if found[1] != kind:
+        raise InputError(f"{where}: is {OTHER[found[1]]}" if found[1] in OTHER else otherwise)
+    schemas.refuse_other(where, f"a file of a fitted {kind}", int(found[2]), schemas.FITTED, held.get("simlab"))
 
 
 def with_keys(keys: type[Held], held: object, where: str) -> Held:
