@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, Protocol
 
 from simlab.planning.answered import Answer, Figures, Loads, Pool, Row, Short
 from simlab.planning.binding import binding, front
-from simlab.planning.figures import BEATEN, carried_over, difference, figures, first_target, reaches, shared_mean
+from simlab.planning.figures import carried_over, difference, figures, first_target, shared_mean, within_limits
 from simlab.planning.remedies import other_money, remedies, short
-from simlab.planning.rivals import same_money
+from simlab.planning.rivals import error_that_tells, is_rival, rivalry, same_money
+from simlab.planning.searching import oddities
 from simlab.planning.stages import in_time
 from simlab.planning.terms import (
     Bench,
@@ -34,8 +35,6 @@ ALL_NEW = ("design.estimand", "all_raters")
 FEW, USUAL, OF_OTHERS = 8, 64, 48
 """Fresh worlds: so few of the advice where patience is over; so many of each row, and for raters not asked."""
 ALIKE = 0.02
-ENOUGH = 0.008
-"""A standard error of differences in the first target that needs no more worlds."""
 
 
 class Compared(NamedTuple):
@@ -123,21 +122,45 @@ def compare(found: Found, bench: Bench, fresh: Bench, ground: Ground, wanted: Wa
     looked = dict(_looked(list(roles), fresh, wanted))
     # Worlds in which the advice could not be carried out at all tell nothing new.
     looked[chosen] = looked[chosen] or found.tried[chosen]
-    own = looked[chosen]
-    return Compared(roles, {one: carried_over(held, own) if one != chosen else own for one, held in looked.items()})
+    return _with_shared_worlds(roles, looked)
 
 
-def beating(compared: Compared, wanted: Wanted) -> Design | None:
-    """Return the row that finds most more than the advice for the same money, no target less; None where none does."""
-    advice, *rivals = (one for one, role in compared.roles.items() if role != "most" and compared.looked.get(one))
-    measure, own = first_target(wanted).measure, compared.looked[advice]
-    gains = {
-        one: difference(measure, compared.looked[one][measure], own[measure]).value
-        for one in rivals
-        if measure in own and measure in compared.looked[one] and reaches(compared.looked[one], wanted)
-    }
-    best = max(gains, key=lambda one: gains[one], default=None)
-    return best if best is not None and gains[best] > BEATEN else None
+def renamed(compared: Compared, named: Design, fresh: Bench) -> Compared:
+    """Return the same page with another of its designs named, by all worlds that these have met by now."""
+    old, roles = next(iter(compared.roles)), dict(compared.roles)
+    roles = {named: "advice"} | {one: "same_money" if one == old else role for one, role in roles.items()}
+    roles[named] = "advice"
+    met = {one: held for one, held in compared.looked.items() if held}
+    return _with_shared_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
+
+
+def _with_shared_worlds(roles: Mapping[Design, str], looked: Mapping[Design, Looked]) -> Compared:
+    """Let what the design with the most worlds says of these hold for those that are compared with it."""
+    most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
+    return Compared(
+        roles, {one: held if one == most else carried_over(held, looked[most]) for one, held in looked.items()}
+    )
+
+
+def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
+    """Return the designs of a page at the price of the one that is named, in the order in which they are to be named.
+
+    Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
+    named before others as simple; where there are none, the one that others outdo by the least.
+    """
+    looked = compared.looked
+    named, *others = _rows(compared.roles, looked)
+    held = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
+    held = [one for one in held if one == named.design or within_limits(looked[one], wanted)]
+
+    def rank(one: Design) -> tuple[bool, float, bool, float]:
+        rows = _rows(dict.fromkeys([one, *compared.roles], ""), looked)
+        at_most = rivalry([row._replace(gap=0.0 if row.design in held else math.inf) for row in rows], wanted).at_most
+        if at_most > wanted.margin:
+            return True, at_most, one != named.design, 0.0
+        return False, oddities(one), one != named.design, at_most
+
+    return sorted(held, key=rank)
 
 
 def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[Design, str]:
@@ -167,9 +190,9 @@ def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[
     looked = {**fresh.look(dict.fromkeys(others, worlds)), first: own}
     errors = [difference(measure, looked[one][measure], own[measure]).mcse for one in others if measure in looked[one]]
     worst = max((error for error in errors if math.isfinite(error)), default=0.0)
-    needed = min(math.ceil(worlds * (worst / ENOUGH) ** 2), met)
-    if needed > worlds and in_time(fresh, more := (needed - worlds) * len(others)) == more:
-        looked |= fresh.look(dict.fromkeys(others, needed))
+    needed = min(math.ceil(worlds * (worst / error_that_tells(len(others), wanted)) ** 2), met)
+    if needed > worlds and (more := in_time(fresh, (needed - worlds) * len(others)) // len(others)):
+        looked |= fresh.look(dict.fromkeys(others, worlds + more))
     return looked
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from simlab.planning.answer import Compared, beating, compare
+from simlab.planning.answer import Compared, by_preference, compare, renamed
 from simlab.planning.figures import difference, first_target, reaches_nearly, within_limits
 from simlab.planning.proof import shown
 from simlab.planning.searching import Search, begin, go_on, simpler
@@ -17,8 +18,8 @@ SEARCHING, SEARCHING_ON = 0.35, 0.25
 """Shares of the patience that is left which a search may take before fresh worlds decide, first and in later rounds."""
 ROWS = 0.6
 """Share of what is left then that the rows beside the advice may take."""
-ROUNDS, SWAPS = 20, 2
-"""So many times at most fresh worlds decide, and then about designs that find more for the same money."""
+ROUNDS = 20
+"""So many times at most fresh worlds decide."""
 FEW, TIED = 8, 64
 """Worlds of a design that is not looked at otherwise, and of two of which the simpler one is taken where they tie."""
 
@@ -53,14 +54,14 @@ def decide(
         found = _simplest(found, search, first, wanted)
         verdict = shown(fresh, found.chosen, wanted, k)
         if verdict:
-            proven = Decision(found, fresh, _compare(found, first, fresh, ground, wanted), k)
-            return _unbeaten(proven, first, fresh_of, ground, wanted, say)
+            break
         say(f"fresh worlds of round {k} {'do not show the targets' if verdict is False else 'end with patience'}")
         if verdict is None or k == ROUNDS:
             found = _undecided(found, search, found.chosen)
             break
         search.strike(found.chosen)
-    return Decision(found, fresh, _compare(found, first, fresh, ground, wanted), k)
+    compared = compare(found, first, share_of(fresh, ROWS), ground, wanted)
+    return _unbeaten(Decision(found, fresh, compared, k), search, first, wanted, say)
 
 
 def _simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -> Found:
@@ -83,23 +84,22 @@ def _undecided(found: Found, search: Search, leading: Design) -> Found:
     return replace(found, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
 
 
-def _unbeaten(
-    proven: Decision, first: Bench, fresh_of: Callable[[int], Bench], ground: Ground, wanted: Wanted, say: Say
-) -> Decision:
-    """Let a design that finds more for the same money take the advice's place, where worlds of its own show it, too."""
-    for more in range(proven.k + 1, proven.k + 1 + SWAPS):
-        better = beating(proven.compared, wanted)
-        if better is None:
+def _unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wanted, say: Say) -> Decision:
+    """Name the design of a page that no other of its price outdoes; one to be bought is to reach its targets, too.
+
+    Which designs stand on a page no fresh world has chosen. So those that were not named share one more round, in these
+    worlds, and targets of one that is named instead are shown at its level.
+    """
+    found, fresh, compared, k = proven
+    for one in by_preference(compared, wanted):
+        if one == found.chosen:
             break
-        say(f"another design finds more for the same money: round {more} asks fresh worlds about it")
-        looked = first.look({better: max(in_time(first, FEW), FEW)})
-        found = replace(proven.found, advice=better, tried={**proven.found.tried, **looked})
-        fresh = fresh_of(more)
-        if not shown(fresh, better, wanted, more):
-            break
-        proven = Decision(found, fresh, _compare(found, first, fresh, ground, wanted), more)
+        say("another design of the page is to be named instead: fresh worlds are asked about it")
+        if found.advice is None or shown(fresh, one, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
+            looked = first.look({one: max(in_time(first, FEW), FEW)})
+            place = "advice" if found.advice is not None else "leading" if found.leading is not None else "best"
+            found = replace(found, tried={**found.tried, **looked}, **{place: one})
+            if found.open is not None:
+                found = replace(found, open=search.undecided(one))
+            return Decision(found, fresh, renamed(compared, one, fresh), k)
     return proven
-
-
-def _compare(found: Found, first: Bench, fresh: Bench, ground: Ground, wanted: Wanted) -> Compared:
-    return compare(found, first, share_of(fresh, ROWS), ground, wanted)

@@ -9,15 +9,13 @@ import numpy as np
 from simlab.comparing.differences import Contrast, Point, inside, paired
 from simlab.measures.intervals import interval
 from simlab.measures.ranges import range_of
-from simlab.planning.answered import Answer, Figure, Figures, Row
+from simlab.planning.answered import Answer, Figure, Figures
 from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Looked, Target, Wanted
 from simlab.types import Estimate, InputError
 
 ENDED = 0.9
 """So many campaigns have to end as planned for a design to be within the limits."""
-BEATEN = 0.01
-"""A row that finds so much more for the same money takes the place of the advice."""
 
 
 def figure(name: str, found: Estimate) -> Figure:
@@ -89,34 +87,6 @@ def reaches_nearly(looked: Looked, wanted: Wanted) -> bool:
 def first_target(wanted: Wanted) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
     return next((one for one in wanted.targets if not one.floor), wanted.targets[0])
-
-
-def outdoing(answer: Answer) -> Row | None:
-    """Return the row that finds most more than the advice for the same money, beyond chance; None where none does.
-
-    Of less than `BEATEN` nothing is said. The one-sided bounds of paired differences hold with 95 % for all such rows
-    at once (Bonferroni, t quantiles). A row that falls short of a target by more than the margin is none.
-    """
-    from scipy.special import stdtrit
-
-    measure, wanted = first_target(answer.wanted).measure, answer.wanted
-    rivals = [row for row in answer.rows if row.role == "same_money" and measure in row.less]
-    if not answer.reached or not rivals:
-        return None
-    sure = 1 - 0.05 / len(rivals)
-
-    def gain(row: Row) -> float:
-        found = row.less[measure]
-        return found.value - float(stdtrit(max(found.worlds - 1, 1), sure)) * found.mcse
-
-    def is_fine(row: Row) -> bool:
-        held = row.figures
-        return all(
-            one.measure in held and held[one.measure].value >= one.least - wanted.margin for one in wanted.targets
-        )
-
-    better = [row for row in rivals if is_fine(row) and gain(row) > 0 and row.less[measure].value > BEATEN]
-    return max(better, key=gain, default=None)
 
 
 def wanted_line(answer: Answer) -> float:

@@ -28,18 +28,20 @@ HOPELESS = 2.5
 """Standard errors by which a first look may fall short of what would show the targets before a round is given up."""
 
 
-def level(k: int, wanted: Wanted) -> float:
-    """Return the level of the test in round k, counted from 1."""
+def level(k: float, wanted: Wanted) -> float:
+    """Return the level of the test in round k, counted from 1; m designs share round k as rounds k + log2(m)."""
     return float((1 - wanted.confidence) / 2**k)
 
 
-def shown(fresh: Bench, design: Design, wanted: Wanted, k: int) -> bool | None:
+def shown(fresh: Bench, design: Design, wanted: Wanted, k: float) -> bool | None:
     """Tell whether the fresh worlds of round k show all targets of a design; None: patience ends before they tell."""
     error = min(PRECISION * wanted.margin, COARSEST)
     worlds = FIRST
     if in_time(fresh, worlds) < worlds:
         return None
     looked = fresh.look({design: worlds})[design]
+    # A design that stands on a page has met more of them.
+    worlds = max([worlds, *(len(one.influence) for one in looked.values())])
     while True:
         if not _are_there(looked, wanted) or _is_hopeless(looked, wanted, k, error):
             return False
@@ -68,14 +70,14 @@ def _error(found: Estimate) -> float:
     return max(found.mcse, math.sqrt(0.5) * found.value / max(len(found.influence), 1))
 
 
-def _is_hopeless(looked: Looked, wanted: Wanted, k: int, error: float) -> bool:
+def _is_hopeless(looked: Looked, wanted: Wanted, k: float, error: float) -> bool:
     """Tell whether a target is so far away that a whole round would hardly show it."""
     ask = _quantile(k, wanted) * error - wanted.margin
     found = ((one.least + ask, looked[one.measure]) for one in wanted.targets)
     return any(value.value + HOPELESS * max(value.mcse, error) < least for least, value in found)
 
 
-def lower_bound(found: Estimate, k: int, wanted: Wanted) -> float:
+def lower_bound(found: Estimate, k: float, wanted: Wanted) -> float:
     """Return the lower confidence bound of a share in round k: the bound of Gaffke (2005) on the mean of its worlds.
 
     Worlds, and one more of the least value that there can be, are weighted at random (uniform Dirichlet weights); the
@@ -122,7 +124,7 @@ def _below(gaps: Floats) -> float:
     return float(ndtr(signed) + density * (1 / signed - 1 / scaled))
 
 
-def _quantile(k: int, wanted: Wanted) -> float:
+def _quantile(k: float, wanted: Wanted) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(level(k, wanted)))

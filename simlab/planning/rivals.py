@@ -1,12 +1,19 @@
-"""Find what another kind of design gives for the money of the advice: the largest size that is not dearer."""
+"""Find what another kind of design gives for the money of the advice, and tell whether it outdoes the advice.
+
+Rows of a page met the same worlds. Among m + 1 of them the best one finds more than any other by at most the largest of
+the m differences to that one, each with a one-sided bound at a level of 1/m: the bounds of multiple comparisons with
+the best (Hsu 1984), whichever row is named after the worlds were seen.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from simlab.planning.answered import Figure, Row
 from simlab.planning.curves import SURE, Curve, curves, ranked, with_size
 from simlab.planning.figures import first_target, looked_at, value_of
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
@@ -17,6 +24,60 @@ SLACK = 0.005
 """Documents differ in length: designs whose costs differ by less over the same worlds cost the same."""
 TRIES = 5
 WORLDS = 24
+TELLING = 1.5
+"""Halves of a bound's width that the margin holds: one names the best row, and what is over leaves room for ties."""
+
+
+class Rivalry(NamedTuple):
+    """Hold how far rows that are not dearer outdo the first: at most so far, all of them at once.
+
+    `rows` counts these rows. `best` is the one that finds most more beyond chance, None where none does.
+    """
+
+    rows: int
+    at_most: float
+    best: Row | None
+
+
+def rivalry(rows: Sequence[Row], wanted: Wanted) -> Rivalry:
+    """Compare the first row with those that are not dearer, in the first target, with the plan's confidence."""
+    measure, (named, *others) = first_target(wanted).measure, rows
+    gaps = {row.design: row.less[measure] for row in others if is_rival(row, named, wanted)}
+    at = {one: bounds(gap, len(others), wanted) for one, gap in gaps.items()}
+    more = max(at, key=lambda one: at[one][0], default=None)
+    best = next((row for row in others if row.design == more and at[row.design][0] > 0), None)
+    return Rivalry(len(gaps), max([0.0, *(high for _, high in at.values())]), best)
+
+
+def is_rival(row: Row, named: Row, wanted: Wanted) -> bool:
+    """True if a row is not dearer than the named one, and falls short of no other target that this one reaches."""
+    first, own, other = first_target(wanted), named.figures, row.figures
+    others = [one for one in wanted.targets if one != first and one.measure in own]
+    return (
+        first.measure in row.less
+        and not row.gap > SLACK
+        and all(
+            one.measure in other and other[one.measure].value >= min(one.least, own[one.measure].value) - wanted.margin
+            for one in others
+        )
+    )
+
+
+def error_that_tells(rows: int, wanted: Wanted) -> float:
+    """Return the standard error of differences by which so many rows are told apart within the margin."""
+    from scipy.special import ndtri
+
+    return wanted.margin / float(TELLING * ndtri(1 - (1 - wanted.confidence) / max(rows, 1)))
+
+
+def bounds(gap: Figure, rows: int, wanted: Wanted) -> tuple[float, float]:
+    """Return the lower and the upper bound of a difference, each one-sided and for so many rows at once."""
+    from scipy.special import stdtrit
+
+    if not math.isfinite(gap.mcse):
+        return -math.inf, math.inf
+    half = float(stdtrit(max(gap.worlds - 1, 1), 1 - (1 - wanted.confidence) / max(rows, 1))) * gap.mcse
+    return gap.value - half, gap.value + half
 
 
 def sizes(ground: Ground, tried: Mapping[Design, Looked]) -> tuple[int, int]:

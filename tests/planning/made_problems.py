@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from simlab.planning.terms import SIZE, Design, Limits, Smallest, Target, Wanted
 
 SIZES = (20, 30, 40, 50, 60, 80, 100, 120, 150, 180, 220, 260, 300, 340, 400)
-KINDS = ("plain", "close", "between", "none", "all", "against", "dip")
+KINDS = ("plain", "close", "between", "none", "all", "against", "dip", "step")
 FAMILY = "design.grouping"
 WANTED = Wanted(
     (Target("power", 0.8), Target("no_wrong_claim", 0.95)), Limits(600.0, None, None), Smallest(1.0, "points", "")
@@ -58,8 +58,9 @@ def problem(seed: int, kind: str = "plain", n_families: int = 8) -> Problem:
     """Make a problem: plain; two families 3 % apart; the target between two sizes; reached by none or by all designs.
 
     `against`: what costs more finds less. `dip`: no_wrong_claim falls below its target in between and rises again.
+    `step`: two families of which the one that finds more for the money has no size that is searched at that price.
     """
-    rng = np.random.default_rng([7, seed])
+    rng, sizes = np.random.default_rng([7, seed]), SIZES[::3] if kind == "step" else SIZES
     cross = np.exp(rng.uniform(np.log(60), np.log(350), n_families))
     slope, price = rng.uniform(0.6, 1.1, n_families), rng.uniform(0.8, 1.6, n_families)
     wrong = rng.uniform(0.955, 0.985, n_families)
@@ -69,6 +70,11 @@ def problem(seed: int, kind: str = "plain", n_families: int = 8) -> Problem:
         cross = np.sqrt(np.array(SIZES[5:])[rng.integers(0, 8, n_families)] * np.array(SIZES[6:14])[-1])
     elif kind in ("none", "all"):
         cross = cross * (8 if kind == "none" else 0.05)
+    elif kind == "step":
+        k = int(rng.integers(1, 4))
+        cross, price = np.full(n_families, 4.0 * sizes[k]), np.ones(n_families)
+        cross[:2], slope[:2] = (0.85 * sizes[k], 1.1 * sizes[k]), (0.6, 1.1)
+        price[1] = 1.12 * sizes[k] / sizes[k + 1]
     elif kind == "against":
         price = cross / cross.mean() * rng.uniform(0.9, 1.1, n_families)
 
@@ -78,4 +84,4 @@ def problem(seed: int, kind: str = "plain", n_families: int = 8) -> Problem:
         kept = 0.985 - fall if kind == "dip" else float(wrong[f])
         return {"power": power, "no_wrong_claim": kept, "money": float(price[f] * size), "ended_as_planned": 1.0}
 
-    return Problem({((FAMILY, f"{f}"), (SIZE, n)): truth(f, n) for f in range(n_families) for n in SIZES}, truth)
+    return Problem({((FAMILY, f"{f}"), (SIZE, n)): truth(f, n) for f in range(n_families) for n in sizes}, truth)

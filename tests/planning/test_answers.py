@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import made_plans as made
@@ -16,9 +16,9 @@ from scipy.stats import binom
 from simlab.planning.answer import answer
 from simlab.planning.answered import Answer, Remedy
 from simlab.planning.curves import curve, curves
-from simlab.planning.figures import difference, outdoing
+from simlab.planning.figures import difference
 from simlab.planning.remedies import other_money
-from simlab.planning.rivals import SLACK, sizes
+from simlab.planning.rivals import SLACK, Rivalry, rivalry, sizes
 from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
 from simlab.types import Estimate, InputError
 
@@ -361,8 +361,8 @@ def test_a_kind_that_costs_the_same_by_the_document_has_the_same_size() -> None:
     assert {(made.sized(row.design), row.gap) for row in once} == {(160, 0.0)}
 
 
-def outdone(plain: Answer, gaps: list[float], mcse: float = 0.05, **figures: float) -> bool:
-    """Return whether a page says that a row finds more, whose gaps in power are these."""
+def outdone(plain: Answer, gaps: Sequence[float], mcse: float = 0.05, **figures: float) -> Rivalry:
+    """Return what a page says of rows whose gaps in power are these, each by 64 worlds."""
     advice, *rivals = plain.rows
     rows = [
         row._replace(
@@ -371,16 +371,37 @@ def outdone(plain: Answer, gaps: list[float], mcse: float = 0.05, **figures: flo
         )
         for row, gap in zip([one for one in rivals if one.role == "same_money"], gaps, strict=True)
     ]
-    return outdoing(replace(plain, rows=(advice, *rows))) is not None
+    return rivalry((advice, *rows), plain.wanted)
 
 
 def test_a_row_is_said_to_find_more_beyond_what_chance_gives_to_one_of_all_rows(plain: Answer) -> None:
     n, rng = 2000, np.random.default_rng(5)
     draws = 0.05 * rng.standard_t(63, (n, 3))
-    said = sum(outdone(plain, list(own), power=0.9, no_wrong_claim=0.96) for own in draws)
+    said = sum(outdone(plain, own, no_wrong_claim=0.96).best is not None for own in draws)
     alone = sum(max(own) > 1.67 * 0.05 for own in draws)
     assert binom.ppf(0.001, n, 0.04) <= said <= binom.ppf(0.999, n, 0.05)
     assert alone > binom.ppf(0.999, n, 0.1), "the negative control: each row by itself"
-    assert outdone(plain, [0.03, 0.0, 0.0], mcse=0.01, power=0.9, no_wrong_claim=0.96)
-    assert not outdone(plain, [0.03, 0.0, 0.0], mcse=0.01, power=0.9, no_wrong_claim=0.9), "it makes wrong claims"
-    assert not outdone(plain, [0.005, 0.0, 0.0], mcse=0.001, power=0.9, no_wrong_claim=0.96), "hardly more"
+    assert outdone(plain, [0.03, 0.0, 0.0], mcse=0.01, no_wrong_claim=0.96).best is not None
+
+
+def test_rows_that_miss_another_target_or_are_dearer_outdo_nothing(plain: Answer) -> None:
+    assert outdone(plain, [0.3, 0.2, 0.1], no_wrong_claim=0.9) == Rivalry(0, 0.0, None)
+    dearer = [row._replace(gap=0.01) for row in plain.rows[1:]]
+    assert rivalry((plain.rows[0], *dearer), plain.wanted) == Rivalry(0, 0.0, None)
+    assert rivalry(plain.rows[:1], plain.wanted) == Rivalry(0, 0.0, None)
+    assert outdone(plain, [0.0, 0.0, 0.0], mcse=math.nan, no_wrong_claim=0.96).at_most == math.inf
+
+
+def test_the_bound_holds_whichever_row_is_named_after_the_worlds_were_seen(plain: Answer) -> None:
+    """Four designs, the one that looks best is named: the bounds of multiple comparisons with the best (Hsu 1984)."""
+    n, rng, error = 2000, np.random.default_rng(6), 0.01
+    truth = np.array([0.0, 0.0, 0.005, 0.01])
+    beyond, without = 0, 0
+    for found in truth + error * rng.standard_normal((n, 4)):
+        named = int(found.argmax())
+        others = np.delete(np.arange(4), named)
+        said = outdone(plain, found[others] - found[named], math.sqrt(2) * error, no_wrong_claim=0.96)
+        beyond += truth.max() - truth[named] > said.at_most
+        without += truth.max() - truth[named] > max(0.0, (found[others] - found[named]).max())
+    assert beyond <= binom.ppf(0.999, n, 0.05)
+    assert without > binom.ppf(0.999, n, 0.05), "the negative control: no bound"

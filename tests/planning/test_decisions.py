@@ -15,8 +15,11 @@ from planning.made_problems import KINDS, WANTED, Problem, problem
 from scipy.special import betaincinv
 from scipy.stats import binom
 
+from simlab.planning import decision
+from simlab.planning.answer import Compared, by_preference
 from simlab.planning.decision import Decision, decide
 from simlab.planning.proof import level, lower_bound, shown
+from simlab.planning.rivals import SLACK
 from simlab.planning.stages import Counted, Patience
 from simlab.planning.terms import Design, Looked
 from simlab.types import Estimate, Floats
@@ -36,6 +39,18 @@ class Case(NamedTuple):
         """True if a design is to be bought whose true measures are below the targets by more than the margin."""
         advice = self.decision.found.advice
         return advice is not None and not self.problem.reaches(advice, -WANTED.margin)
+
+    @property
+    def is_outdone(self) -> bool:
+        """True if another design on the page, not dearer, reaches the targets and truly finds more by over .02."""
+        truth, named = self.problem.truth, self.decision.found.chosen
+        own, rows = truth(named), [one for one, looked in self.decision.compared.looked.items() if looked]
+        return any(
+            self.problem.reaches(one, 0.0)
+            and truth(one)["money"] <= own["money"] * (1 + SLACK)
+            and truth(one)["power"] > own["power"] + WANTED.margin
+            for one in rows
+        )
 
     @property
     def is_easy(self) -> bool:
@@ -64,13 +79,36 @@ def decided(kind: str, seed: int, patience: int = PATIENCE) -> Case:
 def hold(cases: Sequence[Case]) -> None:
     bought = [one for one in cases if one.decision.found.advice is not None]
     assert sum(one.falls_short for one in bought) <= binom.ppf(0.999, max(len(bought), 1), 0.05)
+    outdone = sum(one.is_outdone for one in bought)
+    assert outdone <= binom.ppf(0.999, max(len(bought), 1), 0.05), f"{outdone} of {len(bought)} are outdone"
     easy = [one for one in cases if one.is_easy]
     missed = sum(one.decision.found.advice is None for one in easy)
     assert missed <= binom.ppf(0.999, max(len(easy), 1), 0.1), f"{missed} of {len(easy)} missed"
 
 
 def test_buy_is_rarely_said_of_what_falls_short_and_mostly_where_there_is_something() -> None:
-    hold([decided(kind, seed) for kind in ("plain", "close", "dip") for seed in range(4)])
+    hold([decided(kind, seed) for kind in ("plain", "close", "dip", "step") for seed in range(4)])
+
+
+def test_without_fresh_worlds_about_the_rows_the_named_design_is_outdone_at_its_own_price(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The negative control: what the search named stays, whatever stands beside it."""
+    n = 8
+    assert sum(decided("step", seed).is_outdone for seed in range(n)) <= binom.ppf(0.999, n, 0.05)
+    monkeypatch.setattr(decision, "by_preference", lambda compared, wanted: [next(iter(compared.roles))])
+    assert sum(decided("step", seed).is_outdone for seed in range(n)) > binom.ppf(0.999, n, 0.05)
+
+
+def test_of_rows_that_tie_the_simplest_is_named() -> None:
+    """Side by side and plain scores go before what finds as much, whichever the search named."""
+    truth = {"power": 0.86, "no_wrong_claim": 0.98, "money": 100.0, "ended_as_planned": 1.0}
+    plain, odd, more = (made.design(80, one) for one in ("pseudo_side_by_side", "ungrouped", "system_balanced"))
+    for gain, first in ((0.0, plain), (0.06, more)):
+        bench = MadeBench(lambda one, gain=gain: {**truth, "power": 0.86 + gain * (one == more)}, seed=3)
+        looked = bench.look(dict.fromkeys((odd, plain, more), 400))
+        roles = {odd: "advice", plain: "same_money", more: "same_money"}
+        assert by_preference(Compared(roles, looked), WANTED)[0] == first
 
 
 @pytest.mark.long

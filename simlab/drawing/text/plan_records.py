@@ -11,7 +11,9 @@ from typing import Any
 from simlab.concluding.plans import FOLDER_FILE
 from simlab.drawing.text import plan_designs, plan_words, tables
 from simlab.planning.answered import Answer, Binding, Figures, OtherMoney, Point, Remedy, Row
+from simlab.planning.figures import first_target
 from simlab.planning.folder import frozen
+from simlab.planning.rivals import rivalry
 from simlab.planning.terms import SIZE, Design, Flip
 
 ACCOUNTS = ("money", "hours", "days")
@@ -59,6 +61,7 @@ def record(answer: Answer, study: str | None = None, digest: str | None = None) 
         "campaigns": answer.campaigns,
         "worlds": answer.worlds,
         "ended": answer.why,
+        "outdone": outdone(answer),
         "runners": [_row(one) for one in answer.rows[1:]],
         "binding": answer.binding.name,
         "largest": _largest(answer.binding),
@@ -107,6 +110,22 @@ def under_pilot(answer: Answer) -> dict[str, Any] | None:
     if held is not None:
         return {name: getattr(held, name) for name in names}
     return {**dict.fromkeys(names), "draws": 0, "why": plan_words.TOO_FEW} if answer.ground.draws else None
+
+
+def outdone(answer: Answer) -> dict[str, Any]:
+    """Return how much more than the design another row of its price finds at most, all rows at once.
+
+    `by` is the design that finds more beyond chance, None where none does.
+    """
+    held, wanted = rivalry(answer.rows, answer.wanted), answer.wanted
+    return {
+        "measure": first_target(wanted).measure,
+        "rows": held.rows,
+        "at_most": held.at_most,
+        "margin": wanted.margin,
+        "confidence": wanted.confidence,
+        "by": None if held.best is None else dict(held.best.design),
+    }
 
 
 def rows(answer: Answer) -> list[dict[str, Any]]:

@@ -17,7 +17,8 @@ from simlab.drawing.text.plan_rows import measures, table
 from simlab.drawing.text.tables import number
 from simlab.messages import duration, several
 from simlab.planning.answered import Answer
-from simlab.planning.figures import first_target, outdoing
+from simlab.planning.figures import first_target
+from simlab.planning.rivals import rivalry
 from simlab.planning.terms import SIZE, Robust, size_of
 
 MOST_LINES = 25
@@ -148,7 +149,7 @@ def _below(answer: Answer) -> Iterator[Piece]:
         (_met(answer), 7),
         (_times(answer), 6),
         (_less(answer), 5),
-        (outdone(answer), NEEDED),
+        (outdone(answer), NEEDED if rivalry(answer.rows, answer.wanted).at_most > answer.wanted.margin else 6),
         (words.other_money(answer), 4),
     )
     yield from _joined((work(answer), 5))
@@ -251,14 +252,21 @@ def _less(answer: Answer) -> str:
 
 
 def outdone(answer: Answer) -> str:
-    """Say which row finds more than the advice for the same money, beyond chance; "" where none does."""
-    if (row := outdoing(answer)) is None:
+    """Say how far another row outdoes the one that is named at its price, all rows at once; "" where there is none."""
+    held, margin = rivalry(answer.rows, answer.wanted), number(answer.wanted.margin, 2)
+    sure = f"with {100 * answer.wanted.confidence:.0f} % for all rows at once"
+    if held.best is not None and held.at_most > answer.wanted.margin:
+        found = words.less(held.best.less[first_target(answer.wanted).measure])
+        why = "no worlds of its own have shown its targets" if answer.reached else "patience ended before it was named"
+        return (
+            f"{designs.short(held.best.design, answer.advice.design)} finds more for the same money ({found}; "
+            f"surely, {sure}), and is not advised: {why}."
+        )
+    if not held.rows or not math.isfinite(held.at_most):
         return ""
-    found = words.less(row.less[first_target(answer.wanted).measure])
-    return (
-        f"{designs.short(row.design, answer.advice.design)} finds more for the same money ({found}; surely, with 95 % "
-        "for all rows at once), and is not advised: no worlds of its own have shown its targets."
-    )
+    if held.at_most > answer.wanted.margin:
+        return f"At this price another row may find up to {number(held.at_most, 2)} more, {sure} (--at-most tells)."
+    return f"At this price no row finds {margin} more, {sure}."
 
 
 def work(answer: Answer) -> str:

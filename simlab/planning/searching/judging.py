@@ -115,12 +115,12 @@ def _all(held: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
     beyond = [one.reaches(wanted.targets, chance, wanted.margin)[:, mask] for one, mask in used]
     numbers = np.array(where, int).reshape(-1, 2)
     nothing = np.zeros((n, 0))
-    plain = np.array([_oddities(held[f].designs[k]) for f, k in where], int)
+    plain = np.array([oddities(held[f].designs[k]) for f, k in where], int)
     stacked = (np.hstack([nothing, *one]) for one in (cost, excess, beyond))
     return _All(numbers[:, 0], numbers[:, 1], plain, *stacked)
 
 
-def _oddities(design: Design) -> int:
+def oddities(design: Design) -> int:
     """Count in how much a design differs from plain scores by raters who see all outputs of a document."""
     return sum(PLAIN.get(key, value) != value for key, value in design)
 
