@@ -148,13 +148,13 @@ def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
     Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
     named before others as simple; where there are none, the one that others outdo by the least.
     """
-    looked = compared.looked
-    named, *others = _rows(compared.roles, looked)
+    looked, roles = compared.looked, {one: role for one, role in compared.roles.items() if compared.looked.get(one)}
+    named, *others = _rows(roles, looked)
     held = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
     held = [one for one in held if one == named.design or within_limits(looked[one], wanted)]
 
     def rank(one: Design) -> tuple[bool, float, bool, float]:
-        rows = _rows(dict.fromkeys([one, *compared.roles], ""), looked)
+        rows = _rows(dict.fromkeys([one, *roles], ""), looked)
         at_most = rivalry([row._replace(gap=0.0 if row.design in held else math.inf) for row in rows], wanted).at_most
         if at_most > wanted.margin:
             return True, at_most, one != named.design, 0.0
