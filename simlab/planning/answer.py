@@ -35,6 +35,8 @@ ALL_NEW = ("design.estimand", "all_raters")
 FEW, USUAL, OF_OTHERS = 8, 64, 48
 """Fresh worlds: so few of the advice where patience is over; so many of each row, and for raters not asked."""
 ALIKE = 0.02
+FAR = 3.5
+"""Standard errors by which a row that is further behind needs no more worlds."""
 
 
 class Compared(NamedTuple):
@@ -188,12 +190,22 @@ def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[
     worlds = min(met, USUAL)
     others = others[: in_time(fresh, worlds * len(others)) // worlds]
     looked = {**fresh.look(dict.fromkeys(others, worlds)), first: own}
-    errors = [difference(measure, looked[one][measure], own[measure]).mcse for one in others if measure in looked[one]]
-    worst = max((error for error in errors if math.isfinite(error)), default=0.0)
-    needed = min(math.ceil(worlds * (worst / error_that_tells(len(others), wanted)) ** 2), met)
-    if needed > worlds and (more := in_time(fresh, (needed - worlds) * len(others)) // len(others)):
-        looked |= fresh.look(dict.fromkeys(others, worlds + more))
-    return looked
+    wants = _wanted_worlds({one: looked[one] for one in others}, own, worlds, wanted)
+    # What patience does not suffice for is taken off all of them alike.
+    needed = sum(wants.values()) - worlds * len(wants)
+    part = in_time(fresh, needed) / max(needed, 1)
+    return looked | fresh.look({one: worlds + int(part * (n - worlds)) for one, n in wants.items()})
+
+
+def _wanted_worlds(rows: Mapping[Design, Looked], own: Looked, worlds: int, wanted: Wanted) -> dict[Design, int]:
+    """Return how many worlds tell rows that have met so many from the advice, where these do not tell yet."""
+    measure, enough, wants = first_target(wanted).measure, error_that_tells(len(rows), wanted), dict[Design, int]()
+    for one, looked in rows.items():
+        if measure in looked and measure in own:
+            gap = difference(measure, carried_over(looked, own)[measure], own[measure])
+            if gap.mcse > enough and gap.value + FAR * gap.mcse > wanted.margin:
+                wants[one] = min(math.ceil(worlds * (gap.mcse / enough) ** 2), len(own[measure].influence))
+    return wants
 
 
 def _rows(roles: Mapping[Design, str], looked: Mapping[Design, Looked]) -> tuple[Row, ...]:

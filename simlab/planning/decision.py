@@ -97,9 +97,12 @@ def _unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wanted, sa
         say("another design of the page is to be named instead: fresh worlds are asked about it")
         if found.advice is None or shown(fresh, one, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
             looked = first.look({one: max(in_time(first, FEW), FEW)})
-            place = "advice" if found.advice is not None else "leading" if found.leading is not None else "best"
-            found = replace(found, tried={**found.tried, **looked}, **{place: one})
-            if found.open is not None:
-                found = replace(found, open=search.undecided(one))
+            found = replace(found, tried={**found.tried, **looked})
+            if found.advice is not None:
+                found = replace(found, advice=one)
+            elif found.leading is not None:
+                found = replace(found, leading=one, open=search.undecided(one))
+            else:
+                found = replace(found, best=one)
             return Decision(found, fresh, renamed(compared, one, fresh), k)
     return proven
