@@ -194,7 +194,7 @@ def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[
     # What patience does not suffice for is taken off all of them alike.
     needed = sum(wants.values()) - worlds * len(wants)
     part = in_time(fresh, needed) / max(needed, 1)
-    return looked | fresh.look({one: worlds + int(part * (n - worlds)) for one, n in wants.items()})
+    return {**looked, **fresh.look({one: worlds + int(part * (n - worlds)) for one, n in wants.items()})}
 
 
 def _wanted_worlds(rows: Mapping[Design, Looked], own: Looked, worlds: int, wanted: Wanted) -> dict[Design, int]:
