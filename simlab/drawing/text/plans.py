@@ -149,8 +149,8 @@ def _below(answer: Answer) -> Iterator[Piece]:
         (_met(answer), 7),
         (_times(answer), 6),
         (_less(answer), 5),
-        (outdone(answer), NEEDED if rivalry(answer.rows, answer.wanted).at_most > answer.wanted.margin else 6),
         (words.other_money(answer), 4),
+        _outdone(answer),
     )
     yield from _joined((work(answer), 5))
 
@@ -251,22 +251,21 @@ def _less(answer: Answer) -> str:
     return f"Against this design, {words.heading(measure)}: {'; '.join(said)}; 95 %." if said else ""
 
 
-def outdone(answer: Answer) -> str:
-    """Say how far another row outdoes the one that is named at its price, all rows at once; "" where there is none."""
-    held, margin = rivalry(answer.rows, answer.wanted), number(answer.wanted.margin, 2)
+def _outdone(answer: Answer) -> tuple[str, int]:
+    """Say how far another row outdoes the named design at its price, all rows at once, and how much that matters."""
+    held, margin = rivalry(answer.rows, answer.wanted), answer.wanted.margin
     sure = f"with {100 * answer.wanted.confidence:.0f} % for all rows at once"
-    if held.best is not None and held.at_most > answer.wanted.margin:
-        found = words.less(held.best.less[first_target(answer.wanted).measure])
-        why = "no worlds of its own have shown its targets" if answer.reached else "patience ended before it was named"
-        return (
-            f"{designs.short(held.best.design, answer.advice.design)} finds more for the same money ({found}; "
-            f"surely, {sure}), and is not advised: {why}."
-        )
     if not held.rows or not math.isfinite(held.at_most):
-        return ""
-    if held.at_most > answer.wanted.margin:
-        return f"At this price another row may find up to {number(held.at_most, 2)} more, {sure} (--at-most tells)."
-    return f"At this price no row finds {margin} more, {sure}."
+        return "", 3
+    if held.at_most <= margin:
+        return f"At this price no row finds {number(margin, 2)} more, {sure}.", 3
+    if held.best is None:
+        return f"At this price a row may find up to {number(held.at_most, 2)} more, {sure} (--at-most tells).", 3
+    found = words.less(held.best.less[first_target(answer.wanted).measure])
+    which = designs.short(held.best.design, answer.advice.design)
+    shown = "no worlds have shown its targets" if answer.reached else "patience ended before it was named"
+    said = f"{which} finds more for the same money ({found}; surely, {sure}), and is not advised: {shown}."
+    return said, NEEDED
 
 
 def work(answer: Answer) -> str:
