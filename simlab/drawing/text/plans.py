@@ -150,7 +150,7 @@ def _below(answer: Answer) -> Iterator[Piece]:
         (_times(answer), 6),
         (_less(answer), 5),
         (words.other_money(answer), 4),
-        _outdone(answer),
+        outdone(answer),
     )
     yield from _joined((work(answer), 5))
 
@@ -251,7 +251,7 @@ def _less(answer: Answer) -> str:
     return f"Against this design, {words.heading(measure)}: {'; '.join(said)}; 95 %." if said else ""
 
 
-def _outdone(answer: Answer) -> tuple[str, int]:
+def outdone(answer: Answer) -> tuple[str, int]:
     """Say how far another row outdoes the named design at its price, all rows at once, and how much that matters."""
     held, margin = rivalry(answer.rows, answer.wanted), answer.wanted.margin
     sure = f"with {100 * answer.wanted.confidence:.0f} % for all rows at once"

@@ -171,7 +171,7 @@ Part = tuple[str, tuple[Block, ...]]
 def _designs(answer: Answer) -> Part:
     notes = Points((*plan_tables.meanings(answer), f"± {_errors(answer)}"))
     paired = plan_tables.differences(answer)
-    better = plans.outdone(answer)
+    better = plans.outdone(answer)[0]
     said = Prose(
         "Paired differences: all designs met the same worlds, so that these are known better than each alone."
         + (f" {better}" if better else "")
