@@ -147,7 +147,9 @@ def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, o
         raise InputError("--format csv: --check answers as table or json; take one of these")
     found = checking.check(table, wanted)
     as_json = json.dumps(_plain(found.record()), indent=1, allow_nan=False)
-    words = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted)])}"
+    # A study that is under way is checked again.
+    again = [] if found.finished else ["--check"]
+    words = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted), *again])}"
     unkept = (found.unlisted,) if found.unlisted else ()
     code = RESERVED if unkept else DONE
     return Answered(as_json if form == "json" else checks.page(found, words), as_json, unkept, code)

@@ -69,7 +69,7 @@ def check(table: Path, wanted: Wanted) -> Checked:
         found.promise,
         read.planned,
         len(read.collected.seen.value),
-        tuple(read.deviations),
+        (*plan.changes, *read.deviations),
         not is_unfinished(read, plan),
         read.unlisted,
     )

@@ -47,6 +47,11 @@ class Plan:
     edited: bool = False
     goals: Goals | None = None
 
+    @property
+    def changes(self) -> list[str]:
+        """Say what was changed of the study since it was assigned."""
+        return [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if self.edited else []
+
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     """Read a study file, the sidecar of an exported campaign, or a folder that holds a study.
@@ -126,6 +131,5 @@ def followed(
 ) -> Followed:
     """Say which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
-    changed = [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if plan.edited else []
-    said = [*changed, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
+    said = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
     return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1, targets)

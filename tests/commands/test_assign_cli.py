@@ -110,12 +110,14 @@ def test_an_unfinished_sheet_can_be_checked_and_is_looked_at_only_if_wanted(said
     out, _ = said("conclude", "filled.csv", "--plan", "my", "--check")
     assert "28 of 48 planned answers" in out
     assert "not before the plan's end: a look now (--look) withdraws it" in out
+    assert out.rstrip().endswith("conclude filled.csv --plan my --check")
     _, err = said("conclude", "filled.csv", "--plan", "my", code=REFUSED)
     assert "holds 28 of 48 planned answers (missing.csv beside the key lists the rest), and the plan promises" in err
     assert err.count("\n") == 1
     filled()
     out, _ = said("conclude", "filled.csv", "--plan", "my", "--check")
     assert "48 of 48 planned answers" in out
+    assert out.rstrip().endswith("conclude filled.csv --plan my")
     assert not list(Path("my").glob("*.looks.json"))
 
 

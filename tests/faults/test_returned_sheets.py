@@ -22,6 +22,7 @@ import pytest
 from simlab.cli import answer
 from simlab.commands import conclude as command
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
+from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import read_plan
 from simlab.concluding.record import record
@@ -351,3 +352,5 @@ def test_a_study_that_was_edited_after_it_was_assigned_is_said(
     study.write_text(study.read_text(encoding="utf-8").replace(*change, 1), encoding="utf-8")
     expected = ["study.yaml was edited after the study was assigned, and does not count"]
     assert shown(own, sheet)["plan"]["deviations"] == expected
+    wanted = Wanted(plan=read_plan(own / "my"), again=False, gate=False)
+    assert list(check(saved(own, sheet), wanted).deviations) == expected
