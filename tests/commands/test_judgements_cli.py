@@ -59,8 +59,8 @@ def test_a_calculation_takes_other_settings(capsys: pytest.CaptureFixture[str]) 
     said(capsys, "sweep", "measurable_difference", *words)
     with open_results("s") as dataset:
         found = dataset["measurable_difference"].sel(n_metric=1000)
-        assert float(found.sel(n_human=0, n_calibration="null")) == pytest.approx(0.1091, abs=5e-5)
-        assert float(found.sel(n_human=0, n_calibration="100")) > 0.15
+        assert float(found.sel(n_human=0, n_calibration=np.nan)) == pytest.approx(0.1091, abs=5e-5)
+        assert float(found.sel(n_human=0, n_calibration=100)) > 0.15
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ def test_rates_come_with_intervals_and_scores(capsys: pytest.CaptureFixture[str]
     scores = list(csv.DictReader(Path("new/s.csv").read_text(encoding="utf-8").splitlines()))
     assert len(scores) == 9
     first = scores[0]
-    assert (first["metric"], first["trial"], first["lower_is_better"]) == ("bleu_1", "1", "False")
+    assert (first["metric"], first["trial"], first["lower_is_better"]) == ("bleu_1", "1", "false")
     assert float(first["original"]) == pytest.approx(1, abs=1e-6)
 
 

@@ -43,7 +43,7 @@ TOP = {
     **dict.fromkeys(("seed", "designs", "campaigns", "worlds", "systems", "raters"), WHOLE),
     **dict.fromkeys(("ended", "world"), TEXT),
     **dict.fromkeys(("targets", "runners", "other_money", "missed", "would_reach", "flips", "front"), LIST),
-    **dict.fromkeys(("robust", "scenarios", "loads", "pool", "open"), MAYBE_OBJECT),
+    **dict.fromkeys(("robust", "scenarios", "loads", "pool", "open", "under_pilot"), MAYBE_OBJECT),
     "binding": reading.one_of(BINDING),
     "assumed": TEXTS,
 }
@@ -165,9 +165,10 @@ def _open(held: Any, where: str) -> tuple[int, int]:
 
 
 def _ground(row: Row) -> Ground:
-    """Return what is known of the ground."""
+    """Return what is known of the ground; of draws no more than that there are some."""
+    draws = int(row["under_pilot"] is not None)
     said = (row["pilot"], row["world"], tuple(row["assumed"]), row["systems"], row["raters"], row["these_raters"])
-    return Ground((), *said, unit="", system_sd=math.nan, draws=0, levers=(), assumptions=(), record={})
+    return Ground((), *said, unit="", system_sd=math.nan, draws=draws, levers=(), assumptions=(), record={})
 
 
 def _wanted(row: Row, where: str) -> Wanted:
