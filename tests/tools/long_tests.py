@@ -1,6 +1,6 @@
 """Carry out long tests: those that this week draws, in so many minutes, or every file of them, resumed by a csv.
 
-    uv run python tests/tools/long_tests.py --minutes 10
+    uv run python tests/tools/long_tests.py --minutes 5
     uv run python tests/tools/long_tests.py --into long.csv --minutes 15
 
 The first draws tests by the year and the week, and stops in time; only a test that fails is a failure. The second gives
