@@ -45,7 +45,7 @@ def test_other_raters_claim_for_theirs_as_often_as_is_said():
     assert np.mean([one.at_large.value for one in checks]) > 0.2 > np.mean([one.some_claim for one in checks])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_tastes_other_raters_claim_about_as_often_as_is_promised():
     true = _true_share(0.0)
     checks = [_check(seed, 0.0) for seed in range(4)]

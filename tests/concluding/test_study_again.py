@@ -29,7 +29,7 @@ def _held(seeds, truth=TRUTH):
     return rows, np.array([row.low - ROOM <= row.true <= row.high + ROOM for row in rows])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_true_repetitions_lie_where_they_are_expected():
     rows, held = _held(range(1, 4))
     # 90 % intervals: 7 or fewer of 12 are four in 1,000.
