@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simlab.commands import notebook
 from simlab.commands.notebook import Setting
@@ -42,51 +41,19 @@ class Accessor:
         found["value"].attrs["ancillary_variables"] = "mcse n"
         return found
 
-    def compare(
-        self,
-        *conditions: Setting,
-        by: str,
-        measure: str | None = None,
-        baseline: object = None,
-        at_equal: str | None = None,
-        **axes: object,
-    ) -> xr.Dataset:
-        """Compare the designs along an axis: see `simlab.compare`.
+    def compare(self, *conditions: Setting, **asked: Any) -> xr.Dataset:
+        """Compare the designs along an axis: see `simlab.compare`, whose `store` is this dataset.
 
         >>> simlab.open_results("outputs/item_grouping").simlab.compare(by="grouping")  # doctest: +SKIP
         """
-        return notebook.compare(
-            self._dataset, *conditions, by=by, measure=measure, baseline=baseline, at_equal=at_equal, **axes
-        )
+        return notebook.compare(self._dataset, *conditions, **asked)
 
-    def plot(
-        self,
-        *conditions: Setting,
-        measure: str | None = None,
-        out: str | os.PathLike[str] | None = None,
-        x: str | None = None,
-        target: float | None = None,
-        style: str = "screen",
-        width: str | None = None,
-        convergence: bool = False,
-        **axes: object,
-    ) -> Figure:
-        """Draw the figure of the sweep: see `simlab.plot`.
+    def plot(self, *conditions: Setting, **asked: Any) -> Figure:
+        """Draw the figure of the sweep: see `simlab.plot`, whose `store` is this dataset.
 
         >>> simlab.open_results("outputs/item_grouping").simlab.plot(measure="power")  # doctest: +SKIP
         """
-        return notebook.plot(
-            self._dataset,
-            *conditions,
-            measure=measure,
-            out=out,
-            x=x,
-            target=target,
-            style=style,
-            width=width,
-            convergence=convergence,
-            **axes,
-        )
+        return notebook.plot(self._dataset, *conditions, **asked)
 
 
 def register() -> None:
