@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import astuple
 from functools import partial
 from hashlib import blake2b
@@ -27,6 +27,7 @@ from simlab.engine.ledger_file import (
     SEALED,
     STORE,
     DamagedLedger,
+    EmptyLedger,
     complaints,
     damage,
     opened_alone,
@@ -35,6 +36,7 @@ from simlab.engine.ledger_file import (
 )
 from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, names, read_block
 from simlab.engine.provenance import LOST
+from simlab.engine.salvage import Salvaged, salvage
 from simlab.types import InputError, Place
 
 Held = TypeVar("Held")
@@ -65,13 +67,32 @@ _INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[Ledger]:
+def writing(folder: Path, look: Callable[[Ledger], object] | None = None) -> Iterator[Ledger]:
     """Open the ledger of a folder, alone; a new one is started where there is none.
 
-    Raises InputError where another run holds it or the file is not a ledger.
+    Where the file is damaged, what can be read of it is copied into a new one, if `look`, which is shown that, does
+    not refuse it. Raises InputError where another run holds it or the file is not a ledger.
     """
-    with opened_alone(folder) as database:
-        yield Ledger(database, folder)
+    with ExitStack() as stack:
+        salvaged = None
+        try:
+            database = stack.enter_context(opened_alone(folder))
+        except EmptyLedger:
+            raise
+        except DamagedLedger as error:
+            if look is None:
+                raise
+            salvaged = salvage(folder, partial(_look, folder, look, error))
+            database = stack.enter_context(opened_alone(folder))
+        yield Ledger(database, folder, salvaged)
+
+
+def _look(folder: Path, look: Callable[[Ledger], object], damaged: DamagedLedger, database: sqlite3.Connection) -> None:
+    book = Ledger(database, folder)
+    if book.is_damaged("sweep") or book.declaration() is None:
+        # Nobody can tell whose sweep it was.
+        raise damaged
+    look(book)
 
 
 @contextmanager
@@ -87,9 +108,11 @@ def reading(folder: Path, patience: float | None = None) -> Iterator[Ledger]:
 class Ledger:
     """Answer what is finished and what is missing, and take in what is finished."""
 
-    def __init__(self, database: sqlite3.Connection, folder: Path) -> None:
+    def __init__(self, database: sqlite3.Connection, folder: Path, salvaged: Salvaged | None = None) -> None:
+        """`salvaged` says what was read of a damaged file, where this one has just taken its place."""
         self._database = database
         self.folder = folder
+        self.salvaged = salvaged
         self._left_out: frozenset[int] = frozenset()
         self._read: dict[str, dict[str, Any]] = {}
 

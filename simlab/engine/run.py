@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ from simlab.engine.progress import progress
 from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
 from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
+from simlab.engine.salvage import Salvaged
 from simlab.engine.shards import Shard, Whole, noted
 from simlab.engine.workers import BlockFunction, Task
+from simlab.messages import several
 from simlab.supervision import entering
 from simlab.types import Place
 
@@ -88,7 +91,7 @@ def run(
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job, folder)
-    with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, ledger.writing(folder) as book:
+    with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, opened(job, folder, allow_version) as book:
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
         fitting = fitting_of(block, taken.entries)
@@ -103,6 +106,17 @@ def run(
         campaigns = sum(task.address.count for task in taken.tasks)
         did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
         return Summary(*did, failures(book), book.failed_designs(), notes)
+
+
+def opened(job: Job, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:
+    """Open the ledger of a folder for a sweep; of a damaged file what can be read is kept, if it is of that sweep."""
+    return ledger.writing(folder, partial(_place, job, allow_version=allow_version))
+
+
+def _place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
+    """Find the sweep's place in what a ledger holds, and lines for the user; raise InputError where it has none."""
+    mixed = refuse_other_program(book.provenance(), book.codes(), provenance(), str(book.folder), allowed=allow_version)
+    return mixed, *fit_in(job, book)
 
 
 @contextmanager
@@ -136,8 +150,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
     before, now, held = book.provenance(), provenance(), bool(book.entries())
-    mixed = refuse_other_program(before, book.codes(), now, str(book.folder), allowed=allow_version)
-    grown, entries = fit_in(job, book)
+    mixed, grown, entries = _place(job, book, allow_version=allow_version)
     mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
@@ -154,7 +167,8 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
         book.note_code(code_digest())
     elif before == [LOST]:
         book.note_provenance(LOST)
-    notes = [_mended(mended)] if mended else []
+    notes = [_salvaged(book.salvaged, book.n_blocks(), len(tasks))] if book.salvaged else []
+    notes += [_mended(mended)] if mended else []
     notes += mixed if tasks else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
 
@@ -164,6 +178,14 @@ def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> lis
     if tasks and not owed:
         book.mark_sampled(False)
     return [*tasks, *owed]
+
+
+def _salvaged(salvaged: Salvaged, kept: int, lost: int) -> str:
+    left_out = "".join(f"; {line}" for line in salvaged.left_out)
+    return (
+        f"{ledger.FILE} was damaged: {several(kept, 'block')} of it could be read, {lost:,} that are lost or were "
+        f"never there are computed now; the damaged file is kept as {salvaged.aside.name}{left_out}"
+    )
 
 
 def _mended(records: Sequence[Record]) -> str:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.engine.ledger_file import COLUMNS, FILE, SEALED, opened_alone, reading_leniently
+from simlab.engine.ledger_file import (
+    COLUMNS,
+    FILE,
+    SEALED,
+    DamagedLedger,
+    EmptyLedger,
+    opened_alone,
+    reading_leniently,
+)
 
 DAMAGED = f"{FILE}.damaged"
 SMALLEST_ROW = 40
@@ -25,29 +33,54 @@ class Salvaged(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def salvage(folder: Path) -> Salvaged:
-    """Put a new ledger in the place of a damaged one, which is kept beside it.
+def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda new: None) -> Salvaged | None:
+    """Put a new ledger in the place of a damaged one, which is kept beside it; None where it is not damaged any more.
 
-    Raises OSError where the folder cannot be written to.
+    Nothing takes its place where `look`, which is shown the new one, raises. Raises InputError where another run is at
+    it, and OSError where the folder cannot be written to.
     """
     path, part = folder / FILE, folder / f"{FILE}.new"
-    part.unlink(missing_ok=True)
-    left_out: list[str] = []
+    # As long as this is open nobody else salvages.
     with opened_alone(folder, part.name) as new:
-        new.execute("BEGIN")
-        with suppress(sqlite3.Error), closing(reading_leniently(path)) as old:
-            for table, columns in TABLES.items():
-                places = ", ".join("?" * (columns.count(",") + 1))
-                numbers = _numbers(old, table, path, left_out)
-                for row in _rows(old, table, columns, numbers):
-                    # Two rows of one name: the second is what an index that was damaged has let in.
-                    new.execute(f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})", row)  # noqa: S608
-        new.execute("COMMIT")
-        blocks = int(new.execute("SELECT count(*) FROM blocks").fetchone()[0])
-    aside = _free(folder)
-    path.replace(aside)
-    part.replace(path)
-    return Salvaged(blocks, aside, tuple(left_out))
+        try:
+            if not _is_damaged(folder):
+                return None
+            left_out = _copy(path, new)
+            look(new)
+            blocks = int(new.execute("SELECT count(*) FROM blocks").fetchone()[0])
+            aside = _free(folder)
+            path.replace(aside)
+            part.replace(path)
+            return Salvaged(blocks, aside, left_out)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _copy(path: Path, new: sqlite3.Connection) -> tuple[str, ...]:
+    """Copy what can be read; return a line for each table not read to its end."""
+    left_out: list[str] = []
+    new.execute("BEGIN")
+    for table in TABLES:
+        # A killed run may have left some.
+        new.execute(f"DELETE FROM {table}")  # noqa: S608
+    with suppress(sqlite3.Error), closing(reading_leniently(path)) as old:
+        for table, columns in TABLES.items():
+            places = ", ".join("?" * (columns.count(",") + 1))
+            for row in _rows(old, table, columns, _numbers(old, table, path, left_out)):
+                # Two rows of one name: the second is what an index that was damaged has let in.
+                new.execute(f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})", row)  # noqa: S608
+    new.execute("COMMIT")
+    return tuple(left_out)
+
+
+def _is_damaged(folder: Path) -> bool:
+    try:
+        with opened_alone(folder):
+            return False
+    except EmptyLedger:
+        raise
+    except DamagedLedger:
+        return True
 
 
 def _rows(old: sqlite3.Connection, table: str, fields: str, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:

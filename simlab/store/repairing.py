@@ -68,7 +68,9 @@ def _read_again(folder: Path) -> list[str]:
     except EmptyLedger:
         raise
     except DamagedLedger:
-        blocks, aside, left_out = salvage(folder)
+        if (salvaged := salvage(folder)) is None:
+            return []
+        blocks, aside, left_out = salvaged
         first = f"{FILE} was damaged: {blocks} blocks of it could be read; the damaged file is kept as {aside.name}"
         return [first, *left_out]
 

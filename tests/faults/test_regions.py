@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reading import Undisturbed, ask, copy, mended, never_wrong, undisturbed, well_said
+from reading import Undisturbed, ask, copy, digest, mended, never_wrong, one_line, undisturbed, well_said
 
+from simlab.commands import launch
 from simlab.rng import stream
+from simlab.types import InputError
 
 FEW, MANY = 12, 400
 
@@ -106,6 +108,42 @@ def test_many_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
     by = disturb(sound, place / "d", cases)
     print(f"{MANY} regions of the ledger: {dict(by)}")
     assert by["command"] + by["repair"] >= 0.98 * MANY, by
+
+
+def spoil_pages(path: Path, rng: np.random.Generator) -> bytes:
+    """Fill one to three pages of a file of pages with noise or nothing; return what the file then holds."""
+    content = bytearray(path.read_bytes())
+    size = int.from_bytes(content[16:18], "big")
+    for page in rng.integers(len(content) // size, size=rng.integers(1, 4)):
+        content[page * size : (page + 1) * size] = rng.bytes(size) if rng.random() < 0.5 else bytes(size)
+    path.write_bytes(content)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("n", [8, pytest.param(80, marks=pytest.mark.slow)])
+def test_bad_pages_of_a_ledger_are_left_behind_by_the_same_command(sound: Undisturbed, place: Path, n: int) -> None:
+    """The store is laid with the bytes of an undisturbed run, or the file is refused; it stays as it was either way."""
+    by: Counter[str] = Counter()
+    for k in range(n):
+        folder = copy(sound, place / "d")
+        spoilt = spoil_pages(folder / "ledger.sqlite", stream(k, "pages"))
+        aside = folder / "ledger.sqlite.damaged"
+        try:
+            summary = launch.carry_out(sound.sweep, folder, 1, quiet=True)
+        except InputError as error:
+            by[one_line("refused", error)] += 1
+            assert ((folder / "ledger.sqlite").read_bytes(), aside.exists()) == (spoilt, False), k
+            assert digest(folder) == sound.digest, k
+            continue
+        assert digest(folder) == sound.digest, k
+        assert ask(folder, ("verify",)).code == 0, k
+        by["salvaged" if aside.exists() else "mended"] += 1
+        if aside.exists():
+            assert aside.read_bytes() == spoilt, k
+            assert any("that are lost or were never there are computed now" in line for line in summary), (k, summary)
+        assert not (folder / "ledger.sqlite.new").exists(), k
+    print(f"{n} ledgers with bad pages: {dict(by)}")
+    assert by["salvaged"] >= n // 4, by
 
 
 def test_a_ledger_that_is_gone_leaves_a_store_that_answers(sound: Undisturbed, place: Path) -> None:

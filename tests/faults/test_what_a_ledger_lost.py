@@ -245,7 +245,10 @@ def test_rows_with_large_numbers_are_read_from_a_damaged_ledger(
 ) -> None:
     monkeypatch.setattr(salvage, "MOST_ROWS", 3)
     folder = change(copy(sound, tmp_path / "d"), "UPDATE blocks SET rowid = rowid + 3000000")
-    assert salvage.salvage(folder)[0] == 8
+    monkeypatch.setattr(salvage, "_is_damaged", lambda folder: True)
+    salvaged = salvage.salvage(folder)
+    assert salvaged is not None
+    assert salvaged.blocks == 8
     assert digest(folder) == sound.digest
     said = say("verify", str(folder), "--repair")
     assert said.code == 0, said
