@@ -55,6 +55,8 @@ def joined(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any
 
 def foreign(configs: Sequence[Config]) -> dict[str, Any]:
     """Write down what the kinds of plug-ins among the cells conclude; nothing where all kinds are built in."""
+    if not any(config.get("plugins") for config in configs):
+        return {}
     of_cells = [(kind_of(config), config) for config in configs]
     if all(kind in BUILT_IN for kind, _ in of_cells):
         return {}

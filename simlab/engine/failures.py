@@ -35,8 +35,6 @@ def cell_names(book: Ledger) -> dict[str, str]:
     declared = book.declaration()
     axes = declared["axes"] if declared else []
     return {
-        entry.cell: "".join(
-            f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, entry.position, strict=True)
-        )
-        for entry in (book.entries() if declared else [])
+        cell: "".join(f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, place, strict=True))
+        for place, cell in (book.cells().items() if declared else ())
     }

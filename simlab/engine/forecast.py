@@ -79,7 +79,7 @@ def forecast(
     in_order = [job.cells[k] for k in ends_first([cell.values for cell in job.cells])]
     others = [Task(Address(cell.cell, 0, 0, 1), cell.config) for cell in in_order]
     timed = seconds_of(block or study_block(), tasks, processes, others)
-    memory = job.memory or Memory(PROCESS_BYTES, 0.0, "", ())
+    memory = job.sizes.memory or Memory(PROCESS_BYTES, 0.0, "", ())
     return Forecast(
         cells=len(job.cells),
         campaigns=len(job.cells) * sweep.worlds * sweep.of_world,

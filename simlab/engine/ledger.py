@@ -34,7 +34,7 @@ from simlab.engine.ledger_file import (
     opened_to_read,
     seal_of_row,
 )
-from simlab.engine.ledger_rows import Entry, Record, Row, block_row, cell_row, names, read_block
+from simlab.engine.ledger_rows import Entry, Record, Row, Written, block_row, cell_row, names, read_block
 from simlab.engine.provenance import LOST
 from simlab.engine.salvage import Salvaged, salvage
 from simlab.types import InputError, Place
@@ -55,10 +55,14 @@ class Laid(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Hold the cells that a simlab has checked, by `check_key`, and the systems of each cell, by its key."""
+    """Hold what a simlab need not work out again: the systems of the cells that it has checked, by their `check_key`.
 
-    keys: frozenset[str] = frozenset()
+    `sizes` are what it forecast of all cells of a sweep, `named` by these.
+    """
+
     systems: Mapping[str, tuple[str, ...]] = {}
+    named: str | None = None
+    sizes: Sequence[Any] | None = None
 
 
 __all__ = ["FILE", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
@@ -129,15 +133,15 @@ class Ledger:
         if self.is_damaged("sweep"):
             return self._declared_anew(asked)
         stored = self.declaration()
-        if stored is None and (self.entries() or next(self.blocks(), None)):
+        if stored is None and (self.cells() or next(self.blocks(), None)):
             return self._declared_anew(asked)
         return dict(asked) if stored is None else grow(stored, asked, str(self.folder))
 
     def _declared_anew(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Let what is asked take the place of a declaration that is lost; `check` refuses cells of another sweep."""
         shape = tuple(len(axis["values"]) for axis in asked["axes"])
-        for entry in self.entries():
-            if len(entry.position) != len(shape) or any(k >= n for k, n in zip(entry.position, shape, strict=True)):
+        for place in self.cells():
+            if len(place) != len(shape) or any(k >= n for k, n in zip(place, shape, strict=True)):
                 raise InputError(
                     f"{self.folder}: the declaration of its sweep is damaged, and it holds more cells than are asked; "
                     "give the command that asked for all of them, or another --out"
@@ -165,22 +169,32 @@ class Ledger:
         return [record for table in SEALED for record in self._damaged_in(table)]
 
     def _damaged_in(self, table: str) -> list[Record]:
-        return self._once(table, "damaged", partial(self._damaged, table))
+        return self._looked_through(table)[0]
 
-    def _damaged(self, table: str) -> list[Record]:
-        rows = self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}")  # noqa: S608
-        return [Record(table, at, str(values[0])) for at, kept, *values in rows if kept != seal_of_row(table, *values)]
+    def _looked_through(self, table: str) -> tuple[list[Record], dict[str, str]]:
+        """Read a table once: the rows whose checksum does not hold, and the first two columns of the others."""
+        return self._once(table, "looked through", partial(self._look_through, table))
+
+    def _look_through(self, table: str) -> tuple[list[Record], dict[str, str]]:
+        damaged, sound = [], {}
+        for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}"):  # noqa: S608
+            if kept == seal_of_row(table, *values):
+                sound[values[0]] = values[1]
+            else:
+                damaged.append(Record(table, at, str(values[0])))
+        return damaged, sound
 
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
-        stored = {entry.position: entry for entry in self.entries()}
-        new = [entry for entry in entries if entry.position not in stored or stored[entry.position].cell != entry.cell]
+        cells = self.cells()
+        new = [entry for entry in entries if cells.get(entry.position) != entry.cell]
+        stored = {entry.position: entry for entry in self.entries()} if new else {}
         for entry in new:
             if (there := stored.get(entry.position)) is not None:
                 refuse_difference(determining(there.config), determining(entry.config), str(self.folder))
         if stored and new:
             # Cells that are held as they are asked were held against each other when they came.
-            held, asked = ([(one.position, one.config) for one in cells] for cells in (stored.values(), entries))
+            held, asked = ([(one.position, one.config) for one in of] for of in (stored.values(), entries))
             refuse_mixture(axes, held, asked, str(self.folder))
 
     def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> None:
@@ -191,21 +205,21 @@ class Ledger:
         """
         if self._holds(grown, entries, worlds, studies):
             return
-        before = self._size_before() or size_of(grown)
+        before, written = self._size_before() or size_of(grown), Written()
         with self._transaction("cells", "asked"):
             self._give_up(self.damaged(), before)
             self._put("sweep", grown)
             self._put("store", BEHIND)
-            self._insert("OR REPLACE", "cells", map(cell_row, entries))
+            self._insert("OR REPLACE", "cells", (cell_row(entry, written) for entry in entries))
             self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
 
     def _holds(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> bool:
         if self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
             return False
         # Rows are looked at one by one: all at a time would take gigabytes.
-        lacking = {json.dumps(entry.position): entry for entry in entries}
+        lacking, written = {json.dumps(entry.position): entry for entry in entries}, Written()
         for row in self._database.execute(f"SELECT {SEALED['cells']} FROM cells"):  # noqa: S608
-            if row[0] in lacking and cell_row(lacking[row[0]]) == row:
+            if row[0] in lacking and cell_row(lacking[row[0]], written) == row:
                 del lacking[row[0]]
         size = "WHERE worlds = ? AND studies = ?"
         asked = {cell for (cell,) in self._database.execute(f"SELECT cell FROM asked {size}", (worlds, studies))}  # noqa: S608
@@ -300,30 +314,32 @@ class Ledger:
 
     def state(self) -> str:
         """Name what the blocks and cells are, by their checksums, and what is declared."""
+        return self._once("meta", "state", self._state)
+
+    def _state(self) -> str:
         seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
         rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals}")  # noqa: S608
         return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
-    def checked(self, by: str) -> frozenset[str]:
-        """Return the keys of the cells that a simlab has checked."""
-        kept = self._kept("checked")
-        return frozenset(kept[1]) if kept is not None and kept[0] == by else frozenset()
-
     def known(self, by: str) -> Known:
-        """Return the cells that a simlab has checked."""
-        if not (keys := self.checked(by)):
+        """Return what a simlab has noted that it knows."""
+        kept = self._kept("known")
+        if kept is None or kept[0] != by:
             return Known()
-        wrong = {record.at for record in self._damaged_in("cells")}
-        rows = self._database.execute("SELECT rowid, cell, systems FROM cells")
-        with self._readable():
-            return Known(keys, {cell: names(systems) for at, cell, systems in rows if at not in wrong})
+        each = [tuple(names) for names in kept[1]]
+        return Known({key: each[k] for key, k in kept[2].items()}, *kept[3:])
 
-    def note_known(self, by: str, keys: frozenset[str]) -> None:
-        """Note that a simlab has checked cells."""
-        known = self.checked(by)
-        if not keys <= known:
-            with self._transaction():
-                self._put("checked", [by, sorted(keys | known)])
+    def note_known(self, by: str, known: Known) -> None:
+        """Note what a simlab knows, beside what it knew before."""
+        before = self.known(by)
+        if known.systems.items() <= before.systems.items() and known.named in (None, before.named):
+            return
+        systems = {**before.systems, **known.systems}
+        number = {names: k for k, names in enumerate(dict.fromkeys(systems.values()))}
+        with self._transaction():
+            last = known if known.named else before
+            keys = {key: number[names] for key, names in systems.items()}
+            self._put("known", [by, list(number), keys, last.named, last.sizes])
 
     def laid(self) -> bool:
         """Tell whether the store is known to hold all that the ledger does."""
@@ -346,6 +362,15 @@ class Ledger:
         """Count the campaigns of each cell by the status of their blocks."""
         rows = self._database.execute("SELECT cell, status, sum(count) FROM blocks GROUP BY cell, status")
         return {(cell, status): count for cell, status, count in rows}
+
+    def cells(self) -> dict[tuple[int, ...], str]:
+        """Name the cells of the grid that were ever asked for by their places, in the grid's order; see `entries`."""
+        return self._once("cells", "cells", self._cells)
+
+    def _cells(self) -> dict[tuple[int, ...], str]:
+        with self._readable():
+            sound = self._looked_through("cells")[1]
+            return dict(sorted(zip(map(tuple, json.loads(f"[{','.join(sound)}]")), sound.values(), strict=True)))
 
     def entries(self) -> list[Entry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
@@ -449,7 +474,7 @@ class Ledger:
         Cells of which something was asked are among them when they have no block; where no cell is left at all, an
         empty name stands for them.
         """
-        known = {entry.cell for entry in self.entries()}
+        known = set(self.cells().values())
         counts = dict.fromkeys(self.asked(None).sizes, 0)
         counts |= dict(self._database.execute("SELECT cell, count(*) FROM blocks GROUP BY cell").fetchall())
         lost = {cell: count for cell, count in counts.items() if cell not in known}

@@ -11,6 +11,9 @@ from typing import Any
 from simlab.engine.addresses import Address, Finished
 from simlab.messages import legible
 
+Written = dict[tuple[str, int | str], str]
+"""What was written of the keys of configs, by where their sections are in memory, or what they hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -55,9 +58,23 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def cell_row(entry: Entry) -> tuple[str, str, str, str]:
-    """Write a cell as a row of its table."""
-    return json.dumps(entry.position), entry.cell, json.dumps(entry.config), json.dumps(entry.systems)
+def cell_row(entry: Entry, written: Written | None = None) -> tuple[str, str, str, str]:
+    """Write a cell as a row of its table; sections that stay in memory are written once where `written` is shared."""
+    written = {} if written is None else written
+    config = ", ".join([_text(key, value, written) for key, value in entry.config.items()])
+    return json.dumps(entry.position), entry.cell, f"{{{config}}}", _listed(entry.systems)
+
+
+def _text(key: str, value: Any, written: Written) -> str:
+    where = key, id(value) if isinstance(value, dict) else repr(value)
+    if where not in written:
+        written[where] = json.dumps({key: value})[1:-1]
+    return written[where]
+
+
+@lru_cache(maxsize=64)
+def _listed(systems: tuple[str, ...]) -> str:
+    return json.dumps(systems)
 
 
 def block_row(block: Finished) -> tuple[Any, ...]:
@@ -74,7 +91,7 @@ def read_block(row: Sequence[Any]) -> Row:
     numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
     address = Address(str(cell), *numbers)
     try:
-        listed = tuple((study, why) for study, why in json.loads(failures))
+        listed = () if failures == "[]" else tuple((study, why) for study, why in json.loads(failures))
         block = Finished(address, bytes(payload), str(reason), listed)
         sound = block.checksum == checksum and status == ("failed" if block.failed else "ok")
         return Row(block, sound, at)

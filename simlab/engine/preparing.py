@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simlab.config.alike import Alike
 from simlab.config.sweep import Cell, Sweep, Written, anywhere
@@ -43,17 +43,25 @@ class Checked:
         return Entry(position, self.cell, self.config, self.systems)
 
 
+class Sizes(NamedTuple):
+    """Hold the memory that a worker takes, and the bytes of a campaign in the largest cell and in all together."""
+
+    memory: Memory | None
+    largest: int
+    every: int
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Hold a sweep whose cells have been checked: what it declares, its cells, and the memory that a worker takes.
+    """Hold a sweep whose cells have been checked: what it declares, its cells, and how large they are.
 
-    `keys` name the cells whose check says the same whenever this simlab makes it again.
+    `known` is what the same simlab need not work out again of them.
     """
 
     asked: dict[str, Any]
     cells: tuple[Checked, ...]
-    memory: Memory | None = None
-    keys: frozenset[str] = frozenset()
+    sizes: Sizes
+    known: Known
 
 
 def prepare(
@@ -70,19 +78,30 @@ def prepare(
     refuse_many_blocks(sweep)
     entering("checking the cells", sweep.base.get("plugins", ()))
     cells = list(sweep.cells())
-    memory = None
-    if check is None:
-        memory = forecast_memory([cell.config for cell in cells])
-        refuse_memory(memory, jobs)
     written: Written = {}
     keys = [cell_key(cell.config, written) for cell in cells]
     passed = [check_key(key, cell.config) if check is None else None for key, cell in zip(keys, cells, strict=True)]
-    names = {k: known.systems[key] for k, key in enumerate(keys) if passed[k] in known.keys and key in known.systems}
+    named = None if None in passed else _digest(passed, sweep.base["engine"])
+    held = known.sizes if named and named == known.named else None
+    memory = None
+    if held is not None:
+        memory = Memory(*held[0])
+    elif check is None:
+        memory = forecast_memory([cell.config for cell in cells])
+    if memory is not None:
+        refuse_memory(memory, jobs)
+    names = {k: known.systems[key] for k, key in enumerate(passed) if key and key in known.systems}
     names |= _names(sweep, {k: cell for k, cell in enumerate(cells) if k not in names}, check or _check_study)
     alike = Alike()
-    checked = (Checked(cell.values, keys[k], alike(anywhere(cell.config)), names[k]) for k, cell in enumerate(cells))
+    checked = tuple(
+        Checked(cell.values, keys[k], alike(anywhere(cell.config)), names[k]) for k, cell in enumerate(cells)
+    )
     declared = declare(sweep) | foreign([cell.config for cell in cells])
-    return Job(declared, tuple(checked), memory, frozenset(key for key in passed if key is not None))
+    if held is None:
+        of_campaign = [campaign_bytes(cell.config, len(cell.systems)) for cell in checked]
+        held = memory and astuple(memory), max(of_campaign), sum(of_campaign)
+    systems = {key: names[k] for k, key in enumerate(passed) if key is not None}
+    return Job(declared, checked, Sizes(memory, *held[1:]), Known(systems, named, held if named else None))
 
 
 def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dict[int, tuple[str, ...]]:
@@ -95,6 +114,10 @@ def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dic
     return names
 
 
+def _digest(*values: object) -> str:
+    return blake2b(json.dumps(values).encode(), digest_size=8).hexdigest()
+
+
 def check_key(cell: str, config: Mapping[str, Any]) -> str | None:
     """Name what the check of a cell depends on beside simlab itself; None where that is more than its config.
 
@@ -104,7 +127,7 @@ def check_key(cell: str, config: Mapping[str, Any]) -> str | None:
     if config.get("plugins") or any(section.get("path") is not None for section in sections):
         return None
     sizes = [config.get(key) for key in ("worlds", *CROSSED, "studies")]
-    return blake2b(json.dumps([cell, sizes]).encode(), digest_size=8).hexdigest()
+    return _digest(cell, sizes)
 
 
 def known_in(folder: Path) -> Known:
@@ -136,7 +159,7 @@ def engine_of(sweep: Sweep) -> Mapping[str, Any]:
 
 def outcome_bytes(sweep: Sweep, job: Job) -> int:
     """Estimate the size of a sweep's outcomes, uncompressed."""
-    return sum(_cell_bytes(sweep, job))
+    return sweep.worlds * sweep.of_world * job.sizes.every
 
 
 def refuse_too_large(sweep: Sweep, job: Job, folder: Path) -> None:
@@ -144,26 +167,21 @@ def refuse_too_large(sweep: Sweep, job: Job, folder: Path) -> None:
 
     The disk is that of the folder.
     """
-    sizes = _cell_bytes(sweep, job)
-    if not job.asked["outcomes"] or sum(sizes) <= LARGEST:
+    whole = outcome_bytes(sweep, job)
+    if not job.asked["outcomes"] or whole <= LARGEST:
         return
     campaigns = replicated(sweep.sizes, "x")
-    if (largest := max(sizes)) > LARGEST:
+    if (largest := sweep.worlds * sweep.of_world * job.sizes.largest) > LARGEST:
         raise InputError(
             f"the outcomes of a cell of {campaigns} take {largest / 2**30:,.1f} GiB, more than {LARGEST / 2**30:.0f}; "
             "ask for less, or set engine.outcomes=false to store the measures only"
         )
-    if sum(sizes) > (free := min(free_disk(folder), MOST_BYTES)):
+    if whole > (free := min(free_disk(folder), MOST_BYTES)):
         raise InputError(
-            f"{folder}: the outcomes of {len(sizes):,} cells x {campaigns} take {sum(sizes) / 2**30:,.1f} GiB, more "
+            f"{folder}: the outcomes of {len(job.cells):,} cells x {campaigns} take {whole / 2**30:,.1f} GiB, more "
             f"than the {free / 2**30:,.1f} that are free there; ask for less, free some space, or set "
             "engine.outcomes=false to store the measures only"
         )
-
-
-def _cell_bytes(sweep: Sweep, job: Job) -> list[int]:
-    campaigns = sweep.worlds * sweep.of_world
-    return [campaigns * campaign_bytes(cell.config, len(cell.systems)) for cell in job.cells]
 
 
 def _check_study(config: Mapping[str, Any]) -> ShapeLike:

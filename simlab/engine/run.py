@@ -141,7 +141,7 @@ def sample_again(
         return
     withdraw_what_does_not_come_again(unsampled, book, fitting, backend, limits_of(engine))
     # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
-    book.mark_sampled({entry.cell for entry in book.entries()} <= {entry.cell for entry in entries})
+    book.mark_sampled(set(book.cells().values()) <= {entry.cell for entry in entries})
 
 
 def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None) -> Taken:
@@ -149,7 +149,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
 
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
-    before, now, held = book.provenance(), provenance(), bool(book.entries())
+    before, now, held = book.provenance(), provenance(), bool(book.cells())
     mixed, grown, entries = _place(job, book, allow_version=allow_version)
     mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
@@ -158,7 +158,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
         # A folder that was asked for a whole sweep goes on to hold that.
         book.note_shards(_shards(book, whole_of(sweep, entries), entries, shard))
     book.admit(grown, entries, sweep.worlds, sweep.studies)
-    book.note_known(installation(), job.keys)
+    book.note_known(installation(), job.known)
     tasks = missing(sweep, book, entries, shard)
     if tasks or torn:
         book.fall_behind()

@@ -161,13 +161,12 @@ def test_cells_that_are_known_are_not_checked_again(benchmark: Any, monkeypatch:
     """`prepare` alone: cells that this simlab has checked, against the check of each."""
     sweep = tiny("ratings")
     job = preparing.prepare(sweep)
-    known = Known(job.keys, {cell.cell: cell.systems for cell in job.cells})
     checked: list[float] = []
     remembered: list[float] = []
 
     def both() -> None:
         checked.append(cpu(lambda: preparing.prepare(sweep)))
-        remembered.append(cpu(lambda: preparing.prepare(sweep, known=known)))
+        remembered.append(cpu(lambda: preparing.prepare(sweep, known=job.known)))
 
     benchmark.pedantic(both, rounds=3)
     ratio = min(remembered) / min(checked)

@@ -151,11 +151,11 @@ def test_files_and_plugins_are_looked_at_again_whatever_was_known() -> None:
 
 
 def test_what_is_known_is_not_read_from_a_ledger_that_is_in_use_or_damaged(folder: Path) -> None:
-    assert len(known_in(folder).keys) == 1
+    assert len(known_in(folder).systems) == 1
     with ledger.writing(folder):
-        assert known_in(folder).keys == frozenset()
+        assert known_in(folder).systems == {}
     (folder / ledger.FILE).write_bytes(b"no ledger" * 1000)
-    assert known_in(folder).keys == known_in(folder / "none").keys == frozenset()
+    assert known_in(folder).systems == known_in(folder / "none").systems == {}
 
 
 def test_memory_is_looked_at_whatever_was_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

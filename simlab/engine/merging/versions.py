@@ -51,6 +51,6 @@ def note(book: Ledger, sources: Sequence[Source]) -> None:
             if versions not in book.provenance():
                 book.note_provenance(versions)
         book.note_code(*source.book.codes())
-        book.note_known(installation(), source.book.checked(installation()))
+        book.note_known(installation(), source.book.known(installation()))
     if not all(source.book.sampled() for source in sources):
         book.mark_sampled(False)
