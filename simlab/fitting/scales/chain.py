@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -72,6 +73,12 @@ class Model:
         return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
     @cached_property
+    def shared_rows(self) -> list[tuple[int, int]]:
+        """Return neighbours among standard deviations that are parts of one term, or of the noise in points."""
+        groups = self.rows[:-1] if self.latent else self.rows
+        return [pair for rows in groups for pair in pairwise(range(rows.start, rows.stop))]
+
+    @cached_property
     def noise_rows(self) -> Ints:
         """Return which standard deviations are parts of the noise."""
         return np.flatnonzero(self.group == len(self.terms.terms))
@@ -110,6 +117,12 @@ class State:
 def radius(model: Model, state: State) -> Floats:
     """Return the standard deviation of each term after the constant, and that of the noise: `[term, table]`."""
     return np.sqrt(model.parts @ state.sd**2)
+
+
+def radius_of(model: Model, state: State, group: int) -> Floats:
+    """Return one row of `radius`: -1 for the noise."""
+    square = state.sd[model.rows[group]] ** 2
+    return np.asarray(np.sqrt(square[0] if len(square) == 1 else square.sum(0)))
 
 
 def effects(model: Model, state: State) -> Floats:
@@ -182,7 +195,7 @@ def squared_errors(state: State) -> Floats:
 
 def precision(model: Model, state: State) -> Floats:
     """Return the precision of the noise of each rating, `[rating or 1, table]`."""
-    own = 1 / radius(model, state)[-1:] ** 2
+    own = 1 / radius_of(model, state, -1)[None] ** 2
     return own if state.weight is None else state.weight * own
 
 

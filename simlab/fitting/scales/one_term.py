@@ -15,11 +15,12 @@ from simlab.fitting.scales.chain import (
     factor,
     precision,
     radius,
+    radius_of,
     squared_errors,
     sum_of_logs,
 )
 from simlab.fitting.scales.lattices import lattice_step
-from simlab.fitting.scales.terms import SHARED, Term
+from simlab.fitting.scales.terms import SHARED, Term, add_up
 from simlab.types import Array, Floats
 
 TUNED, WIDE = 0.05, 9.0
@@ -38,12 +39,12 @@ TINY = 1e-24
 class Told:
     """Hold what ratings tell of a term's effects, `[effect, table]`: precisions, and precisions times what is seen.
 
-    `squares[table]` adds up what the other effects leave of the ratings, squared, by the weights of these.
+    `left` is what they tell beside the effects as they are.
     """
 
     exact: Floats
     seen: Floats
-    squares: Floats
+    left: Floats
 
 
 class Alike(NamedTuple):
@@ -61,17 +62,20 @@ class Alike(NamedTuple):
 def draw_terms(rng: np.random.Generator, model: Model, state: State, tune: bool) -> None:
     """Draw spread and effects of one term after the other; in points, some of the noise with those of few ratings."""
     by = factor(model, state)
+    spreads = radius(model, state)
     for k, term in enumerate(model.terms.terms[1:], start=1):
         own = by if term.names[0] in SHARED else None
         unit = state.unit[model.terms.rows(k)]
-        was = unit * radius(model, state)[k - 1]
+        was = unit * spreads[k - 1]
         told = _told(model, state, k, was, own)
         alike = _alike(model, state, k, told, own)
-        _draw_spread(rng, model, state, k, alike, tune)
+        _draw_spread(rng, model, state, k, spreads[k - 1], alike, tune)
         less: Array | float = 1.0
         if not model.latent and len(state.error) <= FEW * term.n:
-            less = _trade_with_noise(rng, model, state, k, alike, told.squares, tune)
-        spread = radius(model, state)[k - 1]
+            # The effects are put back into sums over ratings, not into each rating.
+            squares = squared_errors(state) + radius_of(model, state, -1) ** 2 * columns(was, told.left + told.seen)
+            less = _trade_with_noise(rng, model, state, k, alike, squares, tune)
+        spread = radius_of(model, state, k - 1)
         whole = 1 + spread**2 * less * told.exact
         unit[:] = spread * less * told.seen / whole + rng.standard_normal(whole.shape) / np.sqrt(whole)
         state.error -= _given(term, unit * spread - was, own)
@@ -85,25 +89,22 @@ def _given(term: Term, values: Floats, by: Floats | None) -> Floats:
 
 def _told(model: Model, state: State, k: int, was: Floats, by: Floats | None) -> Told:
     """Return what ratings tell of the effects of a term that are `was[effect, table]` now, and in no error."""
-    sums, exact = model.terms.sums(k), precision(model, state)
+    terms, exact = model.terms, precision(model, state)
     if by is None and len(exact) == 1:
-        square, left = model.terms.n_ratings(k) * exact, exact * (sums @ state.error)
+        square, left = terms.n_ratings(k) * exact, exact * terms.add_up(k, state.error)
+    elif by is None:
+        square, left = terms.add_up(k, exact), terms.add_up(k, exact * state.error)
     else:
-        factor = 1.0 if by is None else by
-        both = sums @ np.concatenate([factor**2 * exact, factor * exact * state.error], axis=1)
-        square, left = both[:, : was.shape[1]], both[:, was.shape[1] :]
-    # The effects are put back into sums over ratings, not into each rating.
-    seen = left + square * was
-    wide = radius(model, state)[-1]
-    return Told(square, seen, squared_errors(state) + wide**2 * columns(was, left + seen))
+        square, left = terms.add_up(k, by**2 * exact), terms.add_up(k, by * exact * state.error)
+    return Told(square, left + square * was, left)
 
 
 def _alike(model: Model, state: State, k: int, told: Told, by: Floats | None) -> Alike:
     """Put effects of as many ratings together, where all ratings are as precise; else each stands alone."""
     if by is not None or state.weight is not None:
         return Alike(told.exact, np.ones((1, 1, 1)), told.seen**2)
-    first, number, sums = model.terms.alike(k)
-    return Alike(told.exact[first], number, sums @ told.seen**2)
+    first, number, group = model.terms.alike(k)
+    return Alike(told.exact[first], number, add_up(group, len(first), told.seen**2))
 
 
 def _evidence(alike: Alike, square: Floats) -> tuple[Floats, Floats]:
@@ -118,8 +119,10 @@ def _evidence(alike: Alike, square: Floats) -> tuple[Floats, Floats]:
     return np.divide(alike.squares[:, None], whole, out=whole).sum(0), volume
 
 
-def _draw_spread(rng: np.random.Generator, model: Model, state: State, k: int, alike: Alike, tune: bool) -> None:
-    rows, now = model.rows[k - 1], radius(model, state)[k - 1]
+def _draw_spread(
+    rng: np.random.Generator, model: Model, state: State, k: int, now: Floats, alike: Alike, tune: bool
+) -> None:
+    rows = model.rows[k - 1]
     scale, rate = model.scale[rows], _rate(model, state, k - 1)
     near = NEAR * scale.min()
 
@@ -155,10 +158,11 @@ def _trade_with_noise(
 ) -> Array:
     """Move variance between a term and the noise, the sum of both as it is: often that is all that ratings tell.
 
-    `squares[table]` are those of `Told`. Returns the factor of all precisions.
+    `squares[table]` adds up what the other effects leave of the ratings, squared, by the weights of these. Returns the
+    factor of all precisions.
     """
     rows, noise = model.rows[k - 1], model.rows[-1]
-    spread, wide = radius(model, state)[[k - 1, -1]]
+    spread, wide = radius_of(model, state, k - 1), radius_of(model, state, -1)
     rate, rate_of_noise = _rate(model, state, k - 1), _rate(model, state, -1)
     total = spread**2 + wide**2
     squares = squares / total

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_ndtr
 
-from simlab.fitting.scales.chain import Model, State, applied, effects, precision, radius, refresh
+from simlab.fitting.scales.chain import Model, State, applied, effects, precision, radius_of, refresh
 from simlab.fitting.scales.lattices import lattice_step
 from simlab.fitting.scales.standard_deviations import WIDE, half_normal_spread, rows_of
 from simlab.fitting.scales.terms import SHARED
@@ -79,7 +79,7 @@ def draw_thresholds(rng: np.random.Generator, model: Model, state: State, catego
 
     `category[rating, table]` are the answers. With `tune` the widths of moves are adapted.
     """
-    noise = radius(model, state)[-1]
+    noise = radius_of(model, state, -1)
     centre = (state.latent - state.error) / noise
     for odd in (0, 1):
         mine = np.arange(model.n_thresholds) % 2 == odd

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from simlab.fitting.scales.chain import Model, State, columns, precision, radius, squared_errors
+from simlab.fitting.scales.chain import Model, State, columns, precision, radius_of, squared_errors
 from simlab.fitting.scales.lattices import lattice_step
 from simlab.types import Floats, Ints
 
@@ -16,7 +14,7 @@ WIDE = 8.0
 
 def draw_noise(rng: np.random.Generator, model: Model, state: State) -> None:
     """Draw the spread of the noise in points (a common factor of its parts), given all effects."""
-    rows, now = model.noise_rows, radius(model, state)[-1]
+    rows, now = model.noise_rows, radius_of(model, state, -1)
     prior = ((state.sd[rows] / model.scale[rows]) ** 2).sum(0) / now**2
     power = np.full(now.shape, float(len(state.error) - len(rows)))
     state.sd[rows] *= half_normal_spread(rng, now, power, squared_errors(state), prior) / now
@@ -37,11 +35,8 @@ def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squ
 
 def draw_shares(rng: np.random.Generator, model: Model, state: State) -> None:
     """Draw how the spread of a term is shared out among its parts, of which only the priors speak."""
-    for group in np.unique(model.group):
-        rows = np.flatnonzero(model.group == group)
-        if len(rows) > 1 and not (model.latent and group == model.group[-1]):
-            for one, other in pairwise(rows):
-                _turn(rng, model, state, int(one), int(other))
+    for one, other in model.shared_rows:
+        _turn(rng, model, state, one, other)
 
 
 def _turn(rng: np.random.Generator, model: Model, state: State, one: int, other: int) -> None:

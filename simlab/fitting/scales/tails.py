@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from scipy.special import gammaln, ndtri, stdtrit
 
-from simlab.fitting.scales.chain import Model, State, radius, sum_of_logs
+from simlab.fitting.scales.chain import Model, State, radius_of, sum_of_logs
 from simlab.types import Floats
 
 
@@ -17,7 +17,7 @@ def draw_tails(rng: np.random.Generator, model: Model, state: State) -> None:
     The spread moves along, so that the middle half of the law stays where it is: else tails would hardly ever change.
     """
     tails = np.asarray(model.priors.tails)
-    noise = radius(model, state)[-1]
+    noise = radius_of(model, state, -1)
     stretch = np.asarray([_stretch(degrees) for degrees in model.priors.tails])
     grown = stretch[:, None] / stretch[state.tail]
     square = state.error**2
@@ -46,10 +46,15 @@ def _density(square: Floats, degrees: float, spread: Floats) -> Floats:
     if not np.isfinite(degrees):
         return np.asarray(-square.sum(0) / (2 * spread**2) - n * np.log(spread * np.sqrt(2 * np.pi)))
     scale = spread * np.sqrt((degrees - 2) / degrees)
-    constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(degrees * np.pi) / 2
+    constant = _constant(degrees)
     ratio = square * (1 / (scale**2 * degrees))
     ratio += 1
     return np.asarray(-(degrees + 1) / 2 * sum_of_logs(ratio) + n * (constant - np.log(scale)))
+
+
+@cache
+def _constant(degrees: float) -> float:
+    return float(gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(degrees * np.pi) / 2)
 
 
 def _draw_weights(rng: np.random.Generator, model: Model, state: State, degrees: Floats) -> None:
@@ -57,7 +62,7 @@ def _draw_weights(rng: np.random.Generator, model: Model, state: State, degrees:
     if not heavy.any():
         state.weight = None
         return
-    own, noise = degrees[heavy], radius(model, state)[-1][heavy]
+    own, noise = degrees[heavy], radius_of(model, state, -1)[heavy]
     square = (state.error[:, heavy] / noise) ** 2 * own / (own - 2)
     drawn = rng.standard_gamma(np.broadcast_to((own + 1) / 2, square.shape)) / ((own + square) / 2)
     state.weight = np.ones_like(state.error)

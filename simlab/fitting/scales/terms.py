@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ DENSE = 20_000
 """Matrices of so few numbers are faster than sparse ones of the same sums."""
 
 
+FEW_VALUES = 10_000
+"""So few values are counted up before a sparse product has begun."""
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """Hold effects that the same ratings share: `level[rating]` is which of `n` effects a rating gets.
@@ -46,13 +51,15 @@ class Term:
 class Division(NamedTuple):
     """Say that the effects of one term are divided by those of another.
 
-    `sums[whole, part]` adds the parts up, `back` is its transpose, `n_parts[whole, 1]` says how many parts there are.
+    `sums[whole, part]` adds the parts up, `n_parts[whole, 1]` says how many parts there are. `parent[part]` is which
+    whole a part belongs to; None where some have no rating, so that `back`, the transpose of `sums`, tells.
     """
 
     whole: int
     part: int
     sums: sparse.csr_matrix | Floats
     back: sparse.csr_matrix | Floats
+    parent: Ints | None
     n_parts: Floats
 
 
@@ -111,7 +118,11 @@ class Terms:
 
     def rows(self, k: int) -> slice:
         """Return where the effects of a term stand among all."""
-        return slice(int(self.starts[k]), int(self.starts[k + 1]))
+        return self._rows[k]
+
+    @cached_property
+    def _rows(self) -> list[slice]:
+        return [slice(start, end) for start, end in pairwise(self.starts.tolist())]
 
     def divisions(self, sharpened: bool) -> list[Division]:
         """Return which terms divide which others; where raters sharpen, both have to be sharpened, or neither."""
@@ -133,9 +144,10 @@ class Terms:
         shape = outer.n, inner.n
         sums = sparse.csr_matrix((np.ones(len(seen)), (parent[seen], seen)), shape=shape)
         n_parts = sums @ np.ones((inner.n, 1))
+        complete = parent if len(seen) == inner.n else None
         if outer.n * inner.n <= DENSE:
-            return Division(whole, part, sums.toarray(), sums.toarray().T, n_parts)
-        return Division(whole, part, sums, sums.T.tocsr(), n_parts)
+            return Division(whole, part, sums.toarray(), sums.toarray().T, complete, n_parts)
+        return Division(whole, part, sums, sums.T.tocsr(), complete, n_parts)
 
     @cached_property
     def _divided(self) -> dict[bool, list[Division]]:
@@ -156,27 +168,28 @@ class Terms:
             self._held[key] = np.asarray((part.T @ part).todense())
         return self._held[key]
 
-    def alike(self, k: int) -> tuple[Ints, Floats, sparse.csr_matrix]:
+    def alike(self, k: int) -> tuple[Ints, Floats, Ints]:
         """Group the effects of a term by how many ratings they are part of.
 
-        Returns an effect of each group, `[group]`, how many it has, `[group, 1, 1]`, and what adds them up.
+        Returns an effect of each group, `[group]`, how many it has, `[group, 1, 1]`, and the group of each effect.
         """
         return self._alike[k]
 
     @cached_property
-    def _alike(self) -> list[tuple[Ints, Floats, sparse.csr_matrix]]:
+    def _alike(self) -> list[tuple[Ints, Floats, Ints]]:
         found = []
-        for k, term in enumerate(self.terms):
+        for k in range(len(self.terms)):
             _, first, group, number = np.unique(
                 self.n_ratings(k)[:, 0], return_index=True, return_inverse=True, return_counts=True
             )
-            sums = sparse.csr_matrix((np.ones(term.n), (group, np.arange(term.n))), shape=(len(first), term.n))
-            found.append((np.asarray(first), np.asarray(number[:, None, None], float), sums))
+            found.append((np.asarray(first), np.asarray(number[:, None, None], float), np.asarray(group)))
         return found
 
-    def sums(self, k: int) -> sparse.csr_matrix:
-        """Return the matrix that sums values of ratings over the effects of a term: `[effect, rating]`."""
-        return self._sums[k]
+    def add_up(self, k: int, values: Floats) -> Floats:
+        """Sum `values[rating, table]` over the effects of a term: `[effect, table]`."""
+        if values.size > FEW_VALUES:
+            return np.asarray(self._sums[k] @ values)
+        return add_up(self.terms[k].level, self.terms[k].n, values)
 
     def n_ratings(self, k: int) -> Floats:
         """Return how many ratings each effect of a term is part of: `[effect, 1]`."""
@@ -190,6 +203,13 @@ class Terms:
     def _sums(self) -> list[sparse.csr_matrix]:
         starts = self.starts
         return [self.transposed[starts[k] : starts[k + 1]] for k in range(len(self.terms))]
+
+
+def add_up(level: Ints, n: int, values: Floats) -> Floats:
+    """Sum `values[row, table]` by the `level[row]` of `n` that rows have: `[level, table]`, in the order of rows."""
+    tables = values.shape[1]
+    place = (level[:, None] * tables + np.arange(tables)).ravel()
+    return np.asarray(np.bincount(place, values.ravel(), n * tables).reshape(n, tables), float)
 
 
 def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
