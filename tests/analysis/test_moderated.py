@@ -13,7 +13,14 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.raters.model_comparisons import compared
-from simlab.analysis.raters.moderated import Judge, moderated_comparisons, moderated_studies
+from simlab.analysis.raters.moderated import (
+    Judge,
+    moderated_comparisons,
+    moderated_differences,
+    moderated_family,
+    moderated_studies,
+)
+from simlab.analysis.raters.side_by_side import documents_of
 from simlab.types import Array, Floats, Rated
 from tests.statistics.null_tables import Meeting, rated_table
 
@@ -144,3 +151,40 @@ def test_few_raters_or_few_effective_ones_are_judged_by_the_mixed_model_as_given
 def test_loads_that_fall_leave_raters_enough() -> None:
     """Twelve raters with 30 to 2 documents are worth 5.3."""
     assert moderated_comparisons(World(FALLING, np.ones(9), seed=9).table(), "apart", DRAWS).at_large.all()
+
+
+UNEVEN = np.array([30, 16, 12, 9, 8, 6, 5])
+
+
+@pytest.mark.parametrize("taste", [0.0, 0.4])
+@pytest.mark.parametrize("loads", [np.full(7, 26), UNEVEN], ids=["even", "uneven"])
+@pytest.mark.parametrize("spread", [UNEQUAL, np.ones(2)], ids=["nine", "two"])
+def test_whole_documents_are_judged_as_by_the_equations_of_the_mixed_model(
+    taste: float, loads: Array, spread: Floats
+) -> None:
+    """Sums over raters, and the equations that every table has; also where tastes are estimated at 0."""
+    for seed in range(5):
+        rated = World(loads, spread, taste, seed).table()
+        of, family = (
+            moderated_comparisons(rated, "apart", DRAWS),
+            moderated_family(np.random.default_rng(0), rated, pools="apart", draws=DRAWS),
+        )
+        np.testing.assert_allclose(family.size, of.family().size, rtol=1e-8)
+        np.testing.assert_allclose(family.bar(LEVEL), of.family().bar(LEVEL), rtol=1e-8)
+        np.testing.assert_allclose(family.p_values(), of.family().p_values(), rtol=1e-7)
+        found = moderated_differences(rated, pools="apart", draws=DRAWS)
+        np.testing.assert_allclose(found, of.difference, rtol=1e-8, atol=1e-12)
+        assert documents_of(rated) is not None
+
+
+def test_documents_that_raters_share_or_that_are_not_whole_are_none_of_these() -> None:
+    rated = World(EVEN, UNEQUAL, seed=7).table()
+    names = ("document", "item", "rater", "system", "value", "share")
+    cut = replace(rated, **{name: getattr(rated, name)[1:] for name in names})
+    other = rated.rater.copy()
+    other[0] = 1
+    assert documents_of(cut) is None
+    assert documents_of(replace(rated, rater=other)) is None
+    for one in (cut, replace(rated, rater=other)):
+        family = moderated_family(np.random.default_rng(0), one, pools="apart", draws=DRAWS)
+        np.testing.assert_array_equal(family.size, moderated_comparisons(one, "apart", DRAWS).family().size)

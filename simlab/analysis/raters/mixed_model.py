@@ -11,9 +11,9 @@ Burns 1985 (degrees of freedom).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -320,6 +320,31 @@ def predictions(design: Design, at: Solved, value: Floats) -> tuple[Floats, dict
     return np.asarray(at.inverse[: design.n_systems] @ left), levels
 
 
+class Equations(Protocol):
+    """Solved equations as steps of REML read them; studies are a first axis of all, see `Solved`."""
+
+    @property
+    def ratio(self) -> Floats:
+        """Ratio of each component to the noise, `[study, term]`."""
+
+    @property
+    def log_determinant(self) -> Floats:
+        """That of `V` and of `X'V^-1 X`, `[study]`."""
+
+    @property
+    def information(self) -> Floats:
+        """`tr(P V_k P V_l)`, `[study, component, component]`."""
+
+    def of(self, study: Any) -> Self:
+        """Return the equations of some studies."""
+
+    def put(self, study: Ints, other: Self) -> None:
+        """Replace the equations of some studies."""
+
+
+E = TypeVar("E", bound=Equations)
+
+
 class Fit(NamedTuple):
     """A fitted model: `component[noise and term]`, `estimate[system]`, and the equations, which weigh what varies.
 
@@ -359,9 +384,33 @@ def fit_each(design: Design, value: Floats) -> Fits:
     """Fit by REML to each study, `value[rating, study]`, all of them step by step together."""
     sums, free = sums_of(design, value), design.n - design.rank
     n_studies, scattered = value.shape[1], _scattered(design, sums)
-    at = solve(design, np.full((n_studies, len(design.terms)), 0.5))
-    forms = forms_of(design, at, sums)
-    going, converged = np.flatnonzero(scattered), np.zeros(n_studies, bool)
+    at, forms, converged = step_to_reml(
+        np.full((n_studies, len(design.terms)), 0.5),
+        free,
+        scattered,
+        lambda ratio, study: solve(design, ratio),
+        lambda at, study: forms_of(design, at, _some(sums, study)),
+    )
+    component = forms.residual / max(free, 1) * np.vstack([np.ones(n_studies), at.ratio.T])
+    return Fits(component, forms.effect[: design.n_systems], at, scattered, converged)
+
+
+def step_to_reml(
+    ratio: Floats,
+    free: int,
+    scattered: Bools,
+    solve_at: Callable[[Floats, Any], E],
+    forms_at: Callable[[E, Any], Forms],
+) -> tuple[E, Forms, Bools]:
+    """Step from ratios, `[study, term]`, to those of REML; return equations, forms, and True where a study converged.
+
+    `solve_at(ratio, study)` and `forms_at(equations, study)` are for some of the studies, by their places. `ratio` and
+    `free`, the degrees of freedom of the scores, are those of all.
+    """
+    every = slice(None)
+    at = solve_at(ratio, every)
+    forms = forms_at(at, every)
+    going, converged = np.flatnonzero(scattered), np.zeros(len(ratio), bool)
     deviance = _deviance(free, at, np.where(scattered, forms.residual, 1.0))
     for _ in range(MOST_STEPS):
         aim = nearest_components(at.information[going], forms.form[:, going])
@@ -373,8 +422,8 @@ def fit_each(design: Design, value: Floats) -> Fits:
         waiting, step = np.arange(len(going)), 1.0
         while len(waiting):
             study = going[waiting]
-            tried = solve(design, start[waiting] + step * path[waiting])
-            forms_there = forms_of(design, tried, _some(sums, study))
+            tried = solve_at(start[waiting] + step * path[waiting], study)
+            forms_there = forms_at(tried, study)
             there = _deviance(free, tried, forms_there.residual)
             taken = (there <= deviance[study] + SLACK) | (step < LEAST_STEP)
             at.put(study[taken], tried.of(taken))
@@ -385,11 +434,10 @@ def fit_each(design: Design, value: Floats) -> Fits:
         change = np.abs(at.ratio[going] - start).max(1) / (1 + start.sum(1))
         converged[going] = change < TOLERANCE
         going = going[change >= TOLERANCE]
-    component = forms.residual / max(free, 1) * np.vstack([np.ones(n_studies), at.ratio.T])
-    return Fits(component, forms.effect[: design.n_systems], at, scattered, converged)
+    return at, forms, converged
 
 
-def _some(sums: Sums, study: Ints) -> Sums:
+def _some(sums: Sums, study: Any) -> Sums:
     return Sums(*(one[..., study] for one in sums))
 
 
@@ -412,7 +460,7 @@ def _scattered(design: Design, sums: Sums) -> Bools:
     return np.asarray((scatter > ROUNDING * sums.square) & (design.n > design.rank))
 
 
-def _deviance(free: int, at: Solved, residual: Floats) -> Floats:
+def _deviance(free: int, at: Equations, residual: Floats) -> Floats:
     """Return the deviance of each study, by its degrees of freedom and its `y'P y`."""
     return np.asarray(at.log_determinant + free * np.log(residual))
 

@@ -298,7 +298,7 @@ class Layout(NamedTuple):
             scoped = self.errors(whole, inner, share.scoped, share.within, ~self.at_large)
             large = satterthwaite(*whole, share.large)
             mean, lasts = np.where(self.met.any(0), found.estimate, np.nan), share.lasts
-            rounding = _rounding(component, size)
+            rounding = rounding_variance(component, size)
             (variance, freedom), (at_large, large_freedom) = (
                 (np.where(one > rounding, one, 0.0)[0], degrees[0]) for one, degrees in (scoped, large)
             )
@@ -379,7 +379,7 @@ class Layout(NamedTuple):
         return np.asarray((one[rater] * (load[..., self.first] - load[..., self.second]) ** 2).sum(-2))
 
 
-def _rounding(component: Floats, size: Floats) -> Floats:
+def rounding_variance(component: Floats, size: Floats) -> Floats:
     """Return the variance that is rounding, `[study, 1]`: nothing scatters where terms explain all systems do not."""
     total = component.sum(0)
     rounding = (ROUNDING * np.maximum(1.0, size)) ** 2
@@ -415,7 +415,7 @@ class SimulatedStudies(NamedTuple):
             within = _components(self._fitted(value, layout.within, self.at_within))
         difference = self._differences(found.estimate, size)
         variance, freedom = layout.errors(whole, within, share.scoped, share.within, ~layout.at_large)
-        variance = np.where(variance > _rounding(whole.component, size), variance, 0.0)
+        variance = np.where(variance > rounding_variance(whole.component, size), variance, 0.0)
         statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)
         return difference, [StudentFamily(*one, layout.design.n_systems) for one in zip(*statistics, strict=True)]
 

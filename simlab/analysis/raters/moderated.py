@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.analysis.raters import side_by_side
 from simlab.analysis.raters.mixed_model import Fit, Solved, estimates_of, predictions
 from simlab.analysis.raters.model_comparisons import (
     RATERS,
+    ROUNDING,
     TASTES,
     WITHIN_RATERS,
     Comparisons,
@@ -32,6 +34,7 @@ from simlab.analysis.raters.model_comparisons import (
     fitted,
     key_of,
     model_studies,
+    rounding_variance,
 )
 from simlab.analysis.studentized_range import SimulatedFamily, TFamily
 from simlab.types import Floats, Ints, Rated
@@ -75,17 +78,19 @@ def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Co
     four effective ones, rated a system of some pair, or fewer than twelve are dealt the systems of most documents among
     them, the test is that of the mixed model. `rng` is not used: draws follow the scores, whatever their order.
     """
-    return moderated_comparisons(rated, pools, draws).family().p_values()
+    return moderated_family(rng, rated, pools=pools, draws=draws).p_values()
 
 
 def moderated_family(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count) -> TFamily:
     """Return the t statistics of all pairs at once."""
-    return moderated_comparisons(rated, pools, draws).family()
+    whole = _side_by_side(rated, draws)
+    return moderated_comparisons(rated, pools, draws).family() if whole is None else whole[1]
 
 
 def moderated_differences(rated: Rated, *, pools: Pools, draws: Count) -> Floats:
     """Return the difference of estimates of each pair, first less second; 0 where there is none."""
-    return np.nan_to_num(compared(rated, pools).difference)
+    whole = _side_by_side(rated, draws)
+    return np.nan_to_num(compared(rated, pools).difference) if whole is None else whole[0]
 
 
 def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons:
@@ -233,9 +238,7 @@ class Judge(NamedTuple):
     def moderated(self, ratio: Floats) -> Floats:
         """Shrink variances over their expectation, `[..., pair]`, towards the median of the pairs that are compared."""
         comparable = self.layout.comparable
-        middle = _medians(ratio if comparable.all() else ratio[..., comparable])
-        own = self.freedom - PRIOR
-        return (PRIOR * middle + own * ratio) / self.freedom
+        return _shrink(ratio, self.freedom, _medians(ratio if comparable.all() else ratio[..., comparable]))
 
     def against(self, spread: Floats, rng: np.random.Generator, draws: int) -> Judge:
         """Learn from studies of equal systems whose standard deviations are `spread[system]` times as large."""
@@ -260,7 +263,7 @@ class Judge(NamedTuple):
         judge = self._replace(
             inflation=variance / _of_pairs(self.inverse, first, second),
             expected=squares.mean(1),
-            freedom=PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM),
+            freedom=_freedom(variance, each),
         )
         for part in parts:
             ratio = np.divide(squares[:, part].T, judge.expected, order="C")
@@ -325,8 +328,13 @@ def _spread(judge: Judge, score: Floats, at: Ints, weight: Floats) -> Floats:
     mean = judge.means(left)[0].ravel()
     within = np.bincount(at, weight * (left[:, 0] - mean[at]) ** 2, met.size).reshape(met.shape).sum(0)
     freedom = np.bincount(judge.layout.cell_system, minlength=met.shape[1]) - met.sum(0)
+    return _shrunken_spread(within, freedom)
+
+
+def _shrunken_spread(within: Floats, freedom: Ints) -> Floats:
+    """Return relative standard deviations of systems from their sums of squares and degrees of freedom, `[system]`."""
     common = within.sum() / max(int(freedom.sum()), 1)
-    return np.sqrt((COMMON + within / common) / (COMMON + freedom)) if common > 0 else np.ones(met.shape[1])
+    return np.sqrt((COMMON + within / common) / (COMMON + freedom)) if common > 0 else np.ones(len(within))
 
 
 def _squares(contribution: Floats, first: Ints, second: Ints) -> Floats:
@@ -334,6 +342,16 @@ def _squares(contribution: Floats, first: Ints, second: Ints) -> Floats:
     # A product with a copy is faster than what symmetry would save.
     by_system = np.ascontiguousarray(contribution.swapaxes(-1, -2))
     return np.maximum(_of_pairs(by_system @ contribution, first, second), NOTHING)
+
+
+def _freedom(variance: Floats, each: Floats) -> Floats:
+    """Return degrees of freedom of moderated variances, `[pair]`, to which raters contribute `each[rater, pair]`."""
+    return np.asarray(PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM))
+
+
+def _shrink(ratio: Floats, freedom: Floats, middle: Floats) -> Floats:
+    """Shrink variances over their expectation, `[..., pair]`, towards `middle[..., 1]`."""
+    return np.asarray((PRIOR * middle + (freedom - PRIOR) * ratio) / freedom)
 
 
 def _medians(values: Floats) -> Floats:
@@ -347,3 +365,66 @@ def _of_pairs(covariance: Floats, first: Ints, second: Ints) -> Floats:
     """Return the variance of each difference, `[..., pair]`, from `covariance[..., system, system]`."""
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     return np.asarray(own[..., first] + own[..., second] - 2 * covariance[..., first, second])
+
+
+_judged: list[tuple[Rated, int, tuple[Floats, SimulatedFamily] | None]] = []
+"""The last table that was judged: a campaign asks for p-values, the family and differences in turn."""
+
+
+def _side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | None:
+    """Return differences, `[pair]`, and the family of a table of whole documents; None of tables of another kind.
+
+    Up to rounding it is what `moderated_comparisons` says, in a small part of the time.
+    """
+    if _judged and _judged[0][0] is rated and _judged[0][1] == draws:
+        return _judged[0][2]
+    found = _judge_side_by_side(rated, draws)
+    # What might still be written into may be another table next time.
+    _judged[:] = [] if rated.value.flags.writeable else [(rated, draws, found)]
+    return found
+
+
+def _judge_side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | None:
+    table = side_by_side.documents_of(rated)
+    if table is None:
+        return None
+    of = side_by_side.moments_of(table)
+    found, size = side_by_side.fit(of), np.abs(rated.value).max()
+    if found is None or 2 * found.component[0] / found.weight.sum() <= rounding_variance(
+        found.component[:, None], size
+    ):
+        return None
+    n_systems, precision, total = of.n_systems, found.weight, found.weight.sum()
+    first, second = np.triu_indices(n_systems, 1)
+    difference = found.estimate[first] - found.estimate[second]
+    difference[np.abs(difference) <= ROUNDING * size] = 0.0
+    freedom = np.full(n_systems, len(table.rater) - len(of.load))
+    spread = _shrunken_spread(side_by_side.scatter_within_raters(of, found.ratio), freedom)
+    # What each rater adds to the variance of a difference: of contrasts, and of the mean where spreads differ.
+    leniency = found.ratio[side_by_side.RATER]
+    own = precision / (1 + leniency * n_systems * precision)
+    alone, common = precision / total**2, (own / own.sum() ** 2 - precision / total**2) / n_systems
+    square = spread**2
+    each = alone[:, None] * (square[first] + square[second]) + common[:, None] * (spread[first] - spread[second]) ** 2
+    variance = each.sum(0)
+    rng = np.random.default_rng(zlib.crc32(np.sort(rated.value).tobytes()))
+    normal = rng.standard_normal((draws, len(precision), n_systems))
+    share = precision / total
+    scale = share[:, None] * spread / np.sqrt(precision)[:, None]
+    squares, null = np.empty((draws, len(first))), np.empty((draws, len(first)))
+    at_once = max(AT_ONCE // scale.size, 1)
+    parts = [slice(start, start + at_once) for start in range(0, draws, at_once)]
+    for part in parts:
+        score = normal[part] * scale
+        estimate = score.sum(1)
+        score -= share[:, None] * estimate[:, None]
+        squares[part] = _squares(score, first, second)
+        null[part] = estimate[:, first] - estimate[:, second]
+    expected, pair_freedom = squares.mean(0), _freedom(variance, each)
+    for part in parts:
+        ratio = squares[part] / expected
+        null[part] = np.abs(null[part]) / np.sqrt(variance * _shrink(ratio, pair_freedom, _medians(ratio)))
+    apart = share[:, None] * (of.mean - found.estimate)
+    ratio = _squares(apart, first, second) / expected
+    error = variance * _shrink(ratio, pair_freedom, _medians(ratio))
+    return difference, SimulatedFamily(np.abs(difference) / np.sqrt(error), pair_freedom, null)

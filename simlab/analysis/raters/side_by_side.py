@@ -1,0 +1,210 @@
+"""Judge tables in which one rater each rates whole documents of all systems, without equations of their size.
+
+Systems are rotated to their mean and to contrasts, all of which have the same covariance. In each of these, documents
+of a rater are exchangeable, so that likelihood, information and estimates are sums over raters.
+
+Source: Searle, Casella and McCulloch 1992 (the one-way layout with unequal numbers).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.analysis.raters.mixed_model import ROUNDING, Forms, step_to_reml
+from simlab.analysis.raters.model_comparisons import FEW_EFFECTIVE, FEW_RATERS, LARGEST
+from simlab.types import Floats, Ints, Rated
+
+RATER, TASTE, DOCUMENT = range(3)
+"""Terms of the model, by their places among ratios to the noise."""
+
+
+class Documents(NamedTuple):
+    """Mean scores of documents, `score[document, system]`, and the rater of each, numbered from 0 without gaps."""
+
+    score: Floats
+    rater: Ints
+
+    @property
+    def load(self) -> Floats:
+        """Number of documents of each rater, `[rater]`."""
+        return np.bincount(self.rater).astype(float)
+
+
+class Moments(NamedTuple):
+    """Sums of scores, which are all that the likelihood reads.
+
+    `load[rater]` counts documents, `mean[rater, system]` averages them. `within[2]` are the sums of squares about
+    these means, of contrasts of systems and of their mean times the root of their number; `each[system]` and
+    `product[system]` sum up squares of what is left of a document's score, and its products with the document's mean.
+    """
+
+    load: Floats
+    mean: Floats
+    within: Floats
+    each: Floats
+    product: Floats
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return int(self.mean.shape[1])
+
+
+class Equations(NamedTuple):
+    """The model at ratios of components to the noise; fields as those of `mixed_model.Solved`, studies first.
+
+    `level[study, 2]` is the variance of a document within its rater, `total[study, 2, rater]` that of a rater's sum
+    over the number of documents, of contrasts and of the mean.
+    """
+
+    ratio: Floats
+    level: Floats
+    total: Floats
+    log_determinant: Floats
+    information: Floats
+
+    def of(self, study: Any) -> Equations:
+        """Return the equations of some studies."""
+        return Equations(*(one[study] for one in self))
+
+    def put(self, study: Ints, other: Equations) -> None:
+        """Replace the equations of some studies."""
+        for one, new in zip(self, other, strict=True):
+            one[study] = new
+
+
+def documents_of(rated: Rated) -> Documents | None:
+    """Average ratings within documents and systems; None where no one rater each rated a whole document."""
+    n, n_systems = rated.n_documents, rated.n_systems
+    cell = rated.document * n_systems + rated.system
+    count = np.bincount(cell, minlength=n * n_systems)
+    rater = np.empty(n, np.int64)
+    rater[rated.document] = rated.rater
+    if not count.all() or (rater[rated.document] != rated.rater).any():
+        return None
+    _, number = np.unique(rater, return_inverse=True)
+    n_raters = int(number.max()) + 1
+    load = np.zeros((n_raters, n_systems))
+    np.add.at(load, number, count.reshape(n, n_systems))
+    effective = load.sum(0) ** 2 / (load**2).sum(0)
+    if n_raters < FEW_RATERS or n_systems < 2 or n == n_raters or effective.min() < FEW_EFFECTIVE:
+        return None
+    if not _is_averaged(rated, n_raters):
+        return None
+    return Documents(np.bincount(cell, rated.value, len(count)).reshape(n, n_systems) / count.reshape(n, -1), number)
+
+
+def _is_averaged(rated: Rated, n_raters: int) -> bool:
+    """True if the mixed model of these ratings, of whole documents, is that of documents' mean scores."""
+    n, n_systems, n_outputs = rated.n_documents, rated.n_systems, rated.n_documents * rated.n_systems
+    least = n_raters * (1 + n_systems) + n
+    if least > LARGEST or len(rated.value) == n_outputs:
+        return True
+    n_segments = int(np.count_nonzero(np.bincount(rated.item)))
+    return n_segments * n_systems == len(rated.value) and least + min(n_segments, n_outputs) > LARGEST
+
+
+def moments_of(table: Documents) -> Moments:
+    """Sum up the scores of documents."""
+    score, rater, load = table.score, table.rater, table.load
+    member = np.zeros((len(load), len(rater)))
+    member[rater, np.arange(len(rater))] = 1.0
+    mean = (member @ score) / load[:, None]
+    left = score - mean[rater]
+    of_document = left.mean(1)
+    each = np.einsum("ds,ds->s", left, left)
+    of_mean = score.shape[1] * (of_document @ of_document)
+    return Moments(load, mean, np.array([each.sum() - of_mean, of_mean]), each, of_document @ left)
+
+
+def solve(load: Floats, n_systems: int, ratio: Floats) -> Equations:
+    """Solve the model at `ratio[study, term]`."""
+    in_mean = np.array([0.0, n_systems])
+    level = 1 + ratio[:, DOCUMENT, None] * in_mean
+    shared = ratio[:, TASTE, None] + ratio[:, RATER, None] * in_mean
+    total = level[..., None] + shared[..., None] * load
+    weight = load / total
+    precision = weight.sum(-1)
+    times = np.array([n_systems - 1.0, 1.0])
+    determinant = (load.sum() - len(load)) * np.log(level) + np.log(total).sum(-1) + np.log(precision)
+    return Equations(ratio, level, total, determinant @ times, _information(load, n_systems, level, total, times))
+
+
+def _information(load: Floats, n_systems: int, level: Floats, total: Floats, times: Floats) -> Floats:
+    """Return `tr(P V_k P V_l)`, `[study, component, component]`, the noise first."""
+    weight = load / total
+    precision, square = weight.sum(-1), weight / total
+    norm, squares = square.sum(-1), (weight**2).sum(-1)
+    # Traces of P P, of Z' P P Z and of Z' P Z Z' P Z in contrasts and in the mean, where Z tells raters apart.
+    traces = (
+        (load.sum() - len(load)) / level**2
+        + (1 / total**2).sum(-1)
+        + (norm**2 / precision - 2 * (square / total).sum(-1)) / precision,
+        norm + (norm * squares / precision - 2 * (square * weight).sum(-1)) / precision,
+        squares + (squares**2 / precision - 2 * (weight**3).sum(-1)) / precision,
+    )
+    found = np.empty((len(level), len(_WHERE), len(_WHERE)))
+    for k, one in enumerate(_WHERE):
+        for j, other in enumerate(_WHERE):
+            trace, in_mean = traces[one[0] + other[0]], one[1] + other[1]
+            found[:, k, j] = trace[:, 1] * n_systems**in_mean if in_mean else trace @ times
+    return found
+
+
+_WHERE = ((0, 0), (1, 1), (1, 0), (0, 1))
+"""Of the noise and each term: 1 where raters are its levels, and 1 where it is in the mean of systems alone."""
+
+
+def sum_forms(of: Moments, at: Equations) -> Forms:
+    """Return quadratic forms of scores at solved equations, `[component, study]`; no effects."""
+    n_systems, load = of.n_systems, of.load
+    weight = load / at.total
+    estimate = weight @ of.mean / weight.sum(-1)[..., None]
+    apart = of.mean - estimate[:, :, None]
+    own = apart - apart.mean(-1, keepdims=True)
+    between = np.stack([(own[:, 0] ** 2).sum(-1), n_systems * apart[:, 1].mean(-1) ** 2], axis=1)
+    sums = weight * between / at.total
+    noise = of.within / at.level**2 + sums.sum(-1)
+    rater = (load * sums).sum(-1)
+    residual = of.within / at.level + (weight * between).sum(-1)
+    form = [noise.sum(-1), n_systems * rater[:, 1], rater.sum(-1), n_systems * noise[:, 1]]
+    return Forms(np.empty((0, len(at.ratio))), np.array(form), residual.sum(-1))
+
+
+class Fit(NamedTuple):
+    """The model fitted by REML: `component[noise and term]`, `ratio[term]` to the noise, and `estimate[system]`.
+
+    Estimates are up to a constant. `weight[rater]` is the precision of a rater's mean scores of contrasts, in units of
+    the noise.
+    """
+
+    component: Floats
+    ratio: Floats
+    estimate: Floats
+    weight: Floats
+
+
+def fit(of: Moments) -> Fit | None:
+    """Fit by REML; None where nothing is left of contrasts once raters and systems are told apart."""
+    load, n_systems = of.load, of.n_systems
+    free = int(load.sum() - 1) * n_systems
+    if of.within[0] <= ROUNDING * (load @ of.mean**2).sum():
+        return None
+    at, forms, _ = step_to_reml(
+        np.full((1, len(_WHERE) - 1), 0.5),
+        free,
+        np.ones(1, bool),
+        lambda ratio, _: solve(load, n_systems, ratio),
+        lambda at, _: sum_forms(of, at),
+    )
+    ratio, weight = at.ratio[0], load / at.total[0, 0]
+    component = forms.residual[0] / free * np.append(1.0, ratio)
+    return Fit(component, ratio, weight @ of.mean / weight.sum(), weight)
+
+
+def scatter_within_raters(of: Moments, ratio: Floats) -> Floats:
+    """Return sums of squares within raters, `[system]`, of scores less the predicted effects of documents."""
+    share = of.n_systems * ratio[DOCUMENT] / (1 + of.n_systems * ratio[DOCUMENT])
+    return np.asarray(of.each - 2 * share * of.product + share**2 * of.within[1] / of.n_systems)
