@@ -71,7 +71,9 @@ def forecast(
     refuse_too_large(sweep, job, folder)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
-            refuse_other_program(book.provenance(), book.codes(), provenance(), str(folder), allowed=allow_version)
+            refuse_other_program(
+                book.provenance(), book.noted("code", []), provenance(), str(folder), allowed=allow_version
+            )
             tasks = missing(sweep, book, fit_in(job, book)[1], shard)
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells], shard)

@@ -111,7 +111,8 @@ class Laboratory:
                 held[key] = new[-1]
             self.cells[design] = held[key]
         if new:
-            self.book.admit(self._declared(list(held.values())), new, 1, self.base.studies)
+            sizes = {entry.cell: (1, self.base.studies) for entry in new}
+            self.book.admit(self._declared(list(held.values())), new, sizes)
 
     def _declared(self, entries: Sequence[Entry]) -> dict[str, Any]:
         """Write down what the folder holds: designs along one axis, named by their keys."""
@@ -165,7 +166,9 @@ def laboratory(
         held = book.declaration()
         if held is not None and not same_numbers(held["base"], declare(base)["base"]):
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
-        refuse_other_program(book.provenance(), book.codes(), provenance(), str(folder), allowed=allow_version)
+        refuse_other_program(
+            book.provenance(), book.noted("code", []), provenance(), str(folder), allowed=allow_version
+        )
         if torn := [row for row, _ in unusable(book, seen=book.seen(installation()))]:
             book.discard(torn)
         book.note_provenance(provenance())

@@ -46,7 +46,7 @@ LAID, BEHIND = "laid", "behind"
 
 
 class Laid(NamedTuple):
-    """Name what a store was laid from and by: the simlab, measures with their labels, blocks and cells; its content."""
+    """Name what a store was laid from and by (simlab, measures, blocks and cells), and what it then held."""
 
     by: str
     measures: str
@@ -162,27 +162,25 @@ class Ledger:
 
     def is_damaged(self, key: str) -> bool:
         """Tell whether a record of the folder as a whole is damaged."""
-        return any(record.key == key for record in self._damaged_in("meta"))
+        return any(record.key == key for record in self._rows("meta")[0])
 
     def damaged(self) -> list[Record]:
         """List the rows beside the blocks whose checksum does not hold."""
-        return [record for table in SEALED for record in self._damaged_in(table)]
+        return [record for table in SEALED for record in self._rows(table)[0]]
 
-    def _damaged_in(self, table: str) -> list[Record]:
-        return self._looked_through(table)[0]
-
-    def _looked_through(self, table: str) -> tuple[list[Record], dict[str, str]]:
+    def _rows(self, table: str) -> tuple[list[Record], dict[str, str]]:
         """Read a table once: the rows whose checksum does not hold, and the first two columns of the others."""
-        return self._once(table, "looked through", partial(self._look_through, table))
 
-    def _look_through(self, table: str) -> tuple[list[Record], dict[str, str]]:
-        damaged, sound = [], {}
-        for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}"):  # noqa: S608
-            if kept == seal_of_row(table, *values):
-                sound[values[0]] = values[1]
-            else:
-                damaged.append(Record(table, at, str(values[0])))
-        return damaged, sound
+        def read() -> tuple[list[Record], dict[str, str]]:
+            damaged, sound = [], {}
+            for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}"):  # noqa: S608
+                if kept == seal_of_row(table, *values):
+                    sound[values[0]] = values[1]
+                else:
+                    damaged.append(Record(table, at, str(values[0])))
+            return damaged, sound
+
+        return self._once(table, "rows", read)
 
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
@@ -197,54 +195,39 @@ class Ledger:
             held, asked = ([(one.position, one.config) for one in of] for of in (stored.values(), entries))
             refuse_mixture(axes, held, asked, str(self.folder))
 
-    def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> None:
-        """Take in what the folder will declare, and that `worlds` times `studies` are wanted of these cells.
+    def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], sizes: Mapping[str, tuple[int, int]]) -> None:
+        """Take in what the folder will declare, cells, and how many worlds and studies are wanted of each cell.
 
         Rows that are damaged are given up: what is asked is written anew. From now on the store is behind. A ledger
         that holds all this stays as it is.
         """
-        if self._holds(grown, entries, worlds, studies):
+        written = Written()
+        if self._holds(grown, entries, sizes, written):
             return
-        before, written = self._size_before() or size_of(grown), Written()
+        before = self._size_before() or size_of(grown)
         with self._transaction("cells", "asked"):
             self._give_up(self.damaged(), before)
-            self._put("sweep", grown)
-            self._put("store", BEHIND)
-            self._insert("OR REPLACE", "cells", (cell_row(entry, written) for entry in entries))
-            self._insert("OR IGNORE", "asked", ((entry.cell, worlds, studies) for entry in entries))
+            self._take(grown, "OR REPLACE", (cell_row(entry, written) for entry in entries))
+            self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
 
-    def _holds(self, grown: Mapping[str, Any], entries: Sequence[Entry], worlds: int, studies: int) -> bool:
+    def _holds(
+        self,
+        grown: Mapping[str, Any],
+        entries: Sequence[Entry],
+        sizes: Mapping[str, tuple[int, int]],
+        written: Written,
+    ) -> bool:
         if self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
             return False
+        asked = set(self._select(f"SELECT {SEALED['asked']} FROM asked"))  # noqa: S608
+        if not asked >= {(cell, *size) for cell, size in sizes.items()}:
+            return False
         # Rows are looked at one by one: all at a time would take gigabytes.
-        lacking, written = {json.dumps(entry.position): entry for entry in entries}, Written()
-        for row in self._database.execute(f"SELECT {SEALED['cells']} FROM cells"):  # noqa: S608
+        lacking = {json.dumps(entry.position): entry for entry in entries}
+        for row in self._select(f"SELECT {SEALED['cells']} FROM cells") if lacking else ():  # noqa: S608
             if row[0] in lacking and cell_row(lacking[row[0]], written) == row:
                 del lacking[row[0]]
-        size = "WHERE worlds = ? AND studies = ?"
-        asked = {cell for (cell,) in self._database.execute(f"SELECT cell FROM asked {size}", (worlds, studies))}  # noqa: S608
-        return not lacking and all(entry.cell in asked for entry in entries)
-
-    def fall_behind(self) -> None:
-        """Note that blocks will come or go, so that the store does not hold what the ledger does."""
-        if self._get("store") != BEHIND:
-            with self._transaction():
-                self._put("store", BEHIND)
-
-    def ask(self, grown: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]]) -> None:
-        """Take in what the folder will declare, and how many worlds and studies are wanted of cells it knows.
-
-        From now on the store is behind; a ledger that holds all this stays as it is.
-        """
-        held = set(self._database.execute(f"SELECT {SEALED['asked']} FROM asked"))  # noqa: S608
-        if held >= {(cell, *size) for cell, size in sizes.items()} and self._get("sweep") == json.loads(
-            json.dumps(grown)
-        ):
-            return
-        with self._transaction("asked"):
-            self._put("sweep", grown)
-            self._put("store", BEHIND)
-            self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
+        return not lacking
 
     def adopt(
         self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], asked: Iterable[tuple[Any, ...]]
@@ -254,20 +237,13 @@ class Ledger:
         From now on the store is behind. Rows that are there stay as they are.
         """
         with self._transaction("cells", "asked"):
-            self._put("sweep", grown)
-            self._put("store", BEHIND)
-            self._insert("OR IGNORE", "cells", cells)
+            self._take(grown, "OR IGNORE", cells)
             self._insert("OR IGNORE", "asked", asked)
 
-    def note_goal(self, goal: Mapping[str, Any]) -> None:
-        """Keep to which worlds and studies a run to a precision is on its way."""
-        with self._transaction():
-            self._put("goal", goal)
-
-    def goal(self) -> dict[str, Any] | None:
-        """Return to which worlds and studies a run to a precision was on its way; None where there was none."""
-        kept: dict[str, Any] | None = None if self.is_damaged("goal") else self._get("goal")
-        return kept
+    def _take(self, grown: Mapping[str, Any], otherwise: str, cells: Iterable[tuple[Any, ...]]) -> None:
+        self._put("sweep", grown)
+        self._put("store", BEHIND)
+        self._insert(otherwise, "cells", cells)
 
     def give_up(self, records: Sequence[Record]) -> None:
         """Delete rows that are damaged; the command that knows what they were writes them anew.
@@ -291,39 +267,56 @@ class Ledger:
         for record in records:
             self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
 
+    def note(self, **records: Any) -> None:
+        """Keep records of the folder as a whole, by their names; those that are kept already stay as they are."""
+        if new := {key: value for key, value in records.items() if self.noted(key) != json.loads(json.dumps(value))}:
+            with self._transaction():
+                for key, value in new.items():
+                    self._put(key, value)
+
+    def noted(self, key: str, otherwise: Any = None) -> Any:
+        """Return a record that is worth nothing where it is damaged; `otherwise` where there is none."""
+        kept = None if self.is_damaged(key) else self._get(key)
+        return otherwise if kept is None else kept
+
     def mark_laid(self, laid: Laid) -> None:
         """Note that the store holds all that the ledger does, and what it was laid from."""
-        with self._transaction():
-            self._put("store", LAID)
-            self._put("laid", laid)
+        self.note(store=LAID, laid=laid)
 
     def laid_as(self) -> Laid | None:
         """Return what the store was last laid from; None where that is not known."""
-        return None if (kept := self._kept("laid")) is None else Laid(*kept)
+        return None if (kept := self.noted("laid")) is None else Laid(*kept)
 
-    def note_seen(self, by: str) -> None:
-        """Note that a simlab has looked at all blocks as they are, and can use them."""
-        if not self.seen(by):
-            with self._transaction():
-                self._put("seen", [by, self.state()])
+    def laid(self) -> bool:
+        """Tell whether the store is known to hold all that the ledger does."""
+        return bool(self.noted("store") == LAID)
+
+    def fall_behind(self) -> None:
+        """Note that blocks will come or go, so that the store does not hold what the ledger does."""
+        self.note(store=BEHIND)
 
     def seen(self, by: str) -> bool:
         """Tell whether a simlab has looked at all blocks as they are: in a run, or when it laid the store."""
         now, laid = [by, self.state()], self.laid_as()
-        return now in (self._kept("seen"), laid and [laid.by, laid.state])
+        return now in (self.noted("seen"), laid and [laid.by, laid.state])
+
+    def note_seen(self, by: str) -> None:
+        """Note that a simlab has looked at all blocks as they are, and can use them."""
+        self.note(seen=[by, self.state()])
 
     def state(self) -> str:
         """Name what the blocks and cells are, by their checksums, and what is declared."""
-        return self._once("meta", "state", self._state)
 
-    def _state(self) -> str:
-        seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
-        rows = self._database.execute(f"SELECT checksum FROM blocks UNION ALL {seals}")  # noqa: S608
-        return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
+        def read() -> str:
+            seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
+            rows = self._select(f"SELECT checksum FROM blocks UNION ALL {seals}")  # noqa: S608
+            return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
+
+        return self._once("meta", "state", read)
 
     def known(self, by: str) -> Known:
         """Return what a simlab has noted that it knows."""
-        kept = self._kept("known")
+        kept = self.noted("known")
         if kept is None or kept[0] != by:
             return Known()
         each = [tuple(names) for names in kept[1]]
@@ -332,54 +325,36 @@ class Ledger:
     def note_known(self, by: str, known: Known) -> None:
         """Note what a simlab knows, beside what it knew before."""
         before = self.known(by)
-        if known.systems.items() <= before.systems.items() and known.named in (None, before.named):
-            return
-        systems = {**before.systems, **known.systems}
+        systems, last = {**before.systems, **known.systems}, known if known.named else before
         number = {names: k for k, names in enumerate(dict.fromkeys(systems.values()))}
-        with self._transaction():
-            last = known if known.named else before
-            keys = {key: number[names] for key, names in systems.items()}
-            self._put("known", [by, list(number), keys, last.named, last.sizes])
-
-    def laid(self) -> bool:
-        """Tell whether the store is known to hold all that the ledger does."""
-        return bool(self._get("store") == LAID)
-
-    def mark_sampled(self, done: bool) -> None:
-        """Note whether a sample of the blocks that were carried out has been carried out again."""
-        with self._transaction():
-            self._put("sampled", done)
-
-    def sampled(self) -> bool:
-        """Tell whether a sample was carried out again where blocks were carried out."""
-        return self._get("sampled") is not False
+        keys = {key: number[names] for key, names in systems.items()}
+        self.note(known=[by, list(number), keys, last.named, last.sizes])
 
     def n_blocks(self) -> int:
         """Count the blocks."""
-        return int(self._database.execute("SELECT count(*) FROM blocks").fetchone()[0])
+        return self._count("blocks")
 
     def campaigns(self) -> dict[tuple[str, str], int]:
         """Count the campaigns of each cell by the status of their blocks."""
-        rows = self._database.execute("SELECT cell, status, sum(count) FROM blocks GROUP BY cell, status")
+        rows = self._select("SELECT cell, status, sum(count) FROM blocks GROUP BY cell, status")
         return {(cell, status): count for cell, status, count in rows}
 
     def cells(self) -> dict[tuple[int, ...], str]:
         """Name the cells of the grid that were ever asked for by their places, in the grid's order; see `entries`."""
-        return self._once("cells", "cells", self._cells)
 
-    def _cells(self) -> dict[tuple[int, ...], str]:
-        with self._readable():
-            sound = self._looked_through("cells")[1]
-            return dict(sorted(zip(map(tuple, json.loads(f"[{','.join(sound)}]")), sound.values(), strict=True)))
+        def read() -> dict[tuple[int, ...], str]:
+            sound = self._rows("cells")[1]
+            places = map(tuple, json.loads(f"[{','.join(sound)}]"))
+            return dict(sorted(zip(places, sound.values(), strict=True)))
+
+        return self._once("cells", "cells", partial(self._readable, read))
 
     def entries(self) -> list[Entry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
-        return self._once("cells", "entries", self._entries)
 
-    def _entries(self) -> list[Entry]:
-        wrong, alike = {record.at for record in self._damaged_in("cells")}, Alike()
-        rows = self._database.execute("SELECT rowid, position, cell, config, systems FROM cells")
-        with self._readable():
+        def read() -> list[Entry]:
+            wrong, alike = {record.at for record in self._rows("cells")[0]}, Alike()
+            rows = self._select("SELECT rowid, position, cell, config, systems FROM cells")
             entries = [
                 Entry(tuple(json.loads(position)), cell, alike(json.loads(config)), names(systems))
                 for at, position, cell, config, systems in rows
@@ -387,10 +362,11 @@ class Ledger:
             ]
             return sorted(entries, key=lambda entry: entry.position)
 
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
+        return self._once("cells", "entries", partial(self._readable, read))
+
+    def _readable(self, read: Callable[[], Held]) -> Held:
         try:
-            yield
+            return read()
         except (ValueError, TypeError) as error:
             raise damage(self.folder / FILE, "a cell cannot be read") from error
 
@@ -399,30 +375,29 @@ class Ledger:
 
         The place is a world, a pool of raters and a draw of documents in it.
         """
-        kept = self._once("blocks", "ok" if failed else "ok or failed", partial(self._held, failed))
-        return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
-    def _held(self, failed: bool) -> dict[tuple[Any, ...], list[tuple[int, int]]]:
-        """List the studies that are finished as (first, count) by cell, world, pool and draw: all in one go."""
-        held: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
-        states = ("ok",) if failed else ("ok", "failed")
-        for *at, first, count in self._database.execute(
-            "SELECT cell, world, pool, draw, first, count FROM blocks"
-            " WHERE status IN (?, ?) AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
-            (states[0], states[-1]),
-        ):
-            held.setdefault(tuple(at), []).append((first, count))
-        return held
+        def read() -> dict[tuple[Any, ...], list[tuple[int, int]]]:
+            held: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+            for *place, first, count in self._select(
+                "SELECT cell, world, pool, draw, first, count FROM blocks"
+                " WHERE status IN ('ok', ?) AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
+                "ok" if failed else "failed",
+            ):
+                held.setdefault(tuple(place), []).append((first, count))
+            return held
+
+        kept = self._once("blocks", f"held, {failed}", read)
+        return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
     def asked(self, size: tuple[int, int] | None) -> Asked:
         """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
         kept, damaged = [], []
-        for *row, own in self._database.execute(f"SELECT {SEALED['asked']}, seal FROM asked"):  # noqa: S608
-            cell, worlds, studies = row
-            sound = type(worlds) is type(studies) is int and own == seal_of_row("asked", *row)
-            kept += [(cell, worlds, studies)] if sound else []
-            damaged += [] if sound else [cell]
-        cells = self._database.execute("SELECT DISTINCT cell FROM cells")
+        for *row, own in self._select(f"SELECT {SEALED['asked']}, seal FROM asked"):  # noqa: S608
+            if type(row[1]) is type(row[2]) is int and own == seal_of_row("asked", *row):
+                kept.append(tuple(row))
+            else:
+                damaged.append(row[0])
+        cells = self._select("SELECT DISTINCT cell FROM cells")
         return asked_of((cell for (cell,) in cells), kept, damaged, size)
 
     def wanted(self) -> Asked:
@@ -553,39 +528,22 @@ class Ledger:
 
     def note_provenance(self, provenance: Mapping[str, str]) -> None:
         """Keep under which versions blocks were computed, the latest last."""
-        earlier = [known for known in self.provenance() if known != provenance]
-        with self._transaction():
-            self._put("provenance", [*earlier, dict(provenance)])
+        self.note(provenance=[*(known for known in self.provenance() if known != provenance), dict(provenance)])
 
     def provenance(self) -> list[dict[str, str]]:
         """List the versions under which blocks were computed, the latest last; unknown ones where they are lost."""
-        kept = None if self.is_damaged("provenance") else self._get("provenance")
-        return kept or ([dict(LOST)] if self.n_blocks() else [])
+        return list(self.noted("provenance") or ([dict(LOST)] if self.n_blocks() else []))
 
     def note_code(self, *digests: str) -> None:
         """Keep by which code of simlab blocks were computed, named by its digest."""
-        kept = self.codes()
-        if new := [digest for digest in digests if digest not in kept]:
-            with self._transaction():
-                self._put("code", [*kept, *new])
-
-    def codes(self) -> list[str]:
-        """List the digests of the code that computed the blocks; none where that is not known."""
-        return list(self._kept("code") or [])
-
-    def note_shards(self, shards: Sequence[Mapping[str, Any]]) -> None:
-        """Keep which shards of its sweep the folder holds; none where it is to hold all."""
-        if self.shards() != list(shards):
-            with self._transaction():
-                self._put("shards", shards)
-
-    def shards(self) -> list[dict[str, Any]]:
-        """List the shards that were asked for; none where the folder is to hold all of its sweep."""
-        return list(self._kept("shards") or [])
+        self.note(code=list(dict.fromkeys([*self.noted("code", ()), *digests])))
 
     def complaints(self) -> list[str]:
         """Ask SQLite whether its file is whole."""
         return complaints(self._database)
+
+    def _select(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        return self._database.execute(query, values)
 
     def _get(self, key: str) -> Any:
         row = self._database.execute("SELECT value, seal FROM meta WHERE key = ?", (key,)).fetchone()
@@ -598,10 +556,6 @@ class Ledger:
         except ValueError as error:
             where = self.folder / FILE
             raise DamagedLedger(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error
-
-    def _kept(self, key: str) -> Any:
-        """Read a record that is worth nothing where it is damaged."""
-        return None if self.is_damaged(key) else self._get(key)
 
     def _put(self, key: str, value: Any) -> None:
         self._insert("OR REPLACE", "meta", [(key, json.dumps(value))])
@@ -618,7 +572,8 @@ class Ledger:
     @contextmanager
     def _transaction(self, *tables: str) -> Iterator[sqlite3.Connection]:
         """Write the record of the folder as a whole, and these other tables."""
-        self._forget("meta", *tables)
+        for table in ("meta", *tables):
+            self._read.pop(table, None)
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield self._database
@@ -628,12 +583,9 @@ class Ledger:
                 self._database.execute("ROLLBACK")
             raise
         finally:
-            self._forget("meta", *tables)
+            for table in ("meta", *tables):
+                self._read.pop(table, None)
         self._database.execute("COMMIT")
-
-    def _forget(self, *tables: str) -> None:
-        for table in tables:
-            self._read.pop(table, None)
 
     def _once(self, table: str, what: str, read: Callable[[], Held]) -> Held:
         """Read something of a table once, until this ledger writes to it."""

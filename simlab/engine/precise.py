@@ -140,7 +140,7 @@ def _to_the_end(rounds: _Rounds) -> list[str]:
         if more := _too_many(rounds, following):
             return [more]
         goal = following
-        rounds.book.note_goal(goal.written())
+        rounds.book.note(goal=goal.written())
 
 
 def _begun(rounds: _Rounds) -> Goal:
@@ -160,13 +160,13 @@ def _begun(rounds: _Rounds) -> Goal:
     if not chosen:
         limits = limits_of(engine_of(sweep))
         begun = replace(begun, ratio=world_in_studies(rounds.fitting.block, rounds.entries, rounds.backend, limits))
-    rounds.book.note_goal(begun.written())
+    rounds.book.note(goal=begun.written())
     return begun
 
 
 def _stored(book: Ledger) -> dict[str, Any] | None:
     """Return the goal that a folder holds; None where it is not whole."""
-    goal = book.goal()
+    goal = book.noted("goal")
     return goal if isinstance(goal, dict) and goal.keys() >= {one.name for one in fields(Goal)} else None
 
 
@@ -182,7 +182,7 @@ def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> tuple[
             for studies in (range(half), range(half, 2 * half))
         )
         chosen = with_studies(goal, asked, (first, second), lambda n: whole_sets(n, rounds.sets))
-        rounds.book.note_goal(chosen.written())
+        rounds.book.note(goal=chosen.written())
         if chosen.studies != goal.studies:
             return chosen, goal
         goal = chosen
@@ -237,13 +237,13 @@ def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
         return
     sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
     worlds, studies = (max(size[k] for size in sizes.values()) for k in (0, 1))
-    rounds.book.ask(rounds.book.grown(rounds.job.asked | {"worlds": worlds, "studies": studies}), sizes)
+    rounds.book.admit(rounds.book.grown(rounds.job.asked | {"worlds": worlds, "studies": studies}), (), sizes)
 
 
 def _carry_out(rounds: _Rounds, tasks: Sequence[Task]) -> None:
     rounds.book.fall_behind()
     if not rounds.done:
-        rounds.book.mark_sampled(False)
+        rounds.book.note(sampled=False)
     began = time.monotonic()
     carry_out(tasks, rounds.book, rounds.fitting, rounds.backend, engine_of(rounds.sweep), rounds.quiet)
     rounds.pace = (time.monotonic() - began) / sum(task.address.count for task in tasks)

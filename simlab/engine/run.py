@@ -115,7 +115,9 @@ def opened(job: Job, folder: Path, allow_version: bool) -> AbstractContextManage
 
 def _place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
     """Find the sweep's place in what a ledger holds, and lines for the user; raise InputError where it has none."""
-    mixed = refuse_other_program(book.provenance(), book.codes(), provenance(), str(book.folder), allowed=allow_version)
+    mixed = refuse_other_program(
+        book.provenance(), book.noted("code", []), provenance(), str(book.folder), allowed=allow_version
+    )
     return mixed, *fit_in(job, book)
 
 
@@ -141,7 +143,7 @@ def sample_again(
         return
     withdraw_what_does_not_come_again(unsampled, book, fitting, backend, limits_of(engine))
     # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
-    book.mark_sampled(set(book.cells().values()) <= {entry.cell for entry in entries})
+    book.note(sampled=set(book.cells().values()) <= {entry.cell for entry in entries})
 
 
 def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None) -> Taken:
@@ -154,10 +156,10 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
-    if shard is None or not held or book.shards():
+    if shard is None or not held or book.noted("shards", []):
         # A folder that was asked for a whole sweep goes on to hold that.
-        book.note_shards(_shards(book, whole_of(sweep, entries), entries, shard))
-    book.admit(grown, entries, sweep.worlds, sweep.studies)
+        book.note(shards=_shards(book, whole_of(sweep, entries), entries, shard))
+    book.admit(grown, entries, {entry.cell: (sweep.worlds, sweep.studies) for entry in entries})
     book.note_known(installation(), job.known)
     tasks = missing(sweep, book, entries, shard)
     if tasks or torn:
@@ -174,9 +176,13 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
 
 
 def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
-    owed = [] if book.sampled() else [Task(at, entry.config) for entry in entries for at in book.addresses(entry.cell)]
+    owed = (
+        []
+        if book.noted("sampled", True)
+        else [Task(at, entry.config) for entry in entries for at in book.addresses(entry.cell)]
+    )
     if tasks and not owed:
-        book.mark_sampled(False)
+        book.note(sampled=False)
     return [*tasks, *owed]
 
 
@@ -228,7 +234,11 @@ def whole_of(sweep: Sweep, entries: Sequence[Entry]) -> Whole:
 
 def _shards(book: Ledger, whole: Whole, entries: Sequence[Entry], shard: Shard | None) -> list[dict[str, Any]]:
     """Return which shards a folder holds from now on; none where all of its sweep is asked for."""
-    return [] if shard is None else noted(book.shards(), shard, whole.seal(dict.fromkeys(e.cell for e in entries)))
+    return (
+        []
+        if shard is None
+        else noted(book.noted("shards", []), shard, whole.seal(dict.fromkeys(e.cell for e in entries)))
+    )
 
 
 def study_block() -> BlockFunction:

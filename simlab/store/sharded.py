@@ -14,7 +14,7 @@ from simlab.types import Place
 
 def shards_in(book: Ledger) -> list[Shard]:
     """List the shards that a folder is to hold; none where it is to hold all of its sweep."""
-    return named(book.shards())
+    return named(book.noted("shards", []))
 
 
 def missing(book: Ledger) -> Iterator[Address]:
@@ -26,15 +26,15 @@ def missing(book: Ledger) -> Iterator[Address]:
     if whole is None:
         return iter(())
     seal = whole.seal(cells)
-    known = named(one for one in book.shards() if one["seal"] == seal)
+    known = named(one for one in book.noted("shards", []) if one["seal"] == seal)
     return lacking(whole, cells, known, partial(_gaps, book, whole.studies))
 
 
 def incomplete(book: Ledger) -> list[Shard]:
     """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
-    whole, shards = _whole(book), named(book.shards())
+    whole, shards = _whole(book), named(book.noted("shards", []))
     cells = list(dict.fromkeys(entry.cell for entry in book.entries()))
-    seals = {one["seal"] for one in book.shards()}
+    seals = {one["seal"] for one in book.noted("shards", [])}
     if whole is None or len({shard.of for shard in shards}) != 1 or seals != {whole.seal(cells)}:
         return []
     of = shards[0].of

@@ -101,7 +101,7 @@ def _write(
     shards = _shards(into, sources)
     declared.write(union, book)
     versions.note(book, sources)
-    book.note_shards(shards)
+    book.note(shards=shards)
     for source, rows in torn:
         if source is into and rows:
             book.discard(rows)
@@ -115,7 +115,7 @@ def _write(
             blocks.copy(source, into, came)
     campaigns, wanted = book.shortfall()
     if shards and campaigns >= wanted:
-        book.note_shards([])
+        book.note(shards=[])
     notes = [*_torn(torn), *finish(book)]
     n = book.n_blocks()
     return Merged(n, n - before, failures(book), book.failed_designs(), tuple(notes))
@@ -125,7 +125,7 @@ def _shards(into: Source, sources: Sequence[Source]) -> list[dict[str, Any]]:
     """List the shards that are merged; none where a folder that is to hold all of its sweep is among them."""
     folders = [source.book for source in sources]
     folders += [into.book] if into.book.declaration() is not None else []
-    kept = [book.shards() for book in folders]
+    kept = [book.noted("shards", []) for book in folders]
     if not all(kept):
         return []
     return list({(one["number"], one["of"], one["seal"]): one for of_folder in kept for one in of_folder}.values())

@@ -32,7 +32,7 @@ def refuse_other_code(sources: Sequence[Source], *, allowed: bool) -> None:
 def _versions(book: Ledger) -> dict[str, set[str]]:
     kept = book.provenance()
     versions = {name: {one.get(name, UNKNOWN) for one in kept} for name in PROGRAM}
-    return versions | {"code": set(book.codes()) or {UNKNOWN}}
+    return versions | {"code": set(book.noted("code", [])) or {UNKNOWN}}
 
 
 def _said(name: str, first: Source, there: set[str], source: Source, here: set[str]) -> str:
@@ -50,7 +50,7 @@ def note(book: Ledger, sources: Sequence[Source]) -> None:
         for versions in source.book.provenance():
             if versions not in book.provenance():
                 book.note_provenance(versions)
-        book.note_code(*source.book.codes())
+        book.note_code(*source.book.noted("code", []))
         book.note_known(installation(), source.book.known(installation()))
-    if not all(source.book.sampled() for source in sources):
-        book.mark_sampled(False)
+    if not all(source.book.noted("sampled", True) for source in sources):
+        book.note(sampled=False)
