@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
+from threading import Lock
 
 from simlab.engine.limits import Limits
 from simlab.engine.workers import Carried, Task
@@ -25,14 +26,16 @@ class Bundles:
 
     Until the first bundle has shown how long campaigns take, each is one block. Those of one place (the same studies of
     several cells) stay together where that is not too long, else they are cut evenly, those of cells that take longest
-    first: nobody shall wait at the end for a long one that was begun last.
+    first: nobody shall wait at the end for a long one that was begun last. `alone`: each is one block.
+
+    May be used by several threads.
     """
 
-    def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits) -> None:
+    def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits, *, alone: bool = False) -> None:
         # Last come first, so that blocks are taken from an end, and the others stay where they are.
         self._groups = [list(group)[::-1] for _, group in groupby(tasks, key=lambda task: task.address.order)][::-1]
         self._left = sum(task.address.count for task in tasks)
-        self.shares = shares
+        self.shares, self._alone, self._lock = shares, alone, Lock()
         self._longest = min(LONGEST_SECONDS, (limits.seconds or math.inf) / 4)
         self._seconds, self._campaigns = 0.0, 0.0
         self._of_cell: dict[str, float] = {}
@@ -40,6 +43,10 @@ class Bundles:
 
     def next(self) -> list[Task]:
         """Return the next bundle; an empty one where nothing is left."""
+        with self._lock:
+            return self._next()
+
+    def _next(self) -> list[Task]:
         if not self._groups:
             return []
         most = self._most()
@@ -54,15 +61,16 @@ class Bundles:
 
     def took(self, carried: Carried) -> None:
         """Learn from a bundle how long campaigns take."""
-        self._seconds = OLD * self._seconds + carried.seconds
-        self._campaigns = OLD * self._campaigns + sum(one.address.count for one in carried.finished)
-        for one in carried.finished:
-            if one.seconds:
-                self._of_cell[one.address.cell] = one.seconds / one.address.count
+        with self._lock:
+            self._seconds = OLD * self._seconds + carried.seconds
+            self._campaigns = OLD * self._campaigns + sum(one.address.count for one in carried.finished)
+            for one in carried.finished:
+                if one.seconds:
+                    self._of_cell[one.address.cell] = one.seconds / one.address.count
 
     def _most(self) -> float:
         """Return how many campaigns the next bundle shall have at most."""
-        if not self._campaigns:
+        if self._alone or not self._campaigns:
             return 0.0
         each = max(self._seconds / self._campaigns, 1e-6)
         return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self.shares)) / each

@@ -31,7 +31,7 @@ def dispatch(
     while waiting:
         group = [task for address, task in waiting.items() if address not in deaths]
         if alone := not group:
-            group = [waiting[address] for address in deaths][: None if backend.isolates else 1]
+            group = [waiting[address] for address in deaths]
         with closing(backend.results(block, group, limits, alone=alone)) as came:
             for one in came:
                 if isinstance(one, Died):

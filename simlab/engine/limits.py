@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ from simlab.config.sizes import in_bytes
 
 OUT_OF_MEMORY = 77
 """Exit code of a worker that was refused memory."""
-
-_CODE = re.compile(r"[A-Z0-9]+\((-?\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +55,6 @@ def stop_clock() -> None:
     """Let this process live on."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-
-
-def manner_of_death(said: str, limits: Limits) -> str:
-    """Say how a worker ended, given what loky says of it; empty where it does not know.
-
-    >>> manner_of_death("The exit codes of the workers are {SIGKILL(-9)}", Limits())
-    'killed by SIGKILL'
-    """
-    codes = [int(code) for code in _CODE.findall(said.rpartition("exit codes")[2])]
-    return manner_of_exit(codes[0], limits) if codes else ""
 
 
 def manner_of_exit(code: int, limits: Limits) -> str:

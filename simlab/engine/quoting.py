@@ -6,10 +6,8 @@ differs more from pool to pool than anything else does. They run in a process th
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,11 +15,10 @@ import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.effort import current_effort
-from simlab.engine.limits import Limits
-from simlab.engine.pools import NoSemaphores, start_pool
+from simlab.engine.backends.children import anew, call
 from simlab.engine.preparing import Checked
-from simlab.engine.threads import ONE_THREAD, one_thread
-from simlab.engine.workers import BlockFunction, guard
+from simlab.engine.threads import one_thread
+from simlab.engine.workers import BlockFunction
 from simlab.studies.money import accounted
 from simlab.types import OK, Array, Floats, Place
 
@@ -93,20 +90,8 @@ def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mappin
     wanted = spread([cell for cell in cells if quotable(cell[1])], MOST_CELLS)
     if not wanted:
         return ()
-    try:
-        executor = start_pool(1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD)
-    except NoSemaphores:
-        # The row of times says so.
-        return ()
-    found = []
-    try:
-        for at, config in wanted:
-            taken = _carried_out(executor, block, config, current_effort().quoting_seconds / len(wanted))
-            found.append(quote(at, config, taken))
-    finally:
-        with suppress(Exception):
-            executor.shutdown(wait=True, kill_workers=True)
-    return tuple(found)
+    start, patience = anew(), current_effort().quoting_seconds / len(wanted)
+    return tuple(quote(at, config, _carried_out(start, block, config, patience)) for at, config in wanted)
 
 
 def spread(cells: Sequence[Any], most: int) -> list[Any]:
@@ -148,12 +133,12 @@ def _span(values: Floats) -> Span | None:
     return Span(*np.percentile(values, levels, method="weibull").tolist())
 
 
-def _carried_out(executor: Any, block: BlockFunction, config: Mapping[str, Any], patience: float) -> Taken:
+def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], patience: float) -> Taken:
     """Carry out as many campaigns as patience allows; say why, where not even the first came to its end in time."""
     parts: list[Taken] = []
 
     def carry_out(first: int, stop: int, longest: float) -> None:
-        parts.append(executor.submit(campaigns, block, config, first, stop).result(timeout=longest))
+        parts.append(call(start, campaigns, block, config, first, stop, seconds=longest))
 
     why = ""
     try:

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from simlab.effort import current_effort
 from simlab.engine.addresses import Finished
-from simlab.engine.limits import Limits
-from simlab.engine.pools import SEMAPHORES, NoSemaphores, start_pool
-from simlab.engine.threads import ONE_THREAD
-from simlab.engine.workers import BlockFunction, Task, guard, work
+from simlab.engine.backends.children import anew, call
+from simlab.engine.workers import BlockFunction, Task, work
 from simlab.messages import duration
 
 LONGEST_SECONDS = 8.0
@@ -68,8 +66,6 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int, others: S
         return Timed(0.0, False, "nothing is missing", looked)
     took = {one.address.cell: seconds for one, seconds in timed}
     processes = min(jobs, len(tasks))
-    if not took and not cut:
-        return Timed(0.0, True, f"nothing could be timed: {SEMAPHORES} takes no semaphores of processes")
     if not took:
         worlds = len({task.address.world for task in tasks})
         return Timed(cut * worlds / min(jobs, worlds), True, f"one study was cut off here after {cut:.0f} s")
@@ -83,49 +79,41 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int, others: S
 def _times(block: BlockFunction, tasks: Sequence[Task], others: Sequence[Task]) -> _Times:
     """Carry out a study of each cell, and where it is short a block of some."""
     took: list[tuple[Finished, float]] = []
-    try:
-        executor = start_pool(1, initializer=guard, initargs=(os.getpid(), Limits(), None), env=ONE_THREAD)
-    except NoSemaphores:
-        return _Times(took, 0.0)
-    warm, started = 0.0, time.monotonic()
-    try:
-        # Starting a process takes a second, which is no study's.
-        executor.submit(os.getpid).result(timeout=_START_SECONDS)
-        warm, began, since = time.monotonic() - started, time.monotonic(), 0.0
-        for task in tasks:
-            try:
-                run = partial(_seconds, executor, block, task, began + LONGEST_SECONDS)
-                (_, first), (one, again) = run(1), run(1)
-                some = min(task.address.count, SOME) if again < SHORT_SECONDS else 1
-                took.append((one, again if some == 1 else run(some)[1] / some))
-            except Exception:
-                # Too slow, or the end of its process: no more can be said, and the run itself will say why.
-                return _Times(took, warm, time.monotonic() - began)
-            # What later cells import is little, and cannot be told from the worlds that they draw.
-            warm += max(0.0, first - again) if not since else 0.0
-            since = since or time.monotonic()
-            if time.monotonic() - since > current_effort().timing_seconds:
-                break
-        known = {one.address.cell for one, _ in took}
-        left = [task for task in others if task.address.cell not in known]
-        return _Times(took, warm, looked=_looked_at(executor, block, left))
-    finally:
-        with suppress(Exception):
-            executor.shutdown(wait=True, kill_workers=True)
+    # Starting a process takes a second, which is no study's.
+    start, started = anew(), time.monotonic()
+    call(start, os.getpid, seconds=_START_SECONDS)
+    warm, began, since = time.monotonic() - started, time.monotonic(), 0.0
+    for task in tasks:
+        try:
+            run = partial(_seconds, start, block, task, began + LONGEST_SECONDS)
+            (_, first), (one, again) = run(1), run(1)
+            some = min(task.address.count, SOME) if again < SHORT_SECONDS else 1
+            took.append((one, again if some == 1 else run(some)[1] / some))
+        except Exception:
+            # Too slow, or the end of its process: no more can be said, and the run itself will say why.
+            return _Times(took, warm, time.monotonic() - began)
+        # What later cells import is little, and cannot be told from the worlds that they draw.
+        warm += max(0.0, first - again) if not since else 0.0
+        since = since or time.monotonic()
+        if time.monotonic() - since > current_effort().timing_seconds:
+            break
+    known = {one.address.cell for one, _ in took}
+    left = [task for task in others if task.address.cell not in known]
+    return _Times(took, warm, looked=_looked_at(start, block, left))
 
 
-def _looked_at(executor: Any, block: BlockFunction, tasks: Sequence[Task]) -> tuple[Finished, ...]:
+def _looked_at(start: bytes, block: BlockFunction, tasks: Sequence[Task]) -> tuple[Finished, ...]:
     """Carry out the first study of as many cells as patience allows."""
     looked: list[Finished] = []
     until = time.monotonic() + min(LOOKING_SECONDS, current_effort().timing_seconds)
     with suppress(Exception):
         for task in tasks:
-            looked.append(_seconds(executor, block, task, until, 1)[0])
+            looked.append(_seconds(start, block, task, until, 1)[0])
     return tuple(looked)
 
 
-def _seconds(executor: Any, block: BlockFunction, task: Task, until: float, count: int) -> tuple[Finished, float]:
+def _seconds(start: bytes, block: BlockFunction, task: Task, until: float, count: int) -> tuple[Finished, float]:
     """Carry out so many studies of a block; return them, and the seconds."""
     address, began = replace(task.address, count=count), time.monotonic()
-    finished: Finished = executor.submit(work, block, task.config, address).result(timeout=max(0.01, until - began))
+    finished: Finished = call(start, work, block, task.config, address, seconds=max(0.01, until - began))
     return finished, time.monotonic() - began

@@ -114,15 +114,12 @@ def _given(ended: Ended) -> BlockLike:
     return ended
 
 
-def work_within(limits: Limits, here: str, block: BlockFunction, tasks: Sequence[Task]) -> Carried:
+def work_within(limits: Limits, block: BlockFunction, tasks: Sequence[Task]) -> Carried:
     """Carry out a bundle of blocks in a worker process, which the bundle's end is, too, where it exceeds a limit.
 
-    `here` is the working directory of the driver, from which relative paths lead. A block that was refused memory is
-    not believed that it is to blame: others may have left too little. Nor is a bundle that takes longer than a block
-    may: its blocks are tried again alone.
+    A block that was refused memory is not believed that it is to blame: others may have left too little. Nor is a
+    bundle that takes longer than a block may: its blocks are tried again alone.
     """
-    with suppress(OSError):
-        os.chdir(here)
     began, computed = time.monotonic(), time.process_time()
     start_clock(limits)
     finished = work_together(block, tasks)
@@ -138,12 +135,12 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:REASON_LENGTH]
 
 
-def guard(driver: int, limits: Limits, surroundings: object) -> None:
+def guard(driver: int, limits: Limits) -> None:
     """Make a new worker die with its driver, leave Ctrl-C to the driver, and bound its memory.
 
     A killed driver cannot tell its workers, and an orphan would compute on for nobody; so each worker looks
     whether its parent is still the driver. (Asking the kernel to signal the parent's death would fire when the
-    *thread* that started the worker ends.) Surroundings do nothing but tell apart workers that were started elsewhere.
+    *thread* that started the worker ends.)
     """
     _leave_stdout()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -94,24 +94,26 @@ def in_turn(
     if jobs < 2:
         yield from ((batch._replace(cells=()), work(batch.cells)) for batch in batches)
         return
-    from simlab.store.processes import started
+    from simlab.engine.backends.children import ChildDied, anew, call
 
-    with started(jobs) as executor:
-        out: deque[tuple[Batch, Any]] = deque()
+    start = anew()
 
-        def first() -> tuple[Batch, Said]:
-            batch, future = out.popleft()
-            # A worker that was killed takes all others along: what they had in hand is heard here.
-            with suppress(BrokenProcessPool):
-                return batch._replace(cells=()), future.result()
-            return batch._replace(cells=()), work(batch.cells)
+    def by_child(batch: Batch) -> Said:
+        # What a child that was killed had in hand is heard here.
+        with suppress(ChildDied):
+            said: Said = call(start, work, batch.cells)
+            return said
+        return work(batch.cells)
 
+    # Joblib would take the batches in threads of its own, and the ledger is read in this one.
+    with ThreadPoolExecutor(jobs) as executor:
+        out: deque[tuple[Batch, Future[Said]]] = deque()
         for batch in batches:
-            out.append((batch, executor.submit(work, batch.cells)))
+            out.append((batch._replace(cells=()), executor.submit(by_child, batch)))
             if len(out) >= AHEAD * jobs:
-                yield first()
-        while out:
-            yield first()
+                first, said = out.popleft()
+                yield first, said.result()
+        yield from ((first, said.result()) for first, said in out)
 
 
 def agreed(sets: Iterable[Array], replicates: int, outcome: Outcome) -> Array | None:

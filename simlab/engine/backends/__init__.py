@@ -28,10 +28,6 @@ class Backend(Protocol):
     """Carry out blocks somewhere."""
 
     @property
-    def isolates(self) -> bool:
-        """Tell whether a block that kills its process takes no other along than those of its own bundle."""
-
-    @property
     def workers(self) -> int:
         """Count the blocks that are computed at a time."""
 
@@ -46,7 +42,7 @@ class Backend(Protocol):
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
         """Yield blocks as they are finished, by bundles (`alone`: of one block each), and those that died.
 
-        A backend may end early, after some have died. Whoever leaves early leaves nothing behind that computes on.
+        Whoever leaves early leaves nothing behind that computes on.
         """
 
 

@@ -12,14 +12,19 @@ from importlib.util import find_spec
 from pathlib import Path
 
 VERSIONS = ("simlab", "distributed", "numpy", "scipy")
+CODE, FILE = "the code of ", "the file "
+
+
+class Differs(Exception):
+    """Report that the code, or a file, of another place is not that of the driver."""
 
 
 def about(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
     """Return versions by name, digests of the code of packages and of files; None for what is not there."""
     found: dict[str, str | None] = {"Python": platform.python_version()}
     found |= {name: _version(name) for name in VERSIONS}
-    found |= {f"the code of {package}": _code(package) for package in packages}
-    return found | {f"the file {file}": _content(file) for file in files}
+    found |= {f"{CODE}{package}": _code(package) for package in packages}
+    return found | {f"{FILE}{file}": _content(file) for file in files}
 
 
 def _version(name: str) -> str | None:
@@ -54,3 +59,29 @@ def _content(file: str) -> str | None:
         return "a folder" if path.is_dir() else blake2b(path.read_bytes(), digest_size=6).hexdigest()
     except OSError:
         return None
+
+
+def difference(here: Mapping[str, str | None], there: object, names: Iterable[str]) -> str:
+    """Say in what another place differs, and what to do; empty where it does not."""
+    if not isinstance(there, Mapping):
+        return f"could not be asked what it has ({there!r}); start it again"
+    for name in names:
+        ours, theirs = here[name], there.get(name)
+        if theirs is None and ours is not None:
+            return lacking(name)
+        if theirs != ours and name.startswith((CODE, FILE)):
+            return f"has another state of {name} ({theirs}, here {ours}); {_remedy(name)}"
+        if theirs != ours:
+            return f"has {name} {theirs}, here it is {ours}; {_remedy(name)}"
+    return ""
+
+
+def lacking(name: str) -> str:
+    """Say that another place lacks something, and what to do."""
+    return f"lacks {name.removeprefix(CODE)}; {_remedy(name)}"
+
+
+def _remedy(name: str) -> str:
+    if name.startswith(FILE):
+        return "put it there, at the same path"
+    return "install there what is installed here and start it again, or do without it"

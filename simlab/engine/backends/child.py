@@ -1,7 +1,7 @@
-"""Carry out bundles in a process of their own, for a Dask worker, which a block that dies must not take along.
+"""Carry out calls in a process of their own, which a block that dies must not share with anybody.
 
-`python -m simlab.engine.backends.child SOCKET PARENT`: bundles come in by a socket that is inherited, and what became
-of them goes out by it.
+`python -m simlab.engine.backends.child SOCKET PARENT`: calls come in by a socket that is inherited, and what became of
+them goes out by it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from simlab.engine.workers import guard, work_within
+from simlab.engine.backends.about import Differs, about, difference
+from simlab.engine.limits import OUT_OF_MEMORY
+from simlab.engine.workers import guard
 
 IDLE_SECONDS = 300.0
 IDLE = 78
@@ -19,30 +22,39 @@ IDLE = 78
 
 
 def main(socket: int, parent: int) -> None:
-    """Carry out bundles until nobody asks for any more."""
+    """Carry out calls until nobody asks for any more."""
     connection = Connection(socket)
-    # What else it is started for, of which code, only tells it from others.
-    limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)
-    guard(parent, limits, None)
+    names, here, limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)
+    differs = "" if here is None else difference(here, about(*names), here)
+    if not differs:
+        guard(parent, pickle.loads(limits))  # noqa: S301
     while connection.poll(IDLE_SECONDS):
         try:
             asked = connection.recv_bytes()
         except EOFError:
             return
-        connection.send_bytes(answer(asked))
+        connection.send_bytes(pickle.dumps((None, Differs(differs))) if differs else answer(asked))
     os._exit(IDLE)
 
 
 def answer(asked: bytes) -> bytes:
-    """Carry out a bundle; where it cannot be read here, say why.
+    """Carry out a call; return the pickled value and error, of which one is None.
 
-    Both ways it is bytes: the Dask worker, and its scheduler, never look into them.
+    A process that was refused memory ends.
     """
     try:
-        limits, here, block, tasks = pickle.loads(asked)  # noqa: S301
+        here, function, given = pickle.loads(asked)  # noqa: S301
+        with suppress(OSError):
+            # From the working directory of the driver relative paths lead.
+            os.chdir(here)
+        return pickle.dumps((function(*given), None), protocol=5)
+    except MemoryError:
+        os._exit(OUT_OF_MEMORY)
     except Exception as error:
-        return pickle.dumps(f"{type(error).__name__}: {error}")
-    return pickle.dumps(work_within(limits, here, block, tasks), protocol=5)
+        try:
+            return pickle.dumps((None, error))
+        except Exception:
+            return pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
 if __name__ == "__main__":

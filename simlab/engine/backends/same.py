@@ -11,7 +11,6 @@ from simlab import files
 from simlab.engine.backends import about
 from simlab.engine.workers import Config
 
-CODE, FILE = "the code of ", "the file "
 ON_SCHEDULER = ("Python", "simlab", "distributed", "the code of simlab")
 """A scheduler computes nothing, but reads what is sent by it."""
 
@@ -48,27 +47,6 @@ def needs_of(configs: Iterable[Config]) -> Needs:
     sections = (section for config in configs for section in config.values() if isinstance(section, Mapping))
     paths = {path for section in sections if isinstance(path := section.get("path"), str) and not _built_in(path)}
     return Needs(frozenset(plugins), frozenset(os.path.abspath(files.expanded(path)) for path in paths))
-
-
-def difference(here: Mapping[str, str | None], there: object, names: Iterable[str]) -> str:
-    """Say in what another place differs, and what to do; empty where it does not."""
-    if not isinstance(there, Mapping):
-        return f"could not be asked what it has ({there!r}); start it again"
-    for name in names:
-        ours, theirs = here[name], there.get(name)
-        if theirs is None and ours is not None:
-            return f"lacks {name.removeprefix(CODE)}; {_remedy(name)}"
-        if theirs != ours and name.startswith((CODE, FILE)):
-            return f"has another state of {name} ({theirs}, here {ours}); {_remedy(name)}"
-        if theirs != ours:
-            return f"has {name} {theirs}, here it is {ours}; {_remedy(name)}"
-    return ""
-
-
-def _remedy(name: str) -> str:
-    if name.startswith(FILE):
-        return "put it there, at the same path"
-    return "install there what is installed here and start it again, or do without it"
 
 
 def _built_in(path: str) -> bool:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import time
 import uuid
-from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import dask
-from distributed import Client, Scheduler, Worker
-from distributed.client import FutureCancelledError
+from distributed import Client, LocalCluster
 
-from simlab.engine.backends.carrying import carry, end_all
+from simlab.engine.backends.about import difference, lacking
+from simlab.engine.backends.children import asking, carry_for_dask, end_all, read, started_for
 from simlab.engine.backends.reaching import ANSWERS_SECONDS, Place, Waiting, reached
-from simlab.engine.backends.same import ON_SCHEDULER, Needs, difference
+from simlab.engine.backends.same import ON_SCHEDULER, Needs
+from simlab.engine.limits import Limits, manner_of_exit
 from simlab.types import InputError
 
 SILENT_SECONDS = 20.0
 """After so long without a sign of life the bundles of a worker are handed to others, and its answers are ignored."""
 PAUSED_SECONDS = 5.0
 """Likewise where Dask has paused a worker, which holds too much memory, for so long."""
-ON_LOOPBACK = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 Say = Callable[[str], None]
 
 
@@ -37,28 +39,35 @@ class Session:
     `needs` is what workers must have, as here (None: they are started here, and have it).
     """
 
-    def __init__(self, client: Any, stack: AsyncExitStack, name: str, say: Say, needs: Needs | None) -> None:
+    def __init__(
+        self, client: Client, stack: ExitStack, name: str, say: Say, needs: Needs | None, limits: Limits
+    ) -> None:
         self.client, self.name, self.needs = client, name, needs
-        self._stack, self._say = stack, say
-        self._here = needs.here() if needs else {}
+        self._stack, self._say, self._limits = stack, say, limits
         self._run, self._numbers = uuid.uuid4().hex, itertools.count()
         self._signs: dict[str, tuple[object, float]] = {}
-        self._asking: dict[str, asyncio.Task[str]] = {}
+        self._first: dict[str, Any] = {}
         self._left_out: set[str] = set()
         self._begun = False
+        self.started_with: tuple[Sequence[Sequence[str]], Mapping[str, str | None] | None] = (
+            (needs.words, needs.here()) if needs else ((), None)
+        )
 
-    async def workers(self) -> dict[str, int]:
+    def workers(self) -> dict[str, int]:
         """Return the workers that can be used now, with the threads of each; raise Gone."""
-        there = {worker: threads for worker, threads in (await self._alive()).items() if worker not in self._left_out}
+        there = {worker: threads for worker, threads in self._alive().items() if worker not in self._left_out}
         if self.needs is None:
             return there
-        for worker in self._asking.keys() - there.keys():
-            self._asking.pop(worker).cancel()
-        for worker in there.keys() - self._asking.keys():
-            self._asking[worker] = asyncio.ensure_future(self._differs(worker))
-        for worker in there:
-            if self._begun and (verdict := self._verdict(worker)):
-                self.leave_out(worker, verdict)
+        for worker in self._first.keys() - there.keys():
+            self._first.pop(worker).release()
+        for worker in there.keys() - self._first.keys():
+            # The first that a worker is asked for is nothing: its child says whether it has what is needed.
+            start = started_for(self._limits, None, *self.started_with)
+            self._first[worker] = self.submit(worker, start, asking(os.getpid), None)
+        if self._begun:
+            for worker in there:
+                if verdict := self._verdict(worker):
+                    self.leave_out(worker, verdict)
         return {worker: threads for worker, threads in there.items() if self._verdict(worker) == ""}
 
     def leave_out(self, worker: str, why: str) -> None:
@@ -67,25 +76,51 @@ class Session:
             self._left_out.add(worker)
             self._say(f"the worker {worker} is not used: it {why}")
 
+    def submit(self, worker: str, start: bytes, asked: bytes, seconds: float | None) -> Any:
+        """Have a worker, and no other, carry out a call; raise Gone."""
+        key = f"simlab-{self._run}-{next(self._numbers)}"
+        try:
+            return self.client.submit(carry_for_dask, start, asked, seconds, key=key, workers=[worker], pure=False)
+        except Exception as error:
+            raise Gone(str(error)) from None
+
+    def answer(self, future: Any) -> bytes | int | Exception:
+        """Return what became of a call that has come to its end; raise Gone where the scheduler forgot it."""
+        if future.status in ("cancelled", "lost"):
+            raise Gone(future.status)
+        try:
+            answer: bytes | int = future.result(timeout=ANSWERS_SECONDS)
+            return answer
+        except Exception as error:
+            return error
+
     def _verdict(self, worker: str) -> str | None:
-        """Return in what a worker differs, empty where it does not; None as long as it has not answered."""
-        asked = self._asking[worker]
-        return asked.result() if asked.done() and not asked.cancelled() else None
+        """Return why a worker cannot be used, empty where it can; None as long as it has not answered."""
+        future = self._first[worker]
+        if future.status == "pending":
+            return None
+        answer = self.answer(future)
+        if isinstance(answer, ModuleNotFoundError):
+            return lacking(answer.name or "simlab")
+        if isinstance(answer, int):
+            return f"cannot start a process ({manner_of_exit(answer, self._limits)})"
+        if isinstance(answer, bytes):
+            try:
+                read(answer)
+                return ""
+            except Exception as error:
+                return str(error)
+        return f"cannot carry out blocks ({type(answer).__name__}: {answer})"
 
-    @property
-    def started_for(self) -> tuple[tuple[str, str | None], ...]:
-        """Name the code that processes are started for: others are started once it has changed."""
-        return tuple(self._here.items())
-
-    async def first(self, waiting: Waiting) -> None:
+    def first(self, waiting: Waiting) -> None:
         """Wait until all workers that are there have said what they have; raise InputError where one differs.
 
         One that does not answer is not waited for where another has.
         """
         patience = Waiting(ANSWERS_SECONDS, lambda _: None)
         while True:
-            usable = await self.workers()
-            verdicts = {worker: self._verdict(worker) for worker in self._asking}
+            usable = self.workers()
+            verdicts = {worker: self._verdict(worker) for worker in self._first}
             for worker, verdict in verdicts.items():
                 if verdict:
                     more = sum(1 for other in verdicts.values() if other)
@@ -99,34 +134,20 @@ class Session:
                     f"engine.scheduler={self.name} has no worker that answers, for {waiting.seconds:g} s "
                     f"(engine.scheduler_seconds); start one by `dask worker {self.name}`"
                 )
-            await asyncio.sleep(0.1)
+            time.sleep(0.1)
 
-    async def carry(self, worker: str, start: bytes, bundle: bytes) -> bytes | int:
-        """Have a worker, and no other, carry out a bundle; raise Gone where the scheduler is."""
-        key = f"simlab-{self._run}-{next(self._numbers)}"
-        future = self.client.submit(carry, start, bundle, key=key, workers=[worker], pure=False)
-        try:
-            answer: bytes | int = await future
-            return answer
-        except FutureCancelledError as error:
-            raise Gone(str(error)) from None
-        finally:
-            future.release()
-
-    async def leave(self) -> None:
+    def leave(self) -> None:
         """Let go of the scheduler."""
-        for asking in self._asking.values():
-            asking.cancel()
         with suppress(Exception):
-            await asyncio.wait_for(self._stack.aclose(), ANSWERS_SECONDS)
+            self._stack.close()
 
-    async def _alive(self) -> dict[str, int]:
+    def _alive(self) -> dict[str, int]:
         """Return the workers that the scheduler knows, those left out that have been silent, or paused, for long."""
         if self.client.status != "running":
             raise Gone(self.name)
         try:
-            said = await asyncio.wait_for(self.client.scheduler.identity(n_workers=-1), ANSWERS_SECONDS)
-        except (OSError, TimeoutError) as error:
+            said = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWERS_SECONDS)
+        except Exception as error:
             raise Gone(str(error)) from None
         now = time.monotonic()
         self._signs = {worker: self._sign(worker, held, now) for worker, held in said["workers"].items()}
@@ -143,48 +164,42 @@ class Session:
         before = self._signs.get(worker)
         return before if before is not None and before[0] == sign else (sign, now)
 
-    async def _differs(self, worker: str) -> str:
-        """Ask a worker what it has until it answers; return in what it differs."""
-        needs = self.needs or Needs()
-        while True:
-            with suppress(OSError, TimeoutError):
-                asked = self.client.run(eval, needs.asked(), workers=[worker], on_error="return")
-                there = (await asyncio.wait_for(asked, ANSWERS_SECONDS)).get(worker)
-                if not isinstance(there, OSError):
-                    return difference(self._here, there, self._here)
-            await asyncio.sleep(1.0)
 
-
-async def begin_here(jobs: int, say: Say) -> Session:
+def begin_here(jobs: int, say: Say) -> Session:
     """Start a scheduler and a worker of so many threads in this process, which nobody else can reach."""
-    stack = AsyncExitStack()
+    stack = ExitStack()
     config = {"distributed.worker.profile.enabled": False, "distributed.scheduler.http.routes": []}
     stack.enter_context(dask.config.set(config | {"distributed.worker.http.routes": []}))
     stack.callback(end_all)
-    scheduler = await stack.enter_async_context(Scheduler(protocol="inproc://", **ON_LOOPBACK))
-    worker = Worker(scheduler.address, nthreads=jobs, memory_limit=0, **ON_LOOPBACK)
-    await stack.enter_async_context(worker)
-    client = await stack.enter_async_context(Client(scheduler.address, asynchronous=True, set_as_default=False))
-    return Session(client, stack, "of this command", say, None)
+    here = LocalCluster(
+        n_workers=1,
+        threads_per_worker=jobs,
+        processes=False,
+        protocol="inproc://",
+        memory_limit=0,
+        dashboard_address="127.0.0.1:0",
+    )
+    stack.enter_context(here)
+    client = stack.enter_context(Client(here, set_as_default=False))
+    return Session(client, stack, "of this command", say, None, Limits())
 
 
-async def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Session:
+def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs, limits: Limits) -> Session:
     """Connect with a scheduler, and wait for a worker; raise InputError where they are not there, or not the same."""
-    await reached(place, waiting)
-    stack = AsyncExitStack()
+    # Of its own, since a notebook has a loop in this thread.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, reached(place, waiting)).result()
+    stack = ExitStack()
     try:
-        client = Client(str(place), asynchronous=True, set_as_default=False, timeout=ANSWERS_SECONDS)
-        await asyncio.wait_for(stack.enter_async_context(client), 2 * ANSWERS_SECONDS)
-        session = Session(client, stack, str(place), say, needs)
-        asked = client.run_on_scheduler(eval, Needs().asked())
-        there = await asyncio.wait_for(asked, ANSWERS_SECONDS)
-        if said := difference(needs.here(), there, ON_SCHEDULER):
+        client = stack.enter_context(Client(str(place), set_as_default=False, timeout=ANSWERS_SECONDS))
+        session = Session(client, stack, str(place), say, needs, limits)
+        if said := difference(needs.here(), client.run_on_scheduler(eval, Needs().asked()), ON_SCHEDULER):
             raise InputError(f"engine.scheduler={place}: this scheduler {said}")
-        await session.first(waiting)
+        session.first(waiting)
         return session
     except BaseException as error:
         with suppress(Exception):
-            await asyncio.wait_for(stack.aclose(), ANSWERS_SECONDS)
+            stack.close()
         if isinstance(error, InputError) or not isinstance(error, Exception):
             raise
         raise InputError(f"engine.scheduler={place} cannot be worked with ({type(error).__name__}: {error})") from None
