@@ -70,4 +70,4 @@ def backend_of(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> 
     else:
         from simlab.engine.backends.local import Local
 
-        yield Local(jobs)
+        yield Local(jobs, quiet=quiet)

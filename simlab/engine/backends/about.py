@@ -15,10 +15,6 @@ VERSIONS = ("simlab", "distributed", "numpy", "scipy")
 CODE, FILE = "the code of ", "the file "
 
 
-class Differs(Exception):
-    """Report that the code, or a file, of another place is not that of the driver."""
-
-
 def about(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
     """Return versions by name, digests of the code of packages and of files; None for what is not there."""
     found: dict[str, str | None] = {"Python": platform.python_version()}
@@ -68,17 +64,12 @@ def difference(here: Mapping[str, str | None], there: object, names: Iterable[st
     for name in names:
         ours, theirs = here[name], there.get(name)
         if theirs is None and ours is not None:
-            return lacking(name)
+            return f"lacks {name.removeprefix(CODE)}; {_remedy(name)}"
         if theirs != ours and name.startswith((CODE, FILE)):
             return f"has another state of {name} ({theirs}, here {ours}); {_remedy(name)}"
         if theirs != ours:
             return f"has {name} {theirs}, here it is {ours}; {_remedy(name)}"
     return ""
-
-
-def lacking(name: str) -> str:
-    """Say that another place lacks something, and what to do."""
-    return f"lacks {name.removeprefix(CODE)}; {_remedy(name)}"
 
 
 def _remedy(name: str) -> str:

@@ -12,7 +12,6 @@ import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from simlab.engine.backends.about import Differs, about, difference
 from simlab.engine.limits import OUT_OF_MEMORY
 from simlab.engine.workers import guard
 
@@ -24,16 +23,15 @@ IDLE = 78
 def main(socket: int, parent: int) -> None:
     """Carry out calls until nobody asks for any more."""
     connection = Connection(socket)
-    names, here, limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)
-    differs = "" if here is None else difference(here, about(*names), here)
-    if not differs:
-        guard(parent, pickle.loads(limits))  # noqa: S301
+    # What else it is started for, of which code, only tells it from others.
+    limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)
+    guard(parent, limits)
     while connection.poll(IDLE_SECONDS):
         try:
             asked = connection.recv_bytes()
         except EOFError:
             return
-        connection.send_bytes(pickle.dumps((None, Differs(differs))) if differs else answer(asked))
+        connection.send_bytes(answer(asked))
     os._exit(IDLE)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import pickle
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
 from typing import Any
@@ -27,6 +28,8 @@ LOOK_SECONDS = 0.25
 """So often a thread that waits for its child looks whether anybody still wants the answer."""
 GRACE_SECONDS = 20.0
 """A child ends itself where a block takes too long; one that cannot, since it was stopped, is ended so much later."""
+TOO_LONG = -signal.SIGALRM
+"""Exit code of a child that its own clock has ended."""
 
 
 class ChildDied(Exception):
@@ -61,14 +64,17 @@ class Child:
         """Tell whether it still runs."""
         return self.process.poll() is None
 
-    def answer(self, asked: bytes, wanted: Callable[[], bool]) -> bytes | int:
-        """Return what a call gives, pickled, or the exit code of the child; it is ended where nobody wants it."""
+    def answer(self, asked: bytes, wanted: Callable[[], bool], until: float) -> bytes | int:
+        """Return what a call gives, pickled, or the exit code of the child.
+
+        It is ended where nobody wants that any more, or the clock (`time.monotonic`) has come so far.
+        """
         try:
             self.connection.send_bytes(asked)
-            while not self.connection.poll(LOOK_SECONDS):
-                if not wanted():
+            while not self.connection.poll(min(LOOK_SECONDS, max(until - time.monotonic(), 0.0))):
+                if (late := time.monotonic() >= until) or not wanted():
                     self.end()
-                    return self.process.returncode
+                    return TOO_LONG if late else self.process.returncode
             return self.connection.recv_bytes()
         except (EOFError, OSError):
             return self.process.wait()
@@ -90,21 +96,20 @@ def carry(start: bytes, asked: bytes, wanted: Callable[[], bool], seconds: float
     One that is `wanted` no longer, or takes longer than `seconds`, is ended. To start a child takes a second, so those
     that serve are kept for the next call, and end when nobody needs them.
     """
-    until = None if seconds is None else time.monotonic() + seconds
-    late = lambda: until is not None and time.monotonic() > until  # noqa: E731 (a name for what is asked twice)
+    until = math.inf if seconds is None else time.monotonic() + seconds
     child = _taken(start)
     try:
-        answer = child.answer(asked, lambda: wanted() and not late())
+        answer = child.answer(asked, wanted, until)
         if answer == IDLE:
             # It left just when it was needed again.
             child = Child(start)
-            answer = child.answer(asked, lambda: wanted() and not late())
+            answer = child.answer(asked, wanted, until)
     except BaseException:
         child.end()
         raise
     if isinstance(answer, int):
         child.end()
-        return -signal.SIGALRM if late() else answer
+        return answer
     with _lock:
         _idle.append(child)
     return answer
@@ -130,7 +135,7 @@ def call(start: bytes, function: Callable[..., Any], *given: Any, seconds: float
     Raises what it raises, ChildDied where the child ended, TimeoutError where it took longer than `seconds`.
     """
     answer = carry(start, asking(function, *given), lambda: True, seconds)
-    if answer == -signal.SIGALRM:
+    if answer == TOO_LONG:
         raise TimeoutError
     if isinstance(answer, int):
         raise ChildDied(answer)
@@ -150,15 +155,9 @@ def read(answer: bytes) -> Any:
     return value
 
 
-def started_for(
-    limits: Limits, code: object = None, names: Sequence[Sequence[str]] = (), here: Mapping[str, Any] | None = None
-) -> bytes:
-    """Say what a child is started for, as it reads it: one that was started for something else does not serve.
-
-    `names` are the packages and files that it must have, as they are `here` (see `same.Needs`); `code` only tells
-    children apart.
-    """
-    return pickle.dumps((tuple(names), here, pickle.dumps(limits), code))
+def started_for(limits: Limits, code: object) -> bytes:
+    """Say what a child is started for: one that was started for other limits, or of other code, does not serve."""
+    return pickle.dumps((limits, code))
 
 
 def anew() -> bytes:

@@ -25,7 +25,7 @@ from simlab.engine.backends.quiet import quiet
 from simlab.engine.backends.reaching import Place, Waiting, place_of
 from simlab.engine.backends.same import Needs, needs_of
 from simlab.engine.bundles import Bundles
-from simlab.engine.limits import Limits, limits_of, manner_of_exit
+from simlab.engine.limits import Limits, manner_of_exit
 from simlab.engine.workers import BlockFunction, Carried, Config, Task, work_within
 from simlab.types import InputError
 
@@ -89,7 +89,7 @@ class Dealing:
 
     def __init__(self, session: Session, pile: Pile, asked: Callable[[Sequence[Task]], bytes], limits: Limits) -> None:
         self._session, self._pile, self._asked, self._limits = session, pile, asked, limits
-        self._start = started_for(limits, None, *session.started_with)
+        self._start = started_for(limits, session.code)
         self._seconds = None if limits.seconds is None else limits.seconds + GRACE_SECONDS
         self._came: SimpleQueue[Any] = SimpleQueue()
         self._out: dict[Any, Out] = {}
@@ -200,7 +200,6 @@ class Cluster:
         address = engine.get("scheduler")
         self._place: Place | None = None if address is None else place_of(address)
         self._seconds: float = engine.get("scheduler_seconds") or 60.0
-        self._limits = limits_of(engine)
         self._say = (lambda _: None) if quiet else _said
         self._quiet = ExitStack()
         self._session: Session | None = None
@@ -256,7 +255,7 @@ class Cluster:
                 self._session = (
                     begin_here(self.workers, self._say)
                     if self._place is None
-                    else begin_with(self._place, waiting, self._say, needs, self._limits)
+                    else begin_with(self._place, waiting, self._say, needs)
                 )
             except InputError as error:
                 if not self._begun:

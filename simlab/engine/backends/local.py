@@ -24,8 +24,14 @@ AHEAD = 2
 class Local:
     """Carry out blocks in so many processes of this machine."""
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
+    def __init__(self, workers: int, *, quiet: bool = False) -> None:
+        from joblib import effective_n_jobs, parallel_config
+
+        with parallel_config(backend="threading"):
+            self.workers = effective_n_jobs(workers)
+        if self.workers < workers and not quiet:
+            line = "the system gives out no semaphores; blocks are carried out one after the other"
+            print(line, file=sys.stderr, flush=True)
 
     def begin(self, configs: Iterable[Config]) -> None:
         """Do nothing: processes are started for blocks."""

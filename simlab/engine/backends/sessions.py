@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -15,11 +14,10 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 
-from simlab.engine.backends.about import difference, lacking
-from simlab.engine.backends.children import asking, carry_for_dask, end_all, read, started_for
+from simlab.engine.backends.about import difference
+from simlab.engine.backends.children import carry_for_dask, end_all
 from simlab.engine.backends.reaching import ANSWERS_SECONDS, Place, Waiting, reached
 from simlab.engine.backends.same import ON_SCHEDULER, Needs
-from simlab.engine.limits import Limits, manner_of_exit
 from simlab.types import InputError
 
 SILENT_SECONDS = 20.0
@@ -39,19 +37,17 @@ class Session:
     `needs` is what workers must have, as here (None: they are started here, and have it).
     """
 
-    def __init__(
-        self, client: Client, stack: ExitStack, name: str, say: Say, needs: Needs | None, limits: Limits
-    ) -> None:
+    def __init__(self, client: Client, stack: ExitStack, name: str, say: Say, needs: Needs | None) -> None:
         self.client, self.name, self.needs = client, name, needs
-        self._stack, self._say, self._limits = stack, say, limits
+        self._stack, self._say = stack, say
         self._run, self._numbers = uuid.uuid4().hex, itertools.count()
         self._signs: dict[str, tuple[object, float]] = {}
         self._first: dict[str, Any] = {}
         self._left_out: set[str] = set()
         self._begun = False
-        self.started_with: tuple[Sequence[Sequence[str]], Mapping[str, str | None] | None] = (
-            (needs.words, needs.here()) if needs else ((), None)
-        )
+        self._here = needs.here() if needs else {}
+        self.code = tuple(self._here.items())
+        """What children are started for: others are started once it has changed."""
 
     def workers(self) -> dict[str, int]:
         """Return the workers that can be used now, with the threads of each; raise Gone."""
@@ -61,9 +57,7 @@ class Session:
         for worker in self._first.keys() - there.keys():
             self._first.pop(worker).release()
         for worker in there.keys() - self._first.keys():
-            # The first that a worker is asked for is nothing: its child says whether it has what is needed.
-            start = started_for(self._limits, None, *self.started_with)
-            self._first[worker] = self.submit(worker, start, asking(os.getpid), None)
+            self._first[worker] = self._submit(worker, eval, self.needs.asked())
         if self._begun:
             for worker in there:
                 if verdict := self._verdict(worker):
@@ -78,19 +72,21 @@ class Session:
 
     def submit(self, worker: str, start: bytes, asked: bytes, seconds: float | None) -> Any:
         """Have a worker, and no other, carry out a call; raise Gone."""
+        return self._submit(worker, carry_for_dask, start, asked, seconds)
+
+    def _submit(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
         key = f"simlab-{self._run}-{next(self._numbers)}"
         try:
-            return self.client.submit(carry_for_dask, start, asked, seconds, key=key, workers=[worker], pure=False)
+            return self.client.submit(function, *given, key=key, workers=[worker], pure=False)
         except Exception as error:
             raise Gone(str(error)) from None
 
-    def answer(self, future: Any) -> bytes | int | Exception:
-        """Return what became of a call that has come to its end; raise Gone where the scheduler forgot it."""
+    def answer(self, future: Any) -> Any:
+        """Return what a call gave, or the error that it ended with; raise Gone where the scheduler forgot it."""
         if future.status in ("cancelled", "lost"):
             raise Gone(future.status)
         try:
-            answer: bytes | int = future.result(timeout=ANSWERS_SECONDS)
-            return answer
+            return future.result(timeout=ANSWERS_SECONDS)
         except Exception as error:
             return error
 
@@ -99,18 +95,7 @@ class Session:
         future = self._first[worker]
         if future.status == "pending":
             return None
-        answer = self.answer(future)
-        if isinstance(answer, ModuleNotFoundError):
-            return lacking(answer.name or "simlab")
-        if isinstance(answer, int):
-            return f"cannot start a process ({manner_of_exit(answer, self._limits)})"
-        if isinstance(answer, bytes):
-            try:
-                read(answer)
-                return ""
-            except Exception as error:
-                return str(error)
-        return f"cannot carry out blocks ({type(answer).__name__}: {answer})"
+        return difference(self._here, self.answer(future), self._here)
 
     def first(self, waiting: Waiting) -> None:
         """Wait until all workers that are there have said what they have; raise InputError where one differs.
@@ -181,10 +166,10 @@ def begin_here(jobs: int, say: Say) -> Session:
     )
     stack.enter_context(here)
     client = stack.enter_context(Client(here, set_as_default=False))
-    return Session(client, stack, "of this command", say, None, Limits())
+    return Session(client, stack, "of this command", say, None)
 
 
-def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs, limits: Limits) -> Session:
+def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Session:
     """Connect with a scheduler, and wait for a worker; raise InputError where they are not there, or not the same."""
     # Of its own, since a notebook has a loop in this thread.
     with ThreadPoolExecutor(1) as thread:
@@ -192,7 +177,7 @@ def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs, limits: L
     stack = ExitStack()
     try:
         client = stack.enter_context(Client(str(place), set_as_default=False, timeout=ANSWERS_SECONDS))
-        session = Session(client, stack, str(place), say, needs, limits)
+        session = Session(client, stack, str(place), say, needs)
         if said := difference(needs.here(), client.run_on_scheduler(eval, Needs().asked()), ON_SCHEDULER):
             raise InputError(f"engine.scheduler={place}: this scheduler {said}")
         session.first(waiting)
