@@ -38,7 +38,7 @@ def tell_phases(file: Path) -> None:
     file.write_text("preparing")
     Ledger.record = told("committing", Ledger.record)
     filling.materialise = told("writing", filling.materialise)
-    run._carry_out = told("running", run._carry_out)
+    run.carry_out = told("running", run.carry_out)
 
 
 def main() -> int:

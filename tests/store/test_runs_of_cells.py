@@ -96,7 +96,8 @@ def test_processes_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     lay(tmp_path / "cut", block, jobs=1)
     assert started == []
     lay(tmp_path / "together", block, jobs=2)
-    assert len(started) == 2
+    # Those of the measures, which are started last; another carries out blocks.
+    assert [child.start for child in started].count(started[-1].start) == 2
     assert fake_studies.digest(tmp_path / "together") == fake_studies.digest(tmp_path / "cut")
     assert verify(tmp_path / "together", fake_studies.MEASURES, jobs=2).problems == ()
 
