@@ -1,4 +1,4 @@
-"""Two workers of Dask against two processes of loky, on this machine, blocks of 5 and of 500 ms.
+"""Two workers of Dask against two processes, on this machine, blocks of 5 and of 500 ms.
 
 Each run is a process; counted is what it and all that it uses take: CPU of its own processes, of the scheduler, the
 workers and their children. Both pay what they start once (importing Dask takes the driver a second and a half), so runs
@@ -54,11 +54,11 @@ def test_two_workers_of_dask_take_what_two_processes_take(milliseconds: int, tmp
     ratios: list[Took] = []
     with clusters.cluster(tmp_path / "cluster") as cluster:
         for number in range(ROUNDS):
-            loky = run(tmp_path / f"loky {number}", milliseconds)
+            here = run(tmp_path / f"here {number}", milliseconds)
             before = cpu_of(cluster)
             dask = run(tmp_path / f"dask {number}", milliseconds, cluster.address)
             there = cpu_of(cluster) - before
-            ratios.append(Took(dask.wall / loky.wall, (dask.cpu + there) / loky.cpu))
+            ratios.append(Took(dask.wall / here.wall, (dask.cpu + there) / here.cpu))
     benchmark(lambda: None)
     benchmark.extra_info |= {"ratios": [ratio._asdict() for ratio in ratios]}
     assert median(ratio.cpu for ratio in ratios) < MOST, ratios

@@ -49,7 +49,7 @@ def relatives(mark: Path) -> Iterator[int]:
 
 
 def traces(processes: Sequence[int]) -> list[str]:
-    """List what processes have in shared memory: loky puts their numbers into its names."""
+    """List what lies in shared memory that bears the numbers of processes."""
     names = [path.name for path in SHARED_MEMORY.iterdir()] if SHARED_MEMORY.exists() else []
     return [name for name in names for process in processes if f"-{process}-" in name or f"_{process}_" in name]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_told(tell: Callable[[], None]) -> Iterator[None]:
-    """Take Ctrl-C as a message: raised anywhere, within loky or a transaction, it would leave locks behind.
+    """Take Ctrl-C as a message: raised anywhere, within joblib or a transaction, it would leave locks behind.
 
     One that comes too late to be taken is raised at the end. Where Ctrl-C has another meaning already, it keeps it.
     """

@@ -90,7 +90,7 @@ def _look(session: int, peaks: dict[int, tuple[bool, float]]) -> None:
             pid = int(entry.name)
             if os.getsid(pid) == session:
                 held = (entry / "status").read_text()
-                worker = b"loky" in (entry / "cmdline").read_bytes()
+                worker = b"backends.child" in (entry / "cmdline").read_bytes()
                 peaks[pid] = worker, int(held.partition("VmHWM:")[2].split()[0]) / 1024
 
 

@@ -14,7 +14,7 @@ from simlab.drawing.figures.files import write  # noqa: E402
 from tests.benchmarks.scaling.model import BLOCKS_MS, CORES, COSTS, costs_of, simulate  # noqa: E402
 
 FIGURE = Path(__file__).parents[3] / "docs" / "figures" / "scaling.png"
-LOOKS = {"loky": ("#0072B2", "o", "processes (loky)"), "tcp": ("#D55E00", "s", "Dask workers over TCP")}
+LOOKS = {"loky": ("#0072B2", "o", "processes"), "tcp": ("#D55E00", "s", "Dask workers over TCP")}
 COLOURS = ("#CC79A7", "#E69F00", "#009E73", "#0072B2")
 
 
