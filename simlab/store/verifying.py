@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,17 +20,13 @@ from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
 from simlab.engine.provenance import LOST
 from simlab.engine.shards import listed
 from simlab.files import reason
-from simlab.store.coordinates import coordinates
 from simlab.store.folder import store_in, valid_store
-from simlab.store.hearing import heard, slab
 from simlab.store.kept import refuse_strange_declaration
-from simlab.store.layout import Grid, Run, cut, empty, grid, widest
-from simlab.store.measures import Measures, summaries
+from simlab.store.layout import cut, grid
+from simlab.store.measures import Measures
 from simlab.store.sharded import missing, shards_in
-from simlab.store.tally import Tally
-from simlab.store.undivided import ATTRIBUTE as UNDIVIDED
 from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
-from simlab.store.writing import attributes, kept_outcomes
+from simlab.store.writing import lay_arrays
 from simlab.types import Array, InputError, Place
 
 
@@ -166,117 +160,93 @@ def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list
         return 0, [str(error)]
     except Exception as error:
         return 0, [f"{STORE} cannot be read ({reason(error)}); {remedy(book.folder / STORE)}"]
-    problems = [*examined.problems, *_attributes(dict(root.attrs), book)]
+    kept = HeldAgainst(arrays)
+    about = lay_arrays(kept, book, grid(book), measures, {}, jobs=jobs)
     lossy = tuple(f"{STORE} lacks {name}" for name in examined.lossy)
-    wrong = [problem for problem in _contents(arrays, book, measures, jobs) if problem not in lossy]
-    return len(arrays) + len(lossy), problems + wrong
+    wrong = [problem for problem in kept.problems() if problem not in lossy]
+    return len(arrays) + len(lossy), [*examined.problems, *_attributes(dict(root.attrs), about, book), *wrong]
 
 
-def _contents(arrays: dict[str, Any], book: Ledger, measures: Measures, jobs: int) -> Iterator[str]:
-    """Hold every array against the ledger, run by run; those that only a measure could tell are read."""
-    size = grid(book)
-    with closing(Tally(size, list(measures), None)) as tally:
-        kept = yield from _outcomes(arrays, book, size, measures, tally, jobs)
-        yield from _summaries(arrays, size, measures, tally, kept)
+class HeldAgainst:
+    """Take the place of a group in which a store is laid: what would be written is held against what is there."""
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        self._arrays = arrays
+        self._held: dict[str, Held] = {}
+
+    def create_array(
+        self, name: str, *, shape: tuple[int, ...], dtype: np.dtype[Any], dimension_names: Sequence[str], **_: Any
+    ) -> Held:
+        """Look at what an array says of itself."""
+        array = self._arrays.get(name)
+        if array is None:
+            wrong = f"{STORE} lacks {name}"
+        elif tuple(array.metadata.dimension_names or ()) != tuple(dimension_names):
+            wrong = f"{STORE}/{name} has other dimensions than the ledger says"
+        elif array.shape != shape or (dtype.kind != "U" and array.dtype != dtype):
+            wrong = f"{STORE}/{name} is not what the ledger says"
+        else:
+            wrong = ""
+        self._held[name] = Held(name, array, wrong)
+        return self._held[name]
+
+    def __delitem__(self, name: str) -> None:
+        del self._held[name]
+
+    def problems(self) -> Iterator[str]:
+        """Go through what is wrong; arrays that only a measure of somebody else could tell are read."""
+        yield from (held.wrong for held in self._held.values() if held.wrong)
+        for name in sorted(self._arrays.keys() - self._held.keys()):
+            array = self._arrays[name]
+            for run in cut(array.shape, array.dtype.itemsize).runs(array.shape):
+                if isinstance(stored := read(array, name, run.region), str):
+                    yield stored
+                    break
 
 
-def _outcomes(
-    arrays: dict[str, Any], book: Ledger, size: Grid, measures: Measures, tally: Tally, jobs: int
-) -> Generator[str, None, list[str]]:
-    """Hold outcomes against the ledger, run by run; return which of them a store keeps."""
-    wanted = kept_outcomes(book, size)
-    held = [name for name in arrays if name in wanted and set(size.names) <= _dims(arrays[name])]
-    wrong: dict[str, list[str]] = {}
-    for run, parts in heard(book, size, cut(size.shape, widest(size, wanted)), measures, wanted, jobs):
-        tally.take(run, parts)
-        laid = slab(size, run, parts)
-        for name in {*held, *laid} - wrong.keys():
-            if found := list(_differs(arrays, name, run.region, laid.get(name, _unkept(size, name, run)))):
-                wrong[name] = found
-    kept = [name for name in tally.present if name != "document_set" or tally.document_set is None]
-    yield from itertools.chain.from_iterable(wrong[name] for name in sorted(wrong) if name in kept)
-    return kept
+@dataclass(slots=True)
+class Held:
+    """Hold an array of a store, and the first thing that is wrong with it."""
+
+    name: str
+    array: Any
+    wrong: str
+
+    def __getitem__(self, _: object) -> Held:
+        return self
+
+    def __setitem__(self, region: Any, wanted: Any) -> None:
+        if isinstance(wanted, Held):
+            self.wrong = wanted.wrong
+        elif not self.wrong:
+            stored = read(self.array, self.name, region)
+            if isinstance(stored, str):
+                self.wrong = stored
+            elif not _same(stored, np.broadcast_to(wanted, stored.shape)):
+                self.wrong = f"{STORE}/{self.name} is not what the ledger says"
+
+    def update_attributes(self, about: Mapping[str, Any]) -> None:
+        """Leave labels, which the seal of the metadata covers, as they are."""
 
 
-def _summaries(
-    arrays: dict[str, Any], size: Grid, measures: Measures, tally: Tally, kept: Sequence[str]
-) -> Iterator[str]:
-    """Hold coordinates and measures against what was heard of all cells."""
-    known = {**coordinates(size, tally.document_set)}
-    known |= summaries(size.names, size.shape, tally.columns(), {name: {} for name in measures})
-    for name, (dims, array, _) in known.items():
-        yield from _other_dimensions(arrays, name, dims)
-        yield from _differs(arrays, name, (), array)
-    for j, name in enumerate(f"{name}_influence" for name in measures):
-        yield from _other_dimensions(arrays, name, (*size.names, "cluster"))
-        yield from _influence(arrays, name, size, tally, j)
-    told = {*known, *kept, *(f"{name}_influence" for name in measures)}
-    for name in sorted(arrays.keys() - told):
-        yield from _unreadable(arrays, name)
-
-
-def _dims(array: Any) -> set[str]:
-    return set(array.metadata.dimension_names or ())
-
-
-def _unkept(size: Grid, name: str, run: Run) -> Array:
-    """Return what stands for an outcome in cells that have none of it."""
-    outcome = size.outcomes[name]
-    return empty((*run.shape, *(size.sizes[dim] for dim in outcome.dims)), name, outcome)
-
-
-def _other_dimensions(arrays: dict[str, Any], name: str, dims: Sequence[str]) -> Iterator[str]:
-    if name in arrays and tuple(arrays[name].metadata.dimension_names or ()) != tuple(dims):
-        yield f"{STORE}/{name} has other dimensions than the ledger says"
-
-
-def _influence(arrays: dict[str, Any], name: str, size: Grid, tally: Tally, measure: int) -> Iterator[str]:
-    """Hold the influence of each cluster on a measure against the ledger, run by run."""
-    if name in arrays and arrays[name].shape != (*size.shape, tally.n_clusters):
-        yield f"{STORE}/{name} is not what the ledger says"
-        return
-    for run, wanted in tally.influence(measure, cut(size.shape, 8 * tally.n_clusters).runs(size.shape)):
-        if found := list(_differs(arrays, name, run.region, wanted)):
-            yield from found
-            return
-
-
-def _unreadable(arrays: dict[str, Any], name: str) -> Iterator[str]:
-    """Read an array of which nothing more is known, as much of it at a time as a chunk holds."""
-    array = arrays[name]
-    for run in cut(array.shape, array.dtype.itemsize).runs(array.shape):
-        if found := list(_differs(arrays, name, run.region, None)):
-            yield from found
-            return
-
-
-def _differs(arrays: dict[str, Any], name: str, region: tuple[slice, ...], wanted: Array | None) -> Iterator[str]:
-    if name not in arrays:
-        yield f"{STORE} lacks {name}"
-        return
+def read(array: Any, name: str, region: Any) -> Array | str:
+    """Read a region of an array; say so where it is damaged."""
     try:
-        stored = arrays[name][region or ...]
+        return np.asarray(array[region or ...])
     except Exception as error:
-        yield f"{STORE}/{name} is damaged: {reason(error)}"
-        return
-    if wanted is not None and not _same(np.asarray(stored), wanted):
-        yield f"{STORE}/{name} is not what the ledger says"
+        return f"{STORE}/{name} is damaged: {reason(error)}"
 
 
 def _same(stored: Array, wanted: Array) -> bool:
-    if wanted.dtype.kind == "U":
+    if stored.dtype.kind == "U":
         return bool(stored.tolist() == wanted.tolist())
-    same_values = bool(np.array_equal(stored, wanted, equal_nan=wanted.dtype.kind == "f"))
-    return same_values and bool(stored.dtype == wanted.dtype)
+    return bool(np.array_equal(stored, wanted, equal_nan=stored.dtype.kind == "f"))
 
 
-def _attributes(stored: dict[str, Any], book: Ledger) -> Iterator[str]:
-    wanted = attributes(book)
+def _attributes(stored: dict[str, Any], wanted: dict[str, Any], book: Ledger) -> Iterator[str]:
     if LOST in book.provenance():
         # The store may still say what the ledger does not know any more.
         wanted = wanted | {name: stored[name] for name in (*LOST, "dirty", "earlier_versions") if name in stored}
-    # What can be told apart is read from outcomes.
-    wanted = wanted | {name: stored[name] for name in (UNDIVIDED,) if name in stored}
     wanted = wanted | {SEAL: seal_of_attributes(wanted)}
     for name in sorted(stored.keys() | wanted.keys()):
         if stored.get(name) != wanted.get(name):

@@ -91,9 +91,27 @@ def lay_kept(
     import zarr
 
     root = zarr.create_group(where, zarr_format=3)
+    folder = where if isinstance(where, Path) else None
+    about = lay_arrays(root, book, size, measures, labels, outcomes=outcomes, jobs=jobs, folder=folder)
+    root.update_attributes({**about, SEAL: seal_of_attributes(about)})
+    _consolidate(where)
+
+
+def lay_arrays(
+    root: Any,
+    book: Ledger,
+    size: Grid,
+    measures: Measures,
+    labels: Labels,
+    *,
+    outcomes: bool = True,
+    jobs: int = 1,
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Lay the arrays of what a ledger keeps, in a group or what takes its place; return the attributes of the store."""
     named = {name: labels.get(name, {}) for name in measures}
     wanted = kept_outcomes(book, size) if outcomes else frozenset(["status"])
-    with closing(Tally(size, list(named), where if isinstance(where, Path) else None)) as tally:
+    with closing(Tally(size, list(named), folder)) as tally:
         arrays = OutcomeArrays(root, size, wanted)
         for run, parts in heard(book, size, arrays.cut, measures, wanted, jobs):
             tally.take(run, parts)
@@ -104,9 +122,7 @@ def lay_kept(
         _add_all(root, coordinates(size, tally.document_set) | measured)
         for j, (name, about) in enumerate(named.items()):
             _add_influence(root, f"{name}_influence", size, tally, j, about_influence(about))
-        about = attributes(book) | attribute(tally.undivided)
-    root.update_attributes({**about, SEAL: seal_of_attributes(about)})
-    _consolidate(where)
+        return attributes(book) | attribute(tally.undivided)
 
 
 def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], variables: Variables) -> None:
@@ -155,7 +171,7 @@ def kept_outcomes(book: Ledger, size: Grid) -> frozenset[str]:
 class OutcomeArrays:
     """Write outcomes run by run, each array from the first run on in which a cell has such an outcome."""
 
-    def __init__(self, root: zarr.Group, size: Grid, wanted: Collection[str]) -> None:
+    def __init__(self, root: Any, size: Grid, wanted: Collection[str]) -> None:
         """Start with the status, which every store has."""
         self._root, self._size, self._done = root, size, list[Run]()
         self.cut = cut(size.shape, widest(size, wanted))
@@ -214,9 +230,7 @@ def _about_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) ->
     return units.described(name, about, unit)
 
 
-def _add_influence(
-    root: zarr.Group, name: str, size: Grid, tally: Tally, measure: int, about: Mapping[str, Any]
-) -> None:
+def _add_influence(root: Any, name: str, size: Grid, tally: Tally, measure: int, about: Mapping[str, Any]) -> None:
     """Write the influence of each cluster on a measure, run by run."""
     runs = cut(size.shape, 8 * tally.n_clusters)
     shape, dims = (*size.shape, tally.n_clusters), (*size.names, "cluster")
@@ -226,7 +240,7 @@ def _add_influence(
         array[(*run.region, slice(None))] = held
 
 
-def _add_all(root: zarr.Group, variables: Variables) -> None:
+def _add_all(root: Any, variables: Variables) -> None:
     for name, (dims, array, about) in units.speaking(variables).items():
         fill: Any = {"f": float("nan"), "U": "", "b": False}.get(array.dtype.kind, 0)
         chunk = cut(array.shape, array.dtype.itemsize).chunk(array.shape)
@@ -234,7 +248,7 @@ def _add_all(root: zarr.Group, variables: Variables) -> None:
 
 
 def _create(
-    root: zarr.Group,
+    root: Any,
     name: str,
     dims: Sequence[str],
     shape: tuple[int, ...],
