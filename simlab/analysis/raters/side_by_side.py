@@ -36,12 +36,14 @@ class Moments(NamedTuple):
     """Sums of scores, which are all that the likelihood reads.
 
     `load[rater]` counts documents, `mean[rater, system]` averages them. `within[2]` are the sums of squares about
-    these means, of contrasts of systems and of their mean times the root of their number; `each[system]` and
+    these means, of contrasts of systems and of their mean times the root of their number, and `gram[2, rater, rater]`
+    products of these means, less their mean over raters; `each[system]` and
     `product[system]` sum up squares of what is left of a document's score, and its products with the document's mean.
     """
 
     load: Floats
     mean: Floats
+    gram: Floats
     within: Floats
     each: Floats
     product: Floats
@@ -86,14 +88,20 @@ def documents_of(rated: Rated) -> Documents | None:
         return None
     _, number = np.unique(rater, return_inverse=True)
     n_raters = int(number.max()) + 1
-    load = np.zeros((n_raters, n_systems))
-    np.add.at(load, number, count.reshape(n, n_systems))
+    load = _membership(number) @ count.reshape(n, n_systems)
     effective = load.sum(0) ** 2 / (load**2).sum(0)
     if n_raters < FEW_RATERS or n_systems < 2 or n == n_raters or effective.min() < FEW_EFFECTIVE:
         return None
     if not _is_averaged(rated, n_raters):
         return None
     return Documents(np.bincount(cell, rated.value, len(count)).reshape(n, n_systems) / count.reshape(n, -1), number)
+
+
+def _membership(rater: Ints) -> Floats:
+    """Return 1 where a rater rated a document, `[rater, document]`."""
+    member = np.zeros((int(rater.max()) + 1, len(rater)))
+    member[rater, np.arange(len(rater))] = 1.0
+    return member
 
 
 def _is_averaged(rated: Rated, n_raters: int) -> bool:
@@ -109,14 +117,16 @@ def _is_averaged(rated: Rated, n_raters: int) -> bool:
 def moments_of(table: Documents) -> Moments:
     """Sum up the scores of documents."""
     score, rater, load = table.score, table.rater, table.load
-    member = np.zeros((len(load), len(rater)))
-    member[rater, np.arange(len(rater))] = 1.0
-    mean = (member @ score) / load[:, None]
+    mean = (_membership(rater) @ score) / load[:, None]
     left = score - mean[rater]
     of_document = left.mean(1)
     each = np.einsum("ds,ds->s", left, left)
     of_mean = score.shape[1] * (of_document @ of_document)
-    return Moments(load, mean, np.array([each.sum() - of_mean, of_mean]), each, of_document @ left)
+    of_rater = mean - mean.mean(0)
+    level = np.sqrt(score.shape[1]) * of_rater.mean(1)
+    contrast = of_rater - of_rater.mean(1, keepdims=True)
+    gram = np.stack([contrast @ contrast.T, np.outer(level, level)])
+    return Moments(load, mean, gram, np.array([each.sum() - of_mean, of_mean]), each, of_document @ left)
 
 
 def solve(load: Floats, n_systems: int, ratio: Floats) -> Equations:
@@ -129,10 +139,10 @@ def solve(load: Floats, n_systems: int, ratio: Floats) -> Equations:
     precision = weight.sum(-1)
     times = np.array([n_systems - 1.0, 1.0])
     determinant = (load.sum() - len(load)) * np.log(level) + np.log(total).sum(-1) + np.log(precision)
-    return Equations(ratio, level, total, determinant @ times, _information(load, n_systems, level, total, times))
+    return Equations(ratio, level, total, determinant @ times, _information(load, n_systems, level, total))
 
 
-def _information(load: Floats, n_systems: int, level: Floats, total: Floats, times: Floats) -> Floats:
+def _information(load: Floats, n_systems: int, level: Floats, total: Floats) -> Floats:
     """Return `tr(P V_k P V_l)`, `[study, component, component]`, the noise first."""
     weight = load / total
     precision, square = weight.sum(-1), weight / total
@@ -145,26 +155,22 @@ def _information(load: Floats, n_systems: int, level: Floats, total: Floats, tim
         norm + (norm * squares / precision - 2 * (square * weight).sum(-1)) / precision,
         squares + (squares**2 / precision - 2 * (weight**3).sum(-1)) / precision,
     )
-    found = np.empty((len(level), len(_WHERE), len(_WHERE)))
-    for k, one in enumerate(_WHERE):
-        for j, other in enumerate(_WHERE):
-            trace, in_mean = traces[one[0] + other[0]], one[1] + other[1]
-            found[:, k, j] = trace[:, 1] * n_systems**in_mean if in_mean else trace @ times
-    return found
+    in_contrasts = np.where(_IN_MEAN == 0, n_systems - 1.0, 0.0)
+    found = np.stack(traces)[_LEVELS] * np.stack([in_contrasts, n_systems**_IN_MEAN], axis=-1)[:, :, None]
+    return np.asarray(np.moveaxis(found.sum(-1), -1, 0))
 
 
-_WHERE = ((0, 0), (1, 1), (1, 0), (0, 1))
-"""Of the noise and each term: 1 where raters are its levels, and 1 where it is in the mean of systems alone."""
+_LEVELS, _IN_MEAN = (np.add.outer(one, one) for one in (np.array([0, 1, 1, 0]), np.array([0.0, 1.0, 0.0, 1.0])))
+"""Of each two of the noise and the terms: how many have raters as levels, and are in the mean of systems alone."""
 
 
 def sum_forms(of: Moments, at: Equations) -> Forms:
     """Return quadratic forms of scores at solved equations, `[component, study]`; no effects."""
     n_systems, load = of.n_systems, of.load
     weight = load / at.total
-    estimate = weight @ of.mean / weight.sum(-1)[..., None]
-    apart = of.mean - estimate[:, :, None]
-    own = apart - apart.mean(-1, keepdims=True)
-    between = np.stack([(own[:, 0] ** 2).sum(-1), n_systems * apart[:, 1].mean(-1) ** 2], axis=1)
+    share = weight / weight.sum(-1, keepdims=True)
+    from_mean = (of.gram @ share[..., None])[..., 0]
+    between = of.gram.diagonal(axis1=1, axis2=2) - 2 * from_mean + (share * from_mean).sum(-1, keepdims=True)
     sums = weight * between / at.total
     noise = of.within / at.level**2 + sums.sum(-1)
     rater = (load * sums).sum(-1)
@@ -193,7 +199,7 @@ def fit(of: Moments) -> Fit | None:
     if of.within[0] <= ROUNDING * (load @ of.mean**2).sum():
         return None
     at, forms, _ = step_to_reml(
-        np.full((1, len(_WHERE) - 1), 0.5),
+        np.full((1, 3), 0.5),
         free,
         np.ones(1, bool),
         lambda ratio, _: solve(load, n_systems, ratio),
