@@ -81,7 +81,7 @@ def test_many_pairs_against_the_plain_formula(benchmark: Any) -> None:
     assert benchmark.extra_info["ratio"] > 5
 
 
-MOST_TIMES = {"mixed_model": 4.0, "moderated": 6.0}
+MOST_TIMES = {"mixed_model": 4.0, "moderated": 3.5}
 """Tests of all pairs by the mixed model, and the campaigns by the published test that one of each may cost."""
 
 

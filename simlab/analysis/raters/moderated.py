@@ -12,6 +12,7 @@ estimate from scores less the predicted effects of documents is the generalised 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ from simlab.analysis.raters.model_comparisons import (
     rounding_variance,
 )
 from simlab.analysis.studentized_range import SimulatedFamily, TFamily
-from simlab.types import Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, Rated
 from simlab.types.bounds import Count
 
 PRIOR = 12.0
@@ -237,8 +238,7 @@ class Judge(NamedTuple):
 
     def moderated(self, ratio: Floats) -> Floats:
         """Shrink variances over their expectation, `[..., pair]`, towards the median of the pairs that are compared."""
-        comparable = self.layout.comparable
-        return _shrink(ratio, self.freedom, _medians(ratio if comparable.all() else ratio[..., comparable]))
+        return _moderated_ratio(ratio, self.freedom, self.layout.comparable)
 
     def against(self, spread: Floats, rng: np.random.Generator, draws: int) -> Judge:
         """Learn from studies of equal systems whose standard deviations are `spread[system]` times as large."""
@@ -247,29 +247,79 @@ class Judge(NamedTuple):
         scale = np.where(known, spread / np.sqrt(np.where(known, self.precision, 1.0)), 0.0)
         scores = rng.standard_normal((draws, *self.precision.shape))
         levels = rng.standard_normal((draws, len(self.precision), 1)) if self.leniency > 0 else None
-        squares, t = np.empty((len(first), draws)), np.empty((draws, len(first)))
-        at_once = max(AT_ONCE // scale.size, 1)
-        parts = [slice(start, start + at_once) for start in range(0, draws, at_once)]
-        for part in parts:
+
+        def draw(part: slice) -> Floats:
             score = scores[part] * scale
             if levels is not None:
                 score += np.sqrt(self.leniency) * levels[part]
-            estimate = self.contributions(score).sum(1)
-            squares[:, part] = _squares(self.contributions(score - estimate[:, None]), first, second).T
-            np.abs(np.take(estimate, first, axis=1) - np.take(estimate, second, axis=1), out=t[part])
+            return score
+
         own = self.precision[:, :, None] * (np.eye(len(spread)) - (self.shrunk[:, None] * self.precision)[:, None])
         each = _of_pairs(spread[:, None] * (self.inverse @ own @ self.inverse) * spread, first, second)
         variance = each.sum(0)
-        judge = self._replace(
-            inflation=variance / _of_pairs(self.inverse, first, second),
-            expected=squares.mean(1),
-            freedom=_freedom(variance, each),
-        )
-        for part in parts:
-            ratio = np.divide(squares[:, part].T, judge.expected, order="C")
-            t[part] /= np.sqrt(variance * judge.moderated(ratio))
-        t[:, ~self.layout.comparable] = 0.0
-        return judge._replace(null=t)
+        of = _studies_of_equals(draw, self.contributions, each, draws, scale.shape, self.layout.comparable)
+        inflation = variance / _of_pairs(self.inverse, first, second)
+        return self._replace(inflation=inflation, expected=of.expected, freedom=of.freedom, null=of.null)
+
+
+class Equals(NamedTuple):
+    """Studies of equal systems: see `Judge` for `expected[pair]`, `freedom[pair]` and `null[draw, pair]`."""
+
+    expected: Floats
+    freedom: Floats
+    null: Floats
+
+
+def _studies_of_equals(
+    draw: Callable[[slice], Floats],
+    contributions: Callable[[Floats], Floats],
+    each: Floats,
+    draws: int,
+    shape: tuple[int, ...],
+    comparable: Bools,
+) -> Equals:
+    """Judge studies whose mean scores `draw(part)` draws, `[study, rater, system]`, each in its turn.
+
+    `contributions` are what raters add to estimates, of the shape of scores; `each[rater, pair]` what they add to the
+    variance of a difference.
+    """
+    n_raters, n_systems = shape
+    first, second = np.triu_indices(n_systems, 1)
+    # Products are faster than picking pairs.
+    pair, at_pair = np.arange(len(first)), first * n_systems + second
+    plus, minus = np.zeros((n_systems, len(first))), np.zeros((n_systems, len(first)))
+    plus[first, pair] = plus[second, pair] = minus[first, pair] = 1.0
+    minus[second, pair] = -1.0
+    squares, null = np.empty((draws, len(first))), np.empty((draws, len(first)))
+    at_once = max(AT_ONCE // (n_raters * n_systems), 1)
+    parts = [slice(start, min(start + at_once, draws)) for start in range(0, draws, at_once)]
+    for part in parts:
+        score = draw(part)
+        estimate = contributions(score).sum(1)
+        score -= estimate[:, None]
+        left = contributions(score)
+        product = (np.ascontiguousarray(left.swapaxes(1, 2)) @ left).reshape(len(left), -1)
+        np.matmul(product[:, :: n_systems + 1], plus, out=squares[part])
+        squares[part] -= 2 * product.take(at_pair, axis=1)
+        np.matmul(estimate, minus, out=null[part])
+    np.maximum(squares, NOTHING, out=squares)
+    expected, variance = squares.mean(0), each.sum(0)
+    freedom = PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM)
+    for part in parts:
+        ratio = squares[part]
+        ratio /= expected
+        null[part] /= np.sqrt(variance * _moderated_ratio(ratio, freedom, comparable))
+    np.abs(null, out=null)
+    null[:, ~comparable] = 0.0
+    return Equals(expected, freedom, null)
+
+
+def _moderated_ratio(ratio: Floats, freedom: Floats, comparable: Bools) -> Floats:
+    """Shrink variances over their expectation, `[..., pair]`, towards the median of the pairs that are compared."""
+    middle = _medians(ratio if comparable.all() else ratio[..., comparable])
+    shrunken = ratio * ((freedom - PRIOR) / freedom)
+    shrunken += middle * (PRIOR / freedom)
+    return np.asarray(shrunken)
 
 
 def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
@@ -344,16 +394,6 @@ def _squares(contribution: Floats, first: Ints, second: Ints) -> Floats:
     return np.maximum(_of_pairs(by_system @ contribution, first, second), NOTHING)
 
 
-def _freedom(variance: Floats, each: Floats) -> Floats:
-    """Return degrees of freedom of moderated variances, `[pair]`, to which raters contribute `each[rater, pair]`."""
-    return np.asarray(PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM))
-
-
-def _shrink(ratio: Floats, freedom: Floats, middle: Floats) -> Floats:
-    """Shrink variances over their expectation, `[..., pair]`, towards `middle[..., 1]`."""
-    return np.asarray((PRIOR * middle + (freedom - PRIOR) * ratio) / freedom)
-
-
 def _medians(values: Floats) -> Floats:
     """Return medians over the last axis, which is kept: `np.median` without its look for NaN, in half the time."""
     middle, odd = divmod(values.shape[-1], 2)
@@ -406,39 +446,14 @@ def _judge_side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFami
     alone, common = precision / total**2, (own / own.sum() ** 2 - precision / total**2) / n_systems
     square = spread**2
     each = alone[:, None] * (square[first] + square[second]) + common[:, None] * (spread[first] - spread[second]) ** 2
-    variance = each.sum(0)
+    share = (precision / total)[:, None]
     rng = np.random.default_rng(zlib.crc32(np.sort(rated.value).tobytes()))
-    normal = rng.standard_normal((draws, len(precision), n_systems))
-    share = precision / total
-    scale = share[:, None] * spread / np.sqrt(precision)[:, None]
-    # Sums and differences of two systems, and what is beside the diagonal: products are faster than picking pairs.
-    pair, at_pair = np.arange(len(first)), first * n_systems + second
-    plus, minus = np.zeros((n_systems, len(first))), np.zeros((n_systems, len(first)))
-    plus[first, pair] = plus[second, pair] = minus[first, pair] = 1.0
-    minus[second, pair] = -1.0
-    squares, null = np.empty((draws, len(first))), np.empty((draws, len(first)))
-    at_once = max(AT_ONCE // scale.size, 1)
-    parts = [slice(start, start + at_once) for start in range(0, draws, at_once)]
-    for part in parts:
-        score = normal[part] * scale
-        estimate = score.sum(1)
-        score -= share[:, None] * estimate[:, None]
-        product = (np.ascontiguousarray(score.swapaxes(1, 2)) @ score).reshape(len(score), -1)
-        np.matmul(product[:, :: n_systems + 1], plus, out=squares[part])
-        squares[part] -= 2 * product.take(at_pair, axis=1)
-        np.matmul(estimate, minus, out=null[part])
-    np.maximum(squares, NOTHING, out=squares)
-    expected, pair_freedom = squares.mean(0), _freedom(variance, each)
-    towards, kept = variance * PRIOR / pair_freedom, variance * (pair_freedom - PRIOR) / pair_freedom
-    for part in parts:
-        ratio = squares[part]
-        ratio /= expected
-        middle = _medians(ratio)
-        ratio *= kept
-        ratio += middle * towards
-        null[part] /= np.sqrt(ratio, out=ratio)
-    np.abs(null, out=null)
-    apart = share[:, None] * (of.mean - found.estimate)
-    ratio = _squares(apart, first, second) / expected
-    error = variance * _shrink(ratio, pair_freedom, _medians(ratio))
-    return difference, SimulatedFamily(np.abs(difference) / np.sqrt(error), pair_freedom, null)
+    scale, comparable = spread / np.sqrt(precision)[:, None], np.ones(len(first), bool)
+
+    def draw(part: slice) -> Floats:
+        return scale * rng.standard_normal((part.stop - part.start, *scale.shape))
+
+    null = _studies_of_equals(draw, lambda score: share * score, each, draws, scale.shape, comparable)
+    ratio = _squares(share * (of.mean - found.estimate), first, second) / null.expected
+    error = each.sum(0) * _moderated_ratio(ratio, null.freedom, comparable)
+    return difference, SimulatedFamily(np.abs(difference) / np.sqrt(error), null.freedom, null.null)
