@@ -599,7 +599,6 @@ def conclude(
     from simlab.commands import conclude as conclusions
     from simlab.commands import conclude_campaign as campaigns
     from simlab.commands import saving
-    from simlab.commands.launch import Launched
 
     keep = _keeping(save)
     told = _told(columns, better, scale, people, where, alike, wide, decimal)
@@ -628,6 +627,8 @@ def conclude(
             raise UsageError("--check reads a table; export a campaign of the store first")
         beside = {"--figure": figure, "--paragraph": paragraph, "--save": save}
         checked = conclusions.check(*asked, form, beside)
+        from simlab.commands.launch import Launched
+
         _end(Launched(checked.text, checked.notes, checked.code))
         return
     with _drawn(figure, "--figure", style, width):
@@ -635,6 +636,8 @@ def conclude(
             answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
         else:
             answered = conclusions.answer(*asked, form, figure, paragraph)
+    from simlab.commands.launch import Launched
+
     unkept = saving.kept(keep, answered.json) if keep else []
     _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 

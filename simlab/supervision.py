@@ -34,6 +34,11 @@ class Ended(NamedTuple):
     phase: str = ""
 
 
+def is_supervised() -> bool:
+    """True in a command of its own, whose supervisor ends it and all that it forks."""
+    return _told is not None
+
+
 def entering(phase: str, plugins: Sequence[str] = ()) -> None:
     """Note what the command is about to do, and whose code it runs: if it ends there, its supervisor can say so."""
     if _told is not None:

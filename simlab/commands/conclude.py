@@ -1,4 +1,7 @@
-"""Answer what may be concluded from a table that somebody collected."""
+"""Answer what may be concluded from a table that somebody collected.
+
+What a table without a plan does not need is imported where it is used: its world is being fitted by then.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,27 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands import conclude_next
 from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
-from simlab.concluding import checking
-from simlab.concluding.assigning.missing import NOT_LISTED
-from simlab.concluding.assigning.studying import CONCLUSION
 from simlab.concluding.concluding import conclude
 from simlab.concluding.conclusion import Conclusion, PromiseName
-from simlab.concluding.looks import NOT_RECORDED
-from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted, refuse_half
-from simlab.drawing.figures import conclusion as figures
 from simlab.drawing.figures import files
-from simlab.drawing.text import checks, paragraphs, tables
 from simlab.drawing.text import conclusions as text
+from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
-from simlab.engine.bounds import refuse_large
 from simlab.files import check_writable, reason, write_whole
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 from simlab.types import FamilyName, InputError
+
+if TYPE_CHECKING:
+    from simlab.concluding.plans import Plan
 
 
 class Answered(NamedTuple):
@@ -85,7 +84,7 @@ def asked(
         raise InputError(
             f"{legible(second)}: holds what {legible(table)} holds, and no table confirms itself; name one, or another"
         )
-    followed = None if plan is None else read_plan(plan, plugins)
+    followed = None if plan is None else _read_plan(plan, plugins)
     if table is not None and followed is not None and followed.told is None:
         _refuse_large(followed)
     metrics = tuple(dict.fromkeys(name.strip() for name in (metric or "").split(",") if name.strip()))
@@ -109,8 +108,16 @@ def asked(
     )
 
 
+def _read_plan(path: Path, plugins: Sequence[str]) -> Plan:
+    from simlab.concluding.plans import read_plan
+
+    return read_plan(path, plugins)
+
+
 def _refuse_large(plan: Plan) -> None:
     """Raise InputError for a plan whose file says whom it expects, and whose world would not fit into memory."""
+    from simlab.engine.bounds import refuse_large
+
     if plan.config["systems"].get("path") is not None:
         refuse_large(plan.config)
 
@@ -127,7 +134,12 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     found = conclude(table, wanted, note)
     words = following(table, wanted, found.question, figure, paragraph)
     answered = presented(found, words, form, figure, paragraph)
-    unkept = [] if wanted.plan is None else _kept(answered.json, wanted.plan)
+    if wanted.plan is None:
+        return answered
+    from simlab.concluding.assigning.missing import NOT_LISTED
+    from simlab.concluding.looks import NOT_RECORDED
+
+    unkept = _kept(answered.json, wanted.plan)
     lost = unkept or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in found.warnings)
     code = answered.code or (RESERVED if lost else DONE)
     return answered._replace(notes=(*answered.notes, *unkept), code=code)
@@ -145,6 +157,9 @@ def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, o
         raise InputError("--check: reads a table, and none is named; name TABLE")
     if form == "csv":
         raise InputError("--format csv: --check answers as table or json; take one of these")
+    from simlab.concluding import checking
+    from simlab.drawing.text import checks
+
     found = checking.check(table, wanted)
     as_json = json.dumps(_plain(found.record()), indent=1, allow_nan=False)
     # A study that is under way is checked again.
@@ -157,6 +172,8 @@ def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, o
 
 def _kept(as_json: str, plan: Plan) -> list[str]:
     """Keep a conclusion in the folder of its plan; return a line that says why that could not be."""
+    from simlab.concluding.assigning.studying import CONCLUSION
+
     if not plan.path.is_dir():
         return []
     try:
@@ -237,6 +254,8 @@ def check_names(figure: Path | None, paragraph: Path | None) -> None:
 def write(found: Conclusion, figure: Path | None, paragraph: Path | None) -> list[Path]:
     """Write what is asked for beside the answer; return the files."""
     if figure is not None:
+        from simlab.drawing.figures import conclusion as figures
+
         files.write(lambda: figures.draw(found), figure)
     if paragraph is not None:
         write_whole({paragraph: paragraphs.paragraph(found) + "\n"})

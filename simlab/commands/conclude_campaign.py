@@ -6,22 +6,20 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simlab.commands import conclude
 from simlab.commands.conclude import Answered, presented
-from simlab.commands.export import Again, carried_out, named
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import refuse_misplaced
 from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.following import of_collected
-from simlab.concluding.plans import Plan
-from simlab.concluding.sidecar import digest
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.tables import Form
-from simlab.engine import ledger_file
 from simlab.messages import legible, shown
-from simlab.studies.questions import kind_of
 from simlab.types import InputError, Place
+
+if TYPE_CHECKING:
+    from simlab.commands.export import Again
 
 MOST_ROUNDS = 8
 
@@ -32,6 +30,8 @@ def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | No
     With a plan, a folder that is no store holds filled sheets. Raises InputError for what goes with a folder only, and
     for a plan beside one: its campaigns have their own.
     """
+    from simlab.engine import ledger_file
+
     folder = Path(words[0]) if words and Path(words[0]).is_dir() else None
     if folder is not None and plan is not None and not (folder / ledger_file.FILE).exists():
         folder = None
@@ -57,6 +57,12 @@ def answer(
 
     Raises InputError for a campaign that the folder does not hold, and for what a table alone can be asked.
     """
+    from simlab.commands.export import carried_out
+    from simlab.concluding.following import of_collected
+    from simlab.concluding.plans import Plan
+    from simlab.concluding.sidecar import digest
+    from simlab.studies.questions import kind_of
+
     conclude.check_names(figure, paragraph)
     if wanted.level is not None:
         raise InputError(f"--level {wanted.level:g}: the study of {legible(folder)} has its own; leave it out")
@@ -94,6 +100,8 @@ def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:
 
 
 def _where(again: Again) -> str:
+    from simlab.commands.export import named
+
     cell = [f"{name}={shown(value)}" for name, value in again.cell.items()]
     return ", ".join([*cell, named(again.place)])
 

@@ -7,13 +7,17 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import TypeVar
+from itertools import zip_longest
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import TypeVar, cast
 
 import numpy as np
 
 from simlab.concluding.conclusion import Interval
 from simlab.fitting.predictions import prediction_interval, widen_by_chance
 from simlab.messages import shortened
+from simlab.supervision import is_supervised
 from simlab.types import Bools, InputError
 
 Result = TypeVar("Result")
@@ -54,9 +58,50 @@ def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]
         )
 
 
+def aside(simulate: Callable[[], Result]) -> Callable[[], Result]:
+    """Begin a simulation in a process of its own, where a command has another processor; what is returned waits for it.
+
+    Elsewhere (notebooks have threads, and no supervisor) it is carried out when its result is asked for, as it is where
+    the process ends without one. What a simulation raises is raised to whoever asks.
+    """
+    if THREADS < 2 or not is_supervised():
+        return simulate
+    processes = get_context("fork")
+    here, there = processes.Pipe(duplex=False)
+    process = processes.Process(target=_simulate_for, args=(simulate, there), daemon=True)
+    process.start()
+    there.close()
+
+    def result() -> Result:
+        try:
+            found, error = here.recv()
+        except EOFError:
+            return simulate()
+        finally:
+            here.close()
+            process.join()
+        if error is not None:
+            raise error
+        return cast(Result, found)
+
+    return result
+
+
+def _simulate_for(simulate: Callable[[], object], waiting: Connection) -> None:
+    try:
+        answer = simulate(), None
+    except Exception as error:
+        answer = None, error
+    waiting.send(answer)
+
+
 def in_parts(simulate: Callable[[range], Result], n: int, size: int) -> list[Result]:
-    """Simulate studies 0 to n in parts of a size, in threads; return the results of parts in their order."""
+    """Simulate studies 0 to n in parts of a size, on two processors; return the results of parts in their order."""
     parts = [range(start, min(start + size, n)) for start in range(0, n, size)]
+    if is_supervised():
+        later = aside(lambda: [simulate(part) for part in parts[1::2]])
+        first = [simulate(part) for part in parts[::2]]
+        return [one for pair in zip_longest(first, later()) for one in pair][: len(parts)]
     contexts = [copy_context() for _ in parts]
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(lambda context, part: context.run(simulate, part), contexts, parts))

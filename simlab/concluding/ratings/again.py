@@ -19,14 +19,15 @@ from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.segment_t import segment_t
 from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
-from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
+from simlab.concluding.gate import NOT_ASKED, unrepeated, with_gate
 from simlab.concluding.ratings.families import question_of
 from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads
+from simlab.concluding.ratings.table_world import check_seed
 from simlab.concluding.simulations import in_parts, share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
-from simlab.fitting.repetitions import TableWorld, table_world
+from simlab.fitting.repetitions import TableWorld
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
 from simlab.rng import stream
@@ -36,8 +37,8 @@ from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
 
 FLIPS, PER_LEVEL = 299, 15
-DRAWS, EACH, TESTED = 100, 10, 3
-"""Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
+EACH, TESTED = 10, 3
+"""Repetitions carried out in each draw of the world, and how many of these are tested, too."""
 
 AT_ONCE = 50
 """Studies that are judged at once."""
@@ -90,7 +91,12 @@ class Study:
 
 
 def with_again(
-    found: Conclusion, ratings: Ratings, config: Mapping[str, Any], collected: Collected, wanted: Wanted
+    found: Conclusion,
+    ratings: Ratings,
+    config: Mapping[str, Any],
+    collected: Collected,
+    wanted: Wanted,
+    fitted: Callable[[], TableWorld],
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out.
 
@@ -103,7 +109,6 @@ def with_again(
         return unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
     if collected.metric is not None:
         return unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
-    check_seed = _seed(ratings)
     prepared = prepare(_with_fewer_flips(config))
     question = question_of(config, wanted)
     family = family_of(collected.frame.system_names, question.against)
@@ -112,14 +117,13 @@ def with_again(
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
     study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level, best=question.name == "best")
-    # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
-        world, why = try_to_simulate(lambda: table_world(ratings, check_seed, DRAWS))
+        world, why = try_to_simulate(fitted)
         if world is None:
             return unrepeated(found, why)
         if prepared.studies is not None:
             study = replace(study, shared=prepared.studies(_rated(study)))
-        checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed))
+        checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
         rough = ranked(Rank.LEFT_OUT, _lies(world))
         found = with_gate(
             replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
@@ -131,11 +135,6 @@ def with_again(
         repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
     return replace(found, repetition=kept, repetition_missing=refused or unknown)
-
-
-def _seed(ratings: Ratings) -> int:
-    names = (*ratings.system_names, *ratings.item_names, *ratings.rater_names)
-    return seed_from_rows(names, ratings.system, ratings.item, ratings.rater, ratings.score)
 
 
 def _rated(study: Study) -> Rated:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.gate import NOT_ASKED, unrepeated
-from simlab.concluding.ratings.again import with_again
-from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import Whole, collected, in_order, in_whole, without
-from simlab.concluding.ratings.findings import Table, concluded
-from simlab.concluding.ratings.second import with_second
+from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables import understood
@@ -24,18 +21,26 @@ from simlab.tables.held import Ratings
 from simlab.tables.reading import read
 from simlab.types import Collected, InputError
 
+if TYPE_CHECKING:
+    from simlab.concluding.ratings.findings import Table
+    from simlab.fitting.repetitions import TableWorld
+
 UNEVEN = 2 / 3
 """Raters are called uneven where one gave at most this share of what another gave."""
 
 
 class Study(NamedTuple):
-    """Hold a table as the study that it stands for: the ratings concluded from, the analysis, what was collected."""
+    """Hold a table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
+
+    `world` is fitted to the ratings where it will be asked for.
+    """
 
     ratings: Ratings
     config: Mapping[str, Any]
     collected: Collected
     table: Table
     notes: tuple[str, ...]
+    world: Callable[[], TableWorld] | None
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
@@ -47,6 +52,8 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     found = _of(study_of(table, wanted), wanted, say)
     if wanted.second is None:
         return found
+    from simlab.concluding.ratings.second import with_second
+
     # Who is left out of one table need not be in the other.
     other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
     second = study_of(wanted.second, other)
@@ -65,30 +72,39 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     # As planned means as planned: a segment that is missing then costs its document.
     made = Whole(kept) if wanted.plan else in_whole(kept)
     whole = in_order(made.ratings)
-    config = wanted.plan.config if wanted.plan else config_of(wanted)
     # What is read off the page counts who was left out, and does not count what could not be compared.
     shown = replace(
         ratings if wanted.exclude else whole,
         left_out=(*ratings.left_out, *made.left_out),
         remarks=(*ratings.remarks, *made.remarks, *_uneven_raters(kept)),
     )
+    # Composing and concluding, and what they import, go on while the world is fitted.
+    record = understood.record(shown)
+    world = None if not wanted.gate or is_undecided(record, wanted) else fit_world(whole)
+    from simlab.concluding.ratings.choosing import config_of
+    from simlab.concluding.ratings.findings import Table
+
     said = Table(
-        understood.record(shown),
+        record,
         understood.line(shown),
         whole.rater_known,
         _lone_segments(whole),
         anew=ratings.averaged == "raters",
     )
     notes = (*ratings.notes, *left_out)
-    return Study(whole, config, collected(whole, wanted.seed), said, notes)
+    config = wanted.plan.config if wanted.plan else config_of(wanted)
+    return Study(whole, config, collected(whole, wanted.seed), said, notes, world)
 
 
 def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+    from simlab.concluding.ratings.again import with_again
+    from simlab.concluding.ratings.findings import concluded
+
     found = concluded(study.config, study.collected, wanted, study.table, study.notes)
-    if not wanted.gate or is_undecided(found.read, wanted):
+    if study.world is None:
         return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return with_again(found, study.ratings, study.config, study.collected, wanted)
+    return with_again(found, study.ratings, study.config, study.collected, wanted, study.world)
 
 
 def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from simlab.concluding.gate import NOT_ASKED, unrepeated
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.findings import Table
 from simlab.concluding.ratings.findings import concluded as of_ratings
+from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
@@ -192,11 +193,12 @@ def concluded(
     read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
     better = f"; {read['better']} is better"
     wanted = replace(wanted, as_planned=True)
+    world = fit_world(ratings_of(collected)) if wanted.gate else None
     found = of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))
-    if not wanted.gate:
+    if world is None:
         return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return with_again(found, ratings_of(collected), config, collected, wanted)
+    return with_again(found, ratings_of(collected), config, collected, wanted, world)
 
 
 def ratings_of(collected: Collected) -> Ratings:

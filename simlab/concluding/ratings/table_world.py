@@ -1,0 +1,37 @@
+"""Fit the world of a table while its conclusion is drawn, before anything else is imported that takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from simlab.concluding.gate import seed_from_rows
+from simlab.concluding.simulations import aside
+from simlab.tables.held import Ratings
+
+if TYPE_CHECKING:
+    from simlab.fitting.repetitions import TableWorld
+
+DRAWS = 100
+"""Draws of what the world may be."""
+
+
+def check_seed(ratings: Ratings) -> int:
+    """Return the seed of a table's world and check, which follow the table alone."""
+    names = (*ratings.system_names, *ratings.item_names, *ratings.rater_names)
+    return seed_from_rows(names, ratings.system, ratings.item, ratings.rater, ratings.score)
+
+
+def fit_world(ratings: Ratings) -> Callable[[], TableWorld]:
+    """Begin to fit a world to a table; what is returned waits for it, and raises InputError where none fits."""
+
+    def fit() -> TableWorld:
+        from threadpoolctl import threadpool_limits
+
+        from simlab.fitting.repetitions import table_world
+
+        # Arrays are small: threads that share them cost more than they do.
+        with threadpool_limits(1):
+            return table_world(ratings, check_seed(ratings), DRAWS)
+
+    return aside(fit)
