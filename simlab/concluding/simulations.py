@@ -15,7 +15,6 @@ from typing import TypeVar, cast
 import numpy as np
 
 from simlab.concluding.conclusion import Interval
-from simlab.fitting.predictions import prediction_interval, widen_by_chance
 from simlab.messages import shortened
 from simlab.supervision import is_supervised
 from simlab.types import Bools, InputError
@@ -34,6 +33,8 @@ def share_again(claimed: Bools) -> Interval:
     `claimed[world, study, claim]` says what does. What a few studies in each world err is taken out of how far worlds
     differ.
     """
+    from simlab.fitting.predictions import prediction_interval, widen_by_chance
+
     by_study = claimed.mean(2)
     share, n = by_study.mean(1), by_study.shape[1]
     error = math.sqrt(float(by_study.var(1, ddof=1).mean()) / n)
@@ -88,6 +89,7 @@ def aside(simulate: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def _simulate_for(simulate: Callable[[], object], waiting: Connection) -> None:
+    answer: tuple[object, Exception | None]
     try:
         answer = simulate(), None
     except Exception as error:

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from simlab.concluding.ratings.again import DRAWS, Study, repetition, with_scores
+from simlab.concluding.ratings.again import Study, repetition, with_scores
+from simlab.concluding.ratings.table_world import DRAWS
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import RUN
 from simlab.fitting.repetitions import table_world

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from simlab.cli import answer
-from simlab.concluding.ratings.again import DRAWS, control
+from simlab.concluding.ratings.again import control
 from simlab.concluding.ratings.judging import claimed_pairs
+from simlab.concluding.ratings.table_world import DRAWS
 from simlab.drawing.reports.answers import conclude_reading
 from simlab.fitting.repetitions import table_world
 from tests.concluding.repeated_tables import study_of, table_of

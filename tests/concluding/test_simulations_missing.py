@@ -1,18 +1,23 @@
 """What cannot be simulated beside a conclusion is missing with its reason, and the conclusion stands."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 from simlab.cli import answer
+from simlab.concluding import simulations
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings import again
-from simlab.concluding.simulations import try_to_simulate
+from simlab.concluding.record import record
+from simlab.concluding.simulations import aside, in_parts, try_to_simulate
 from simlab.concluding.wanted import Wanted
+from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
 from simlab.fitting.scales.fitting import fit
 from simlab.tables.reading import read
+from simlab.types import InputError
 from tests.concluding.nested_tables import write_nested
 
 DESIGNS = {
@@ -70,7 +75,7 @@ def test_arithmetic_that_fails_is_a_reason_and_no_bug(fails, tmp_path, short_eff
     def fail(*args, **named):
         raise FloatingPointError("overflow")
 
-    monkeypatch.setattr(again, fails, fail)
+    monkeypatch.setattr(repetitions if fails == "table_world" else again, fails, fail)
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
     found = conclude(table, Wanted(), lambda line: None)
     assert any(pair.verdict for pair in found.pairs)
@@ -87,3 +92,35 @@ def test_what_is_no_failure_of_a_simulation_is_raised():
     with pytest.raises(KeyboardInterrupt):
         try_to_simulate(stop)
     assert try_to_simulate(lambda: 1) == (1, "")
+
+
+@pytest.fixture
+def supervised(monkeypatch):
+    monkeypatch.setattr(simulations, "is_supervised", lambda: True)
+    monkeypatch.setattr(simulations, "THREADS", 2)
+
+
+def test_a_command_of_its_own_says_the_same_from_two_processes(tmp_path, short_effort, request):
+    table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
+    alone = conclude(table, Wanted(), lambda line: None)
+    request.getfixturevalue("supervised")
+    assert record(conclude(table, Wanted(), lambda line: None)) == record(alone)
+    assert alone.control is not None
+    assert in_parts(lambda part: list(part), 7, 2) == [[0, 1], [2, 3], [4, 5], [6]]
+
+
+def test_what_a_simulation_aside_raises_is_raised_and_one_that_is_ended_is_carried_out_here(supervised):
+    here = os.getpid()
+
+    def refuse():
+        raise InputError(f"refused {os.getpid() == here}")
+
+    def end():
+        if os.getpid() != here:
+            os._exit(1)
+        return "here"
+
+    assert aside(os.getpid)() != here
+    with pytest.raises(InputError, match="refused False"):
+        aside(refuse)()
+    assert aside(end)() == "here"

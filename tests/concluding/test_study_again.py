@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings.again import DRAWS, control, repetition, with_scores
+from simlab.concluding.ratings.again import control, repetition, with_scores
 from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.ratings.planned import ratings_of
+from simlab.concluding.ratings.table_world import DRAWS
 from simlab.concluding.wanted import Wanted
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
