@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import pairwise, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from simlab.engine.continuation import CROSSED
 
+Requests: TypeAlias = Mapping[tuple[int, int], AbstractSet[str]]
+"""The cells of which so many worlds and studies were asked."""
+
 
 class Asked(NamedTuple):
-    """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which a record is lost.
+    """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
 
     Of these all is wanted that the sweep declares: that much the store has places for. Each world is wanted with all
     `crossed` pairs of a pool of raters and a draw of documents.
@@ -42,26 +46,17 @@ def _steps(sizes: tuple[tuple[int, int], ...]) -> Sequence[tuple[int, int]]:
     return [(end - begin, max(studies for worlds, studies in sizes if worlds >= end)) for begin, end in pairwise(ends)]
 
 
-def asked_of(
-    cells: Iterable[str],
-    rows: Iterable[tuple[str, int, int]],
-    damaged: Iterable[Any],
-    declared: tuple[int, int] | None,
-) -> Asked:
-    """Say what was asked of cells, given the rows whose checksums hold, and the names in those that are damaged.
+def asked_of(cells: AbstractSet[str], requests: Requests, declared: tuple[int, int] | None) -> Asked:
+    """Say what was asked of cells, given what is known of that.
 
     `declared` are the worlds and studies of the sweep, the largest that were ever asked (None: that is lost, too).
     """
-    known, sizes, wrong = set(cells), dict[str, tuple[tuple[int, int], ...]](), set(damaged)
-    for cell, worlds, studies in rows:
-        sizes[cell] = (*sizes.get(cell, ()), (worlds, studies))
-    lost = (known - sizes.keys()) | wrong
-    if not wrong <= known or (declared and not lost and not _reach(sizes, declared)):
-        # Nothing says of which cell it was.
-        lost = known
-    lost &= known
+    sizes = dict[str, tuple[tuple[int, int], ...]]()
+    for size, of in requests.items():
+        sizes |= {cell: (*sizes.get(cell, ()), size) for cell in of}
+    lost = cells - sizes.keys()
     if declared is not None:
-        sizes |= {cell: (*sizes.get(cell, ()), declared) for cell in lost}
+        sizes |= dict.fromkeys(lost, (declared,))
     return Asked(sizes, tuple(sorted(lost)))
 
 
@@ -79,9 +74,3 @@ def crossed_in(declared: Any) -> tuple[tuple[int, int], ...]:
     numbers = [sizes.get(key, 1) for key in CROSSED]
     pools, draws = (number if type(number) is int and number > 0 else 1 for number in numbers)
     return tuple(product(range(pools), range(draws)))
-
-
-def _reach(sizes: Mapping[str, tuple[tuple[int, int], ...]], declared: tuple[int, int]) -> bool:
-    """Tell whether rows are as large as the sweep, which has grown with each of them."""
-    largest = [max((size[k] for of_cell in sizes.values() for size in of_cell), default=0) for k in (0, 1)]
-    return largest[0] >= declared[0] and largest[1] >= declared[1]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from simlab.config.alike import Alike
 from simlab.engine.addresses import Address, Finished, gaps
-from simlab.engine.asked import Asked, asked_of, crossed_in, size_of
+from simlab.engine.asked import Asked, Requests, asked_of, crossed_in, size_of
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
     COLUMNS,
@@ -205,10 +205,10 @@ class Ledger:
         if self._holds(grown, entries, sizes, written):
             return
         before = self._size_before() or size_of(grown)
-        with self._transaction("cells", "asked"):
+        with self._transaction("cells"):
             self._give_up(self.damaged(), before)
             self._take(grown, "OR REPLACE", (cell_row(entry, written) for entry in entries))
-            self._insert("OR IGNORE", "asked", ((cell, *size) for cell, size in sizes.items()))
+            self._ask(sizes.items())
 
     def _holds(
         self,
@@ -219,8 +219,8 @@ class Ledger:
     ) -> bool:
         if self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
             return False
-        asked = set(self._select(f"SELECT {SEALED['asked']} FROM asked"))  # noqa: S608
-        if not asked >= {(cell, *size) for cell, size in sizes.items()}:
+        requests = self.requests()
+        if any(cell not in requests.get(size, ()) for cell, size in sizes.items()):
             return False
         # Rows are looked at one by one: all at a time would take gigabytes.
         lacking = {json.dumps(entry.position): entry for entry in entries}
@@ -229,43 +229,51 @@ class Ledger:
                 del lacking[row[0]]
         return not lacking
 
-    def adopt(
-        self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], asked: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Take in what the folder will declare, and rows of cells and of what was asked that other ledgers hold.
+    def adopt(self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], requests: Requests) -> None:
+        """Take in what the folder will declare, and rows of cells and requests that other ledgers hold.
 
         From now on the store is behind. Rows that are there stay as they are.
         """
-        with self._transaction("cells", "asked"):
+        with self._transaction("cells"):
             self._take(grown, "OR IGNORE", cells)
-            self._insert("OR IGNORE", "asked", asked)
+            self._ask((cell, size) for size, of in requests.items() for cell in of)
 
     def _take(self, grown: Mapping[str, Any], otherwise: str, cells: Iterable[tuple[Any, ...]]) -> None:
         self._put("sweep", grown)
         self._put("store", BEHIND)
         self._insert(otherwise, "cells", cells)
 
+    def _ask(self, sizes: Iterable[tuple[str, tuple[int, int]]]) -> None:
+        asked = {size: set(cells) for size, cells in self.requests().items()}
+        for cell, size in sizes:
+            asked.setdefault(size, set()).add(cell)
+        self._put("asked", [[*size, sorted(cells)] for size, cells in sorted(asked.items())])
+
+    def requests(self) -> Requests:
+        """Return of which cells how many worlds and studies were asked; of none where that is lost."""
+
+        def read() -> Requests:
+            return {(worlds, studies): frozenset(cells) for worlds, studies, cells in self.noted("asked", ())}
+
+        return self._once("meta", "requests", read)
+
     def give_up(self, records: Sequence[Record]) -> None:
         """Delete rows that are damaged; the command that knows what they were writes them anew.
 
         Of cells of which it is lost what was asked, all is wanted from now on that the sweep declares.
         """
-        with self._transaction("cells", "asked"):
+        with self._transaction("cells"):
             self._give_up(records, self._size_before())
 
     def _size_before(self) -> tuple[int, int] | None:
         return None if self.is_damaged("sweep") else size_of(self.declaration())
 
     def _give_up(self, records: Sequence[Record], size: tuple[int, int] | None) -> None:
-        # A cell whose row is damaged may bear any name, and nothing was asked of that.
-        self._delete(record for record in records if record.table != "asked")
-        lost = self.asked(size).lost
-        self._delete(record for record in records if record.table == "asked")
-        self._insert("OR IGNORE", "asked", ((cell, *size) for cell in lost if size))
-
-    def _delete(self, records: Iterable[Record]) -> None:
         for record in records:
             self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
+        self._forget("meta", "cells")
+        if lost := self.asked(size).lost if size else ():
+            self._ask((cell, size) for cell in lost if size)
 
     def note(self, **records: Any) -> None:
         """Keep records of the folder as a whole, by their names; those that are kept already stay as they are."""
@@ -332,7 +340,7 @@ class Ledger:
 
     def n_blocks(self) -> int:
         """Count the blocks."""
-        return self._count("blocks")
+        return int(next(self._select("SELECT count(*) FROM blocks"))[0])
 
     def campaigns(self) -> dict[tuple[str, str], int]:
         """Count the campaigns of each cell by the status of their blocks."""
@@ -391,14 +399,8 @@ class Ledger:
 
     def asked(self, size: tuple[int, int] | None) -> Asked:
         """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
-        kept, damaged = [], []
-        for *row, own in self._select(f"SELECT {SEALED['asked']}, seal FROM asked"):  # noqa: S608
-            if type(row[1]) is type(row[2]) is int and own == seal_of_row("asked", *row):
-                kept.append(tuple(row))
-            else:
-                damaged.append(row[0])
-        cells = self._select("SELECT DISTINCT cell FROM cells")
-        return asked_of((cell for (cell,) in cells), kept, damaged, size)
+        cells = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")}
+        return asked_of(cells, self.requests(), size)
 
     def wanted(self) -> Asked:
         """Say what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
@@ -414,34 +416,11 @@ class Ledger:
         Read from an index of the file, whatever the blocks are. Raises InputError where what the sweep declares is
         damaged.
         """
-        declared = self.declaration()
-        if (each := self._alike(size_of(declared))) is not None:
-            each *= len(crossed_in(declared))
-            (there,) = self._database.execute(
-                "SELECT coalesce(sum(min(held, ?)), 0) FROM (SELECT sum(count) AS held FROM blocks"
-                " WHERE typeof(count) = 'integer' AND cell IN (SELECT cell FROM asked) GROUP BY cell)",
-                (each,),
-            ).fetchone()
-            return there, each * self._count("cells")
-        rows = self._database.execute(
-            "SELECT cell, sum(count) FROM blocks WHERE cell IN (SELECT cell FROM cells) GROUP BY cell"
-        )
-        held = {cell: count for cell, count in rows if type(count) is int}
         wanted = self.wanted().campaigns()
+        rows = self._select("SELECT cell, sum(count) FROM blocks GROUP BY cell")
+        known = {cell for (cell,) in self._select("SELECT cell FROM cells")}
+        held = {cell: count for cell, count in rows if type(count) is int and cell in known}
         return sum(min(held.get(cell, 0), count) for cell, count in wanted.items()), sum(wanted.values())
-
-    def _alike(self, size: tuple[int, int] | None) -> int | None:
-        """Count the studies that are wanted of every cell, if as many as the sweep declares; None where cells differ.
-
-        So no row of very many is looked at, and those of cells are long.
-        """
-        if size is None:
-            return None
-        counts = {self._count("asked WHERE worlds = ? AND studies = ?", size), *map(self._count, ("asked", "cells"))}
-        return size[0] * size[1] if len(counts) == 1 else None
-
-    def _count(self, where: str, values: tuple[int, ...] = ()) -> int:
-        return int(self._database.execute(f"SELECT count(*) FROM {where}", values).fetchone()[0])  # noqa: S608
 
     def without_cell(self) -> dict[str, int]:
         """Count the blocks of the cells that the grid does not hold any more, whose rows are lost.
@@ -558,6 +537,7 @@ class Ledger:
             raise DamagedLedger(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error
 
     def _put(self, key: str, value: Any) -> None:
+        self._forget("meta")
         self._insert("OR REPLACE", "meta", [(key, json.dumps(value))])
 
     def _insert(self, otherwise: str, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -572,8 +552,7 @@ class Ledger:
     @contextmanager
     def _transaction(self, *tables: str) -> Iterator[sqlite3.Connection]:
         """Write the record of the folder as a whole, and these other tables."""
-        for table in ("meta", *tables):
-            self._read.pop(table, None)
+        self._forget("meta", *tables)
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield self._database
@@ -583,9 +562,12 @@ class Ledger:
                 self._database.execute("ROLLBACK")
             raise
         finally:
-            for table in ("meta", *tables):
-                self._read.pop(table, None)
+            self._forget("meta", *tables)
         self._database.execute("COMMIT")
+
+    def _forget(self, *tables: str) -> None:
+        for table in tables:
+            self._read.pop(table, None)
 
     def _once(self, table: str, what: str, read: Callable[[], Held]) -> Held:
         """Read something of a table once, until this ledger writes to it."""

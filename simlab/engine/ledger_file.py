@@ -23,7 +23,6 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, seal TEXT);
 CREATE TABLE cells (
     position TEXT PRIMARY KEY, cell TEXT NOT NULL, config TEXT NOT NULL, systems TEXT NOT NULL, seal TEXT
 );
-CREATE TABLE asked (cell TEXT, worlds INTEGER, studies INTEGER, seal TEXT, PRIMARY KEY (cell, worlds, studies));
 CREATE TABLE blocks (
     cell TEXT, world INTEGER, first INTEGER, count INTEGER, status TEXT NOT NULL, reason TEXT NOT NULL,
     failures TEXT NOT NULL, checksum TEXT NOT NULL, payload BLOB NOT NULL,
@@ -32,7 +31,7 @@ CREATE TABLE blocks (
 )
 """
 COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload, pool, draw"
-SEALED = {"meta": "key, value", "cells": "position, cell, config, systems", "asked": "cell, worlds, studies"}
+SEALED = {"meta": "key, value", "cells": "position, cell, config, systems"}
 """The tables whose rows are sealed, and what of a row is; blocks seal themselves."""
 
 _NEEDED = {

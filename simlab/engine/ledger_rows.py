@@ -44,12 +44,7 @@ class Record:
 
     def __str__(self) -> str:
         """Say what is damaged."""
-        words = {
-            "meta": f"the record {self.key}",
-            "cells": f"the cell at {self.key}",
-            "asked": "what was asked of a cell",
-        }
-        return legible(words[self.table], 80)
+        return legible(f"the {'record' if self.table == 'meta' else 'cell at'} {self.key}", 80)
 
 
 @lru_cache(maxsize=64)

@@ -34,7 +34,7 @@ def test_a_new_ledger_says_whose_it_is_and_has_its_tables(tmp_path: Path) -> Non
     folder = tmp_path / "deep" / "er"
     with opened_alone(folder) as database:
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert names == {"meta", "cells", "asked", "blocks"}
+    assert names == {"meta", "cells", "blocks"}
     assert (pragma(folder, "application_id"), pragma(folder, "user_version")) == (APPLICATION, schemas.LEDGER)
 
 

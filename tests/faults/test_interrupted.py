@@ -112,7 +112,7 @@ def test_damaged_blocks_and_records_are_left_out_and_said(sound: Undisturbed, tm
     folder = interrupt(copy(sound, tmp_path / "d"), "1")
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:
         database.execute("UPDATE blocks SET payload = x'00' WHERE rowid = 1")
-        database.execute("UPDATE asked SET worlds = 7 WHERE rowid = 1")
+        database.execute("UPDATE meta SET value = replace(value, '[[2', '[[7') WHERE key = 'asked'")
         database.commit()
     said = say("query", str(folder), "--measure", "srp")
     assert said.code == 3
@@ -124,7 +124,7 @@ RECORDS = {
     "config": "UPDATE cells SET config = replace(config, '\"level\": 0.05', '\"level\": 0.06') WHERE rowid = 1",
     "systems": "UPDATE cells SET systems = replace(systems, '1', '7') WHERE rowid = 1",
     "position": "UPDATE cells SET position = '[1, 7]' WHERE rowid = 1",
-    "asked": "UPDATE asked SET studies = 5 WHERE rowid = 1",
+    "asked": "UPDATE meta SET value = replace(value, '[[2, 4', '[[2, 5') WHERE key = 'asked'",
     "declaration": "UPDATE meta SET value = replace(value, '\"worlds\": 2', '\"worlds\": 3') WHERE key = 'sweep'",
     "no declaration": "DELETE FROM meta WHERE key = 'sweep'",
     "mark": "UPDATE meta SET value = replace(value, 'laid', 'lain') WHERE key = 'store'",

@@ -88,9 +88,9 @@ def test_cells_that_are_lost_are_said_where_there_is_no_store(sound: Undisturbed
 
 
 ASKED = {
-    "seals": "UPDATE asked SET worlds = 1",
-    "a name": "UPDATE asked SET cell = 'nobody' WHERE rowid = 1",
-    "all": "DELETE FROM asked",
+    "seals": "UPDATE meta SET value = replace(value, '[[2', '[[1') WHERE key = 'asked'",
+    "a name": "UPDATE meta SET value = replace(value, ', [\"', ', [\"nobody') WHERE key = 'asked'",
+    "all": "DELETE FROM meta WHERE key = 'asked'",
 }
 
 
@@ -116,7 +116,7 @@ def test_what_was_asked_is_lost_and_all_that_is_declared_is_wanted(
 
 @pytest.mark.slow
 def test_a_smaller_command_does_not_forget_what_was_asked(sound: Undisturbed, tmp_path: Path) -> None:
-    folder = change(copy(sound, tmp_path / "d"), INTERRUPTED, "DELETE FROM asked")
+    folder = change(copy(sound, tmp_path / "d"), INTERRUPTED, "DELETE FROM meta WHERE key = 'asked'")
     fill(replace(sound.sweep, worlds=1), folder)
     assert "missing: " in both(folder)
     assert say("query", str(folder)).code == 3
@@ -126,13 +126,13 @@ def test_a_smaller_command_does_not_forget_what_was_asked(sound: Undisturbed, tm
 def test_one_of_two_requests_that_is_lost_is_found(sound: Undisturbed, tmp_path: Path) -> None:
     folder = copy(sound, tmp_path / "d")
     fill(replace(sound.sweep, worlds=1), folder)
-    change(folder, INTERRUPTED, "DELETE FROM asked WHERE worlds = 2")
+    change(folder, INTERRUPTED, "UPDATE meta SET value = replace(value, '[2, 4', '[1, 4') WHERE key = 'asked'")
     assert "missing: " in both(folder)
     assert mended(sound, folder, "requests") == "command"
 
 
 def test_a_complete_folder_that_lost_what_was_asked_is_mended_by_a_repair(sound: Undisturbed, tmp_path: Path) -> None:
-    folder = change(copy(sound, tmp_path / "d"), "DELETE FROM asked")
+    folder = change(copy(sound, tmp_path / "d"), "DELETE FROM meta WHERE key = 'asked'")
     assert say("verify", str(folder)).code == 3
     assert say("query", str(folder)).code == 0
     said = say("verify", str(folder), "--repair")

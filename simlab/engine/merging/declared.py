@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from itertools import zip_longest
 from typing import Any
 
+from simlab.engine.asked import Requests
 from simlab.engine.continuation import position
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.ledger_file import SEALED, draft
@@ -16,7 +17,6 @@ from simlab.messages import legible
 from simlab.types import InputError
 
 CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (no text from outside)
-ASKED = f"SELECT {SEALED['asked']} FROM asked"  # noqa: S608 (no text from outside)
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def _add(union: Source, source: Source) -> None:
         declared = source.book.declaration()
     if declared is None:
         raise InputError(f"{legible(source.folder)} holds no sweep yet: nothing of it was begun; leave it out")
-    asked = source.rows(ASKED)
+    asked = source.book.requests()
     before = union.book.declaration()
     if before is None:
         union.book.adopt(declared, source.rows(CELLS), asked)
@@ -54,7 +54,7 @@ def _same_cells(union: Source, source: Source) -> bool:
     return all(one and other and (one[:2], one[3]) == (other[:2], other[3]) for one, other in pairs)
 
 
-def _grow(union: Source, source: Source, declared: Mapping[str, Any], asked: Iterator[tuple[Any, ...]]) -> None:
+def _grow(union: Source, source: Source, declared: Mapping[str, Any], asked: Requests) -> None:
     with source.reading():
         entries = source.book.entries()
     try:
@@ -75,4 +75,4 @@ def _placed(entry: Entry, grown: Mapping[str, Any], declared: Mapping[str, Any])
 
 def write(union: Source, book: Ledger) -> None:
     """Let a ledger take in what a union declares, which holds all that the ledger does."""
-    book.adopt(union.book.declaration() or {}, union.rows(CELLS), union.rows(ASKED))
+    book.adopt(union.book.declaration() or {}, union.rows(CELLS), union.book.requests())
