@@ -148,6 +148,13 @@ def eating(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     return block(config, places)
 
 
+def stopping(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
+    """Stop the process of one block, as a frozen container does: its own clock stops, too."""
+    if at_poison(config, places):
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return block(config, places)
+
+
 def leaving(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """End the worker in one certain block as if all were well."""
     if at_poison(config, places):
