@@ -295,7 +295,7 @@ def _studies_of_equals(
     parts = [slice(start, min(start + at_once, draws)) for start in range(0, draws, at_once)]
     for part in parts:
         score = draw(part)
-        estimate = contributions(score).sum(1)
+        estimate = np.einsum("krs->ks", contributions(score))
         score -= estimate[:, None]
         left = contributions(score)
         product = (np.ascontiguousarray(left.swapaxes(1, 2)) @ left).reshape(len(left), -1)

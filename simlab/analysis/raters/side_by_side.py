@@ -144,20 +144,20 @@ def solve(load: Floats, n_systems: int, ratio: Floats) -> Equations:
 
 def _information(load: Floats, n_systems: int, level: Floats, total: Floats) -> Floats:
     """Return `tr(P V_k P V_l)`, `[study, component, component]`, the noise first."""
-    weight = load / total
-    precision, square = weight.sum(-1), weight / total
-    norm, squares = square.sum(-1), (weight**2).sum(-1)
+    # Sums over raters of powers of their loads, over powers of `total`.
+    loads = np.array([np.ones_like(load), load, load * load, load**3])
+    inverse = 1 / total
+    one, two, three = np.moveaxis(np.array([inverse, inverse**2, inverse**3]) @ loads.T, -1, 1)
+    precision, norm, squares = one[1], two[1], two[2]
     # Traces of P P, of Z' P P Z and of Z' P Z Z' P Z in contrasts and in the mean, where Z tells raters apart.
     traces = (
-        (load.sum() - len(load)) / level**2
-        + (1 / total**2).sum(-1)
-        + (norm**2 / precision - 2 * (square / total).sum(-1)) / precision,
-        norm + (norm * squares / precision - 2 * (square * weight).sum(-1)) / precision,
-        squares + (squares**2 / precision - 2 * (weight**3).sum(-1)) / precision,
+        (load.sum() - len(load)) / level**2 + two[0] + (norm**2 / precision - 2 * three[1]) / precision,
+        norm + (norm * squares / precision - 2 * three[2]) / precision,
+        squares + (squares**2 / precision - 2 * three[3]) / precision,
     )
     in_contrasts = np.where(_IN_MEAN == 0, n_systems - 1.0, 0.0)
-    found = np.stack(traces)[_LEVELS] * np.stack([in_contrasts, n_systems**_IN_MEAN], axis=-1)[:, :, None]
-    return np.asarray(np.moveaxis(found.sum(-1), -1, 0))
+    found = np.array(traces)[_LEVELS] @ np.array([in_contrasts, n_systems**_IN_MEAN]).transpose(1, 2, 0)[..., None]
+    return np.asarray(np.moveaxis(found[..., 0], -1, 0))
 
 
 _LEVELS, _IN_MEAN = (np.add.outer(one, one) for one in (np.array([0, 1, 1, 0]), np.array([0.0, 1.0, 0.0, 1.0])))
