@@ -46,20 +46,6 @@ def _steps(sizes: tuple[tuple[int, int], ...]) -> Sequence[tuple[int, int]]:
     return [(end - begin, max(studies for worlds, studies in sizes if worlds >= end)) for begin, end in pairwise(ends)]
 
 
-def asked_of(cells: AbstractSet[str], requests: Requests, declared: tuple[int, int] | None) -> Asked:
-    """Say what was asked of cells, given what is known of that.
-
-    `declared` are the worlds and studies of the sweep, the largest that were ever asked (None: that is lost, too).
-    """
-    sizes = dict[str, tuple[tuple[int, int], ...]]()
-    for size, of in requests.items():
-        sizes |= {cell: (*sizes.get(cell, ()), size) for cell in of}
-    lost = cells - sizes.keys()
-    if declared is not None:
-        sizes |= dict.fromkeys(lost, (declared,))
-    return Asked(sizes, tuple(sorted(lost)))
-
-
 def size_of(declared: Any) -> tuple[int, int] | None:
     """Return the worlds and studies that a sweep declares; None where it declares none."""
     if not isinstance(declared, Mapping):

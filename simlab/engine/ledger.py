@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from simlab.config.alike import Alike
 from simlab.engine.addresses import Address, Finished, gaps
-from simlab.engine.asked import Asked, Requests, asked_of, crossed_in, size_of
+from simlab.engine.asked import Asked, Requests, crossed_in, size_of
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
     COLUMNS,
@@ -68,6 +68,7 @@ class Known(NamedTuple):
 __all__ = ["FILE", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
 
 _INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
+_AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?"
 
 
 @contextmanager
@@ -83,20 +84,12 @@ def writing(folder: Path, look: Callable[[Ledger], object] | None = None) -> Ite
             database = stack.enter_context(opened_alone(folder))
         except EmptyLedger:
             raise
-        except DamagedLedger as error:
+        except DamagedLedger:
             if look is None:
                 raise
-            salvaged = salvage(folder, partial(_look, folder, look, error))
+            salvaged = salvage(folder, lambda new: look(Ledger(new, folder)))
             database = stack.enter_context(opened_alone(folder))
         yield Ledger(database, folder, salvaged)
-
-
-def _look(folder: Path, look: Callable[[Ledger], object], damaged: DamagedLedger, database: sqlite3.Connection) -> None:
-    book = Ledger(database, folder)
-    if book.is_damaged("sweep") or book.declaration() is None:
-        # Nobody can tell whose sweep it was.
-        raise damaged
-    look(book)
 
 
 @contextmanager
@@ -399,8 +392,11 @@ class Ledger:
 
     def asked(self, size: tuple[int, int] | None) -> Asked:
         """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
-        cells = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")}
-        return asked_of(cells, self.requests(), size)
+        sizes = dict[str, tuple[tuple[int, int], ...]]()
+        for one, cells in self.requests().items():
+            sizes |= {cell: (*sizes.get(cell, ()), one) for cell in cells}
+        lost = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")} - sizes.keys()
+        return Asked(sizes | dict.fromkeys(lost, (size,)) if size else sizes, tuple(sorted(lost)))
 
     def wanted(self) -> Asked:
         """Say what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
@@ -452,17 +448,12 @@ class Ledger:
 
     def block(self, at: Address) -> Finished | None:
         """Read a block whose checksum holds; None where there is none."""
-        there = f"world = {at.world} AND first = {at.first} AND count = {at.count} AND pool = {at.pool}"
-        rows = self._blocks(f"WHERE cell = ? AND {there} AND draw = {at.draw}", at.cell)
-        return next((row.block for row in rows if row.sound), None)
+        return next((row.block for row in self._blocks(f"WHERE {_AT}", *astuple(at)) if row.sound), None)
 
     def withdraw(self, at: Address, reason: str) -> None:
         """Give up a finished block, which is from now on one that failed."""
         with self._transaction("blocks") as database:
-            database.execute(
-                "DELETE FROM blocks WHERE cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?",
-                astuple(at),
-            )
+            database.execute(f"DELETE FROM blocks WHERE {_AT}", astuple(at))  # noqa: S608
             database.execute(_INSERT, block_row(Finished(at, reason=reason)))
 
     def blocks(self, cell: str | None = None) -> Iterator[Row]:
@@ -486,7 +477,7 @@ class Ledger:
         """List the blocks that failed."""
         return [row.block for row in self._blocks("WHERE status = 'failed'")]
 
-    def _blocks(self, condition: str, *values: str) -> Iterator[Row]:
+    def _blocks(self, condition: str, *values: Any) -> Iterator[Row]:
         order = "ORDER BY cell, world, pool, draw, first"
         query = f"SELECT rowid, {COLUMNS} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
         rows = self._database.execute(query, values)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,15 @@ from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
+from simlab.engine.ledger_file import damage
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
 from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
 from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.salvage import Salvaged
 from simlab.engine.shards import Shard, Whole, noted
 from simlab.engine.workers import BlockFunction, Task
-from simlab.messages import several
 from simlab.supervision import entering
 from simlab.types import Place
 
@@ -110,7 +108,13 @@ def run(
 
 def opened(job: Job, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:
     """Open the ledger of a folder for a sweep; of a damaged file what can be read is kept, if it is of that sweep."""
-    return ledger.writing(folder, partial(_place, job, allow_version=allow_version))
+
+    def look(book: Ledger) -> None:
+        if book.is_damaged("sweep") or book.declaration() is None:
+            raise damage(folder / ledger.FILE, "what its sweep is cannot be read")
+        _place(job, book, allow_version=allow_version)
+
+    return ledger.writing(folder, look)
 
 
 def _place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
@@ -169,7 +173,8 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
         book.note_code(code_digest())
     elif before == [LOST]:
         book.note_provenance(LOST)
-    notes = [_salvaged(book.salvaged, book.n_blocks(), len(tasks))] if book.salvaged else []
+    lost = f", {len(tasks):,} that are lost or were never there are computed now"
+    notes = book.salvaged._replace(blocks=book.n_blocks()).said(lost) if book.salvaged else []
     notes += [_mended(mended)] if mended else []
     notes += mixed if tasks else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
@@ -184,14 +189,6 @@ def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> lis
     if tasks and not owed:
         book.note(sampled=False)
     return [*tasks, *owed]
-
-
-def _salvaged(salvaged: Salvaged, kept: int, lost: int) -> str:
-    left_out = "".join(f"; {line}" for line in salvaged.left_out)
-    return (
-        f"{ledger.FILE} was damaged: {several(kept, 'block')} of it could be read, {lost:,} that are lost or were "
-        f"never there are computed now; the damaged file is kept as {salvaged.aside.name}{left_out}"
-    )
 
 
 def _mended(records: Sequence[Record]) -> str:

@@ -17,6 +17,7 @@ from simlab.engine.ledger_file import (
     opened_alone,
     reading_leniently,
 )
+from simlab.messages import several
 
 DAMAGED = f"{FILE}.damaged"
 SMALLEST_ROW = 40
@@ -31,6 +32,11 @@ class Salvaged(NamedTuple):
     blocks: int
     aside: Path
     left_out: tuple[str, ...]
+
+    def said(self, more: str = "") -> list[str]:
+        """Say so, and what `more` there is to say of the blocks."""
+        read = f"{FILE} was damaged: {several(self.blocks, 'block')} of it could be read{more}"
+        return [f"{read}; the damaged file is kept as {self.aside.name}", *self.left_out]
 
 
 def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda new: None) -> Salvaged | None:

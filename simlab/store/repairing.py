@@ -8,9 +8,8 @@ from simlab.engine import ledger
 from simlab.engine.block_checks import unusable
 from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import DamagedLedger, EmptyLedger
+from simlab.engine.ledger_file import EmptyLedger
 from simlab.engine.provenance import LOST
-from simlab.engine.salvage import salvage
 from simlab.measures.labels import LABELS
 from simlab.store import readme
 from simlab.store.folder import settle, store_in
@@ -30,15 +29,14 @@ def repair(folder: Path) -> tuple[Report, list[str]]:
     if not (folder / FILE).is_file():
         raise InputError(_without_ledger(folder))
     try:
-        done = _read_again(folder)
+        with ledger.writing(folder, lambda book: None) as book:
+            settle(folder)
+            given_up, lost = _give_up(book)
+            done = [*(book.salvaged.said() if book.salvaged else ()), *given_up]
+            if lost:
+                return Report(len(book.entries()), 0, 0, tuple(lost)), done
     except EmptyLedger as error:
         return of_emptied(folder, error), []
-    with ledger.writing(folder) as book:
-        settle(folder)
-        given_up, lost = _give_up(book)
-        done += given_up
-        if lost:
-            return Report(len(book.entries()), 0, 0, tuple(lost)), done
     report = verify(folder, _measures(folder))
     if any(STORE in problem for problem in report.problems):
         done += _lay(folder)
@@ -57,22 +55,6 @@ def _measures(folder: Path) -> Measures:
     """Bind the built-in measures that the sweep of a folder declares."""
     with ledger.reading(folder) as book:
         return own_measures(book)[0]
-
-
-def _read_again(folder: Path) -> list[str]:
-    """Salvage the ledger of a folder where its file cannot be read as a whole."""
-    try:
-        with ledger.writing(folder) as book:
-            book.damaged()
-            return []
-    except EmptyLedger:
-        raise
-    except DamagedLedger:
-        if (salvaged := salvage(folder)) is None:
-            return []
-        blocks, aside, left_out = salvaged
-        first = f"{FILE} was damaged: {blocks} blocks of it could be read; the damaged file is kept as {aside.name}"
-        return [first, *left_out]
 
 
 def _give_up(book: Ledger) -> tuple[list[str], list[str]]:
