@@ -106,6 +106,25 @@ def test_equations_are_those_of_the_whole_covariance_matrix() -> None:
     np.testing.assert_allclose(forms.residual, score @ projection @ score, rtol=1e-8)
 
 
+def test_products_within_levels_give_the_equations_of_whole_matrices() -> None:
+    """Two raters each rate a document, all systems of it: outputs have few systems, raters and documents each."""
+    rng = np.random.default_rng(3)
+    system, document, place = (axis.ravel() for axis in np.indices((8, 60, 2)))
+    rater = (document + place * (1 + document // 7)) % 7
+    terms = [Term("rater", rater), Term("taste", rater * 8 + system), Term("document", document)]
+    design = design_of(system, [*terms, Term("output", document * 8 + system)], 8)
+    assert design.products is not None
+    assert not isinstance(design.to_last, np.ndarray)
+    plain = design._replace(products=None)
+    whole = plain._replace(to_last=design.to_last.toarray())
+    ratio = rng.uniform(0.0, 2.0, (3, 4))
+    ratio[0, 1] = 0.0
+    for other in (plain, whole):
+        for one, also in zip(solve(design, ratio), solve(other, ratio), strict=True):
+            for a, b in zip(one, also, strict=True) if isinstance(one, tuple) else [(one, also)]:
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
 def test_studies_that_are_fitted_together_come_out_as_each_alone() -> None:
     rng = np.random.default_rng(7)
     n = 90

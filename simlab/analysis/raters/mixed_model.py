@@ -34,6 +34,9 @@ SMALL = 1e-3
 DENSE = 4_000_000
 """Incidence matrices of so many entries are held whole: sparse ones are slower below."""
 
+FULL = 1 / 50
+"""Share of products of two columns within levels from which on whole matrices are faster than those products alone."""
+
 
 class Term(NamedTuple):
     """A random term: its name, and the level of each rating, `label[rating]`, numbered from 0 without gaps."""
@@ -53,7 +56,8 @@ class Design(NamedTuple):
     The term with the most levels, the last of `terms`, is eliminated, so that matrices have the size of the others.
     `columns[column, rating]` is the incidence of systems and of the other terms, `block[k]` the columns of the k-th of
     these; `cross` is `columns columns'`, `last[level, rating]` the incidence of the last term and `to_last` counts
-    ratings, `[level, column]`. `rank` counts the systems that were rated.
+    ratings, `[level, column]`. `products[column and column, level]`, sparse, are products of these counts, where few
+    are not 0 (None: where many are, or there are too many). `rank` counts the systems that were rated.
     """
 
     n: int
@@ -65,6 +69,7 @@ class Design(NamedTuple):
     cross: Floats
     last: Any
     to_last: Any
+    products: Any
     n_last: Floats
 
 
@@ -120,10 +125,11 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
     last = ordered[-1]
     columns = incidence(int(starts[-1]), *(label + start for label, start in zip(labels, starts[:-1], strict=True)))
     of_last = incidence(last.n_levels, last.label)
-    if last.n_levels * starts[-1] <= DENSE:
+    to_last = (of_last @ columns.T).tocsr()
+    n_products = int((np.diff(to_last.indptr).astype(float) ** 2).sum())
+    few = n_products <= min(FULL * last.n_levels * starts[-1] ** 2, DENSE)
+    if last.n_levels * starts[-1] <= DENSE and not few:
         to_last = np.hstack([_counts(last.label, last.n_levels, *one) for one in zip(labels, sizes, strict=True)])
-    else:
-        to_last = (of_last @ columns.T).tocsr()
     return Design(
         n=len(system),
         n_systems=n_systems,
@@ -139,6 +145,7 @@ def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
         ),
         last=of_last,
         to_last=to_last,
+        products=_products(to_last) if few else None,
         n_last=np.bincount(last.label).astype(float),
     )
 
@@ -166,7 +173,7 @@ def solve(design: Design, ratio: Floats) -> Solved:
     """Solve the mixed-model equations; `ratio[..., term]` is each component over that of the noise, from 0 on."""
     p, n_columns = design.n_systems, len(design.cross)
     weight = 1 / (1 + ratio[..., -1:] * design.n_last)
-    reduced = design.cross - _weighted_cross(design.to_last, ratio[..., -1:] * weight)
+    reduced = design.cross - _weighted_cross(design, ratio[..., -1:] * weight)
     per_column = np.ones((*ratio.shape[:-1], n_columns))
     for k, at in enumerate(design.block):
         per_column[..., at] = ratio[..., k, None]
@@ -197,13 +204,30 @@ def _inverted(factor: Floats) -> Floats:
     return np.asarray((lower + np.tril(lower, -1).mT).reshape(factor.shape))
 
 
-def _weighted_cross(counts: Any, weight: Floats) -> Floats:
-    """Return `counts' diag(weight) counts`, `[..., column, column]`, from `weight[..., level]`."""
+def _products(counts: Any) -> Any:
+    """Return products of two columns' counts, `[column and column, level]`, from sparse `counts[level, column]`."""
+    from scipy import sparse
+
+    n_levels, n_columns = counts.shape
+    size = np.diff(counts.indptr).astype(np.int64)
+    level = np.repeat(np.arange(n_levels), size**2)
+    within = np.arange(len(level)) - np.repeat(np.cumsum(size**2) - size**2, size**2)
+    one, other = (counts.indptr[level] + part for part in np.divmod(within, size[level]))
+    at = counts.indices[one].astype(np.int64) * n_columns + counts.indices[other]
+    return sparse.csr_matrix((counts.data[one] * counts.data[other], (at, level)), (n_columns**2, n_levels))
+
+
+def _weighted_cross(design: Design, weight: Floats) -> Floats:
+    """Return `to_last' diag(weight) to_last`, `[..., column, column]`, from `weight[..., level]`."""
+    counts, n_columns = design.to_last, len(design.cross)
+    if design.products is not None:
+        cross = design.products @ weight.reshape(-1, weight.shape[-1]).T
+        return np.ascontiguousarray(cross.T).reshape(*weight.shape[:-1], n_columns, n_columns)
     if isinstance(counts, np.ndarray):
         half = np.sqrt(weight)[..., None] * counts
         return np.asarray(half.mT @ half)
     each = [(counts.T @ counts.multiply(one[:, None])).toarray() for one in weight.reshape(-1, weight.shape[-1])]
-    return np.reshape(each, (*weight.shape[:-1], *each[0].shape))
+    return np.reshape(each, (*weight.shape[:-1], n_columns, n_columns))
 
 
 def _by_last(to_last: Any, matrix: Floats) -> Floats:
@@ -228,7 +252,7 @@ def _information(
     small = per_column < SMALL
     scale = np.where(small, 1.0, per_column)
     own = design.n_last * weight
-    squares = _weighted_cross(design.to_last, weight**2)
+    squares = _weighted_cross(design, weight**2)
     twice = squares @ inverse
     left = (inverse * twice).sum(-2) / scale**2
     gram = inverse / -(scale[..., :, None] * scale[..., None, :])
@@ -249,7 +273,7 @@ def _information(
         for j, other in enumerate(design.block[: k + 1]):
             found[..., k + 1, j + 1] = found[..., j + 1, k + 1] = (gram[..., at, other] ** 2).sum((-2, -1))
     trace[..., -1] = own.sum(-1) - (squares * inverse).sum((-2, -1))
-    common = (_weighted_cross(design.to_last, own * weight**2) * inverse).sum((-2, -1))
+    common = (_weighted_cross(design, own * weight**2) * inverse).sum((-2, -1))
     found[..., m, m] = (own**2).sum(-1) - 2 * common + (twice * twice.mT).sum((-2, -1))
     of_noise = trace - (ratio[..., None, :] @ found[..., 1:, 1:])[..., 0, :]
     found[..., 0, 1:] = found[..., 1:, 0] = of_noise
