@@ -167,7 +167,7 @@ def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, o
     words = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted), *again])}"
     unkept = (found.unlisted,) if found.unlisted else ()
     code = RESERVED if unkept else DONE
-    return Answered(as_json if form == "json" else checks.page(found, words), as_json, unkept, code)
+    return Answered(as_json if form == "json" else checks.page(found, words), as_json, (*found.notes, *unkept), code)
 
 
 def _kept(as_json: str, plan: Plan) -> list[str]:

@@ -66,6 +66,17 @@ class Asked(NamedTuple):
         told = {name: str(value) for name, value in asdict(self.told).items() if value != getattr(NOTHING, name)}
         return {name: str(value) for name, value in own.items()} | told | {"words": sorted(self.words)}
 
+    @property
+    def contents(self) -> dict[str, str]:
+        """Return digests of the files of designs and worlds, which count by their contents wherever they lie."""
+        held = {"candidates": [] if self.candidates is None else [self.candidates], "scenarios": self.worlds}
+        return {f"{name}_sha256": ",".join(map(_contents, paths)) for name, paths in held.items() if paths}
+
+    @property
+    def worlds(self) -> list[Path]:
+        """Return the files of other worlds in which the advice is asked about."""
+        return [Path(one.strip()) for one in (self.scenarios or "").split(",") if one.strip()]
+
 
 class Planned(NamedTuple):
     """Hold an answer, and the folder and files that it was written to."""
@@ -133,7 +144,9 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     patience = typed.patience(asked.at_most)
     margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
     pilot = {} if subject is None else {folder.PILOT: _digest(subject)}
-    out = asked.out or _usual_folder({**asked.said, **pilot, "words": sorted(words)})
+    pilot |= asked.contents
+    named = {name: value for name, value in asked.said.items() if name not in folder.PATHS}
+    out = asked.out or _usual_folder({**named, **pilot, "words": sorted(words)})
     said = {**asked.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
     given = Given(words, asked.systems, asked.raters, asked.seed)
     with folder.lock(out, said) as book:
@@ -154,8 +167,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
             confidence=confidence,
             seed=asked.seed,
         )
-        scenarios = [Path(one.strip()) for one in (asked.scenarios or "").split(",") if one.strip()]
-        plan = Plan(ground, designs, wanted, out, book, given, patience, scenarios, asked.jobs, asked.force)
+        plan = Plan(ground, designs, wanted, out, book, given, patience, asked.worlds, asked.jobs, asked.force)
         found = replace(carrying_out.carried_out(plan, began, say), family=family)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
@@ -167,6 +179,11 @@ def _digest(subject: Path) -> str:
         return files.digest(subject)
     except OSError as error:
         raise InputError(f"{legible(subject)}: cannot be opened ({files.reason(error)})") from error
+
+
+def _contents(path: Path) -> str:
+    """Name a file by its contents; one that cannot be read, which is refused, by its path."""
+    return _digest(path)[:16] if path.is_file() else str(path)
 
 
 def _usual_folder(said: Mapping[str, Any]) -> Path:

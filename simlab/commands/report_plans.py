@@ -31,7 +31,8 @@ MOST_BYTES, MOST_TEXT = 50_000_000, 1_000_000
 AGAIN = "name a folder that `simlab plan ... --out` wrote, or plan anew"
 CONCLUDE = "conclude anew: `simlab conclude TABLE --plan`"
 RENAMED = {"smallest": "smallest-difference"}
-ELSEWHERE = ("pilot_sha256", "words", "settings", "force", "columns", "better", "scale", "people", "where")
+DIGESTS = ("pilot_sha256", "candidates_sha256", "scenarios_sha256")
+ELSEWHERE = (*DIGESTS, "words", "settings", "force", "columns", "better", "scale", "people", "where")
 """What was asked that is no option of its own name."""
 
 

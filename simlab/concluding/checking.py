@@ -11,6 +11,7 @@ from simlab.concluding.concluding import conclude_once, question_of
 from simlab.concluding.conclusion import Conclusion, Promise
 from simlab.concluding.following import is_unfinished, of_collected, reading
 from simlab.concluding.wanted import Wanted
+from simlab.tables.names import KEPT
 
 TELLING = ("ties", "range", "far")
 """What a record of a table says of its scores or votes, rather than of who rated what."""
@@ -21,7 +22,7 @@ class Checked(NamedTuple):
 
     `read` is as in a conclusion, without what tells of scores. `planned` counts the answers of a plan and `deviations`
     say where the table leaves it; None: there is no plan. `finished` is False where claims wait for more answers;
-    `unlisted` says why what is missing could not be listed ("": it could).
+    `unlisted` says why what is missing could not be listed ("": it could). `notes` are on names that may be gaps.
     """
 
     question: str
@@ -34,6 +35,7 @@ class Checked(NamedTuple):
     deviations: tuple[str, ...] = ()
     finished: bool = True
     unlisted: str = ""
+    notes: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """Return what was checked as a record for programs."""
@@ -41,10 +43,11 @@ class Checked(NamedTuple):
         rest = {
             name: value
             for name, value in self._asdict().items()
-            if name not in ("promise", "planned", "collected", "unlisted")
+            if name not in ("promise", "planned", "collected", "unlisted", "notes")
         }
         plan = {"planned": self.planned, "collected": self.collected}
-        return {**rest, "read": dict(self.read), "promise": promise, "plan": plan if self.planned is not None else None}
+        plans = plan if self.planned is not None else None
+        return {**rest, "read": dict(self.read), "promise": promise, "plan": plans, "notes": list(self.notes)}
 
 
 def check(table: Path, wanted: Wanted) -> Checked:
@@ -57,7 +60,12 @@ def check(table: Path, wanted: Wanted) -> Checked:
     if plan is None:
         found = conclude_once(table, quick)
         return Checked(
-            question_of(table, wanted), _without_scores(found.read), _names(found), found.unit, found.promise
+            question_of(table, wanted),
+            _without_scores(found.read),
+            _names(found),
+            found.unit,
+            found.promise,
+            notes=_on_names(found),
         )
     read = reading(table, quick, plan)
     found = of_collected(read.collected, quick, plan, lambda words: None)
@@ -72,7 +80,13 @@ def check(table: Path, wanted: Wanted) -> Checked:
         (*plan.changes, *read.deviations),
         not is_unfinished(read, plan),
         read.unlisted,
+        _on_names(found),
     )
+
+
+def _on_names(found: Conclusion) -> tuple[str, ...]:
+    """Return the notes that speak of names alone; others may tell what scores are like."""
+    return tuple(note for note in found.notes if note.startswith(KEPT))
 
 
 def _names(found: Conclusion) -> tuple[str, ...]:

@@ -134,7 +134,9 @@ def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclus
     promise = found.promise._replace(holds=False, broken=broken) if broken else found.promise
     # A table without sheets does not say what was paid.
     paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
-    targets = () if plan.goals is None else figures(plan.goals, found, paid)
+    # A campaign on a clock knows what was worked; a table says it where it has times.
+    hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
+    targets = () if plan.goals is None else figures(plan.goals, found, paid, hours)
     said = followed(plan, read.planned, read.deviations, looked, targets)
     return replace(found, promise=promise, plan=said, warnings=warnings)
 

@@ -18,6 +18,7 @@ POINTS, YES = "points", "(share of yes)"
 """What a plan counts differences in."""
 SHARE_OF_YES = "share of yes"
 SIZES = ("documents", "ratings", "raters", "hours", "money")
+NO_TIMES = "no times are told"
 LARGEST = 1e15
 """No number of a plan is larger: of what is, nothing that is written would be right."""
 TRUTH = ("power", "power_from", "power_at")
@@ -94,15 +95,20 @@ def goals_of(plan: Mapping[str, Any], where: str) -> Goals | None:
     )
 
 
-def figures(goals: Goals, found: Conclusion, paid: float) -> list[PlannedFigure]:
-    """Hold what was planned against what is concluded; `paid` is what the answers that came cost (NaN: not known)."""
+def figures(goals: Goals, found: Conclusion, paid: float, hours: float = math.nan) -> list[PlannedFigure]:
+    """Hold what was planned against what is concluded.
+
+    `paid` is what the answers that came cost, `hours` how long raters worked for them together (NaN: not known).
+    """
+    came = {"documents": found.read.get("documents"), "ratings": found.read.get("used")}
+    came |= {"raters": found.read.get("raters"), "hours": hours, "money": paid}
     figured = [_of_target(name, least, found) for name, least in goals.targets.items()]
     if goals.claims is not None and "significant_share" not in goals.targets:
         figured.append(_of_claims(goals.claims, found))
     detectable = math.nan if found.detectable is None else found.detectable
     unknown = "such a table finds none with 80 %" if found.detectable is None else ""
     figured.append(PlannedFigure("smallest_difference", found.unit, goals.smallest, detectable, missing=unknown))
-    return [*figured, *(_of_size(name, one, goals, found, paid) for name, one in goals.sizes.items())]
+    return [*figured, *(_of_size(name, one, goals, came.get(name)) for name, one in goals.sizes.items())]
 
 
 def _of_target(name: str, least: float, found: Conclusion) -> PlannedFigure:
@@ -135,12 +141,10 @@ def _of_claims(planned: Planned, found: Conclusion) -> PlannedFigure:
     return asked._replace(found=sum(one.verdict != 0 for one in found.pairs) / len(found.pairs))
 
 
-def _of_size(name: str, planned: Planned, goals: Goals, found: Conclusion, paid: float) -> PlannedFigure:
-    counted = {"documents": found.read.get("documents"), "ratings": found.read.get("used"), "money": paid}
-    counted["raters"] = found.read.get("raters")
-    came = float(counted.get(name) or math.nan)
+def _of_size(name: str, planned: Planned, goals: Goals, counted: float | None) -> PlannedFigure:
+    came = float(counted or math.nan)
     unit = (goals.currency or "money") if name == "money" else name
-    why = "" if math.isfinite(came) else "the table does not tell"
+    why = "" if math.isfinite(came) else NO_TIMES if name == "hours" else "the table does not tell"
     return PlannedFigure(name, unit, planned.value, came, planned.mcse, missing=why)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,12 +30,14 @@ class Read(NamedTuple):
     """Hold what was collected, how many answers were planned, and where a table falls short of its plan.
 
     `unlisted` says why what is missing could not be listed beside the plan ("": it was, or there is no such list).
+    `hours` is how long all raters worked together (NaN: not known).
     """
 
     collected: Collected
     planned: int
     deviations: list[str]
     unlisted: str = ""
+    hours: float = math.nan
 
 
 class Sheet(NamedTuple):

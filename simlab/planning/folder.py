@@ -31,6 +31,8 @@ PILOT = "pilot_sha256"
 """The digest of the pilot, or the world, that a plan stands on; a key of what was asked."""
 WORDS = "words"
 """What was typed: nothing is known by it, since a pilot may be called otherwise by now; settings are a key, too."""
+PATHS = ("candidates", "scenarios")
+"""Files of designs and of other worlds, as typed: their digests are keys, too, and nothing is known by their names."""
 Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
 
@@ -192,12 +194,13 @@ def _asked(file: Path, where: str) -> Asked:
 def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
     now = plain(asked)
     was, pilot = held.get(PILOT), now.get(PILOT)
-    if was != pilot and {**held, PILOT: None, WORDS: None} == {**now, PILOT: None, WORDS: None}:
+    rest, now_rest = ({key: one[key] for key in one.keys() - {PILOT, WORDS, *PATHS}} for one in (held, now))
+    if was != pilot and rest == now_rest:
         raise InputError(
             f"{where}: was planned on another pilot (its digest was {shown(was)[:9]}, now {shown(pilot)[:9]}); name "
             "another folder"
         )
-    for key in sorted((held.keys() | now.keys()) - {WORDS}):
+    for key in sorted((held.keys() | now.keys()) - {WORDS, *PATHS}):
         if held.get(key) != now.get(key):
             was, typed = (shown(one.get(key)) for one in (held, now))
             raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")

@@ -127,6 +127,10 @@ class Spellings:
             yield f"taken for one name (--alike merge): {', '.join(shown[:6])}{more}"
 
 
+KEPT = "kept as a name"
+"""How a note begins on a name that may stand for a gap."""
+
+
 def doubtful_names(names: Iterable[str], what: str) -> Iterator[str]:
     """Say which names may stand for a gap; `what` is named by them.
 
@@ -135,7 +139,7 @@ def doubtful_names(names: Iterable[str], what: str) -> Iterator[str]:
     """
     for name in names:
         if name.lower() in _DOUBTFUL:
-            yield f"kept as a name: the {what} {name!r}; if it stands for a gap, take these rows out"
+            yield f"{KEPT}: the {what} {name!r}; if it stands for a gap, take these rows out"
 
 
 def refuse_lists(names: Sequence[str], where: Callable[[int], str]) -> None:

@@ -94,6 +94,21 @@ def test_what_was_planned_stands_beside_what_is_found(tmp_path: Path) -> None:
     text = " ".join(page(found).split())
     assert "Targets planned / found: power .8 / not known (true differences are not); no wrong claim .95 / " in text
     assert f"documents 8 / 8; ratings 45 / 45; raters 6 / {found.read['raters']}" in text
+    assert "share of pairs claimed .40 ± .03 / " in text
+    assert "hours 3 / not known (no times are told)" in text
+
+
+def test_hours_are_those_of_a_table_with_times_or_of_a_campaign_on_a_clock(tmp_path: Path) -> None:
+    goals = goals_of({"answer": ANSWER}, "my")
+    assert goals is not None
+    assert {one.measure: one.found for one in figures(goals, made.rated(), math.nan, 2.5)}["hours"] == 2.5
+    _, folder = planned(tmp_path)
+    table = tmp_path / "times.csv"
+    outputs = [(system, document) for document in range(8) for system in ("system1", "system2", "system3")]
+    rows = [f"{system},d{document},r{document % 2},{50 + k % 7},30" for k, (system, document) in enumerate(outputs)]
+    table.write_text("\n".join(["system,document,rater,score,seconds", *rows]), encoding="utf-8")
+    read = reading(table, Wanted(), read_plan(folder))
+    assert read.hours == pytest.approx(24 * 30 / 3600)
 
 
 def test_what_is_simulated_is_found_with_its_error_and_money_where_it_is_said() -> None:

@@ -185,6 +185,9 @@ def test_what_may_be_a_name_stays_one_and_that_is_said(name: str, doubtful: bool
     found = reading.read(table(tmp_path, "system,document,rater,score", [line.replace("Ben", name) for line in rows()]))
     assert name in found.rater_names
     assert any(f"kept as a name: the rater {name!r}" in note for note in found.notes) == doubtful
+    code, _, err = told("conclude", str(tmp_path / "t.csv"), "--check")
+    assert code == 0
+    assert (f"kept as a name: the rater {name!r}" in " ".join(err.split())) == doubtful
 
 
 def wide(folder: Path, extra: Sequence[str] = ()) -> Path:

@@ -15,6 +15,7 @@ import pytest
 
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
+from simlab.commands.plan import Asked
 from simlab.commands.plan_folder import keep
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
@@ -177,6 +178,21 @@ def test_a_world_that_was_edited_is_refused(here: Path, plain: Answer, capsys: p
     assert command(["run", "my/study.yaml", "worlds=1", "studies=2", "--out", "r"]) == REFUSED
     assert "my/world.yaml has changed" in capsys.readouterr().err
     assert not Path("r").exists()
+
+
+def test_files_of_designs_and_worlds_count_by_their_contents(here: Path, plain: Answer) -> None:
+    for name, text in (("a.csv", "design.documents\n12\n"), ("b.csv", "design.documents\n12\n"), ("c.csv", "other\n")):
+        Path(name).write_text(text)
+
+    def said(file: str, worlds: str) -> dict[str, Any]:
+        asked = Asked(candidates=Path(file), scenarios=worlds)
+        return {**ASKED, **asked.said, **asked.contents}
+
+    keep(Path("my"), planned(plain), said("a.csv", "a.csv, c.csv"))
+    folder.check(Path("my"), said("b.csv", "b.csv,c.csv"))
+    for other, key in ((said("c.csv", "a.csv,c.csv"), "candidates"), (said("a.csv", "c.csv,a.csv"), "scenarios")):
+        with pytest.raises(InputError, match=rf"holds another plan \({key}_sha256 was"):
+            folder.check(Path("my"), other)
 
 
 def test_the_same_plan_goes_on_and_another_is_refused_before_anything_runs(here: Path, plain: Answer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from simlab.formulas import normalized_entropy
 from simlab.messages import legible, several
 from simlab.tables.held import Ratings
 from simlab.tables.reading import read
+from simlab.tables.times import CUT
 from simlab.types import InputError, Ints
 
 EVEN = 0.8
@@ -52,7 +54,8 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
         raise ratings.far.refusal(where)
     deviations += _of_documents(ratings, int(config["design"]["documents"]))
     deviations += _of_raters(ratings, plan, config)
-    return Read(collected(ratings, config["seed"]), planned, deviations)
+    hours = math.nan if ratings.times is None else ratings.times.hours(CUT)
+    return Read(collected(ratings, config["seed"]), planned, deviations, hours=hours)
 
 
 def _counts(ratings: Ratings) -> Ints:

@@ -20,6 +20,8 @@ MOST_LINES, USUAL_SYSTEMS = 25, 8
 MOST_WARNINGS, MOST_CYCLES, LEAST_RATERS, MOST_COLUMNS = 4, 2, 2, 12
 DIGEST = 6
 SMALL_ERROR, MANY = 0.005, 100
+NAMES = {"significant_share": "share of pairs claimed"}
+"""Figures that a page calls otherwise than their measures."""
 
 
 def page(found: Conclusion, written: Sequence[Path] = (), following: str = "") -> str:
@@ -93,7 +95,8 @@ def _target(one: PlannedFigure) -> str:
     found = _figure(one.found, one.found_mcse, share=share)
     said = found if math.isfinite(one.found) else f"not known ({legible(one.missing, 120)})"
     unit = "" if share or one.unit == one.measure or not math.isfinite(one.found) else f" {legible(one.unit, 20)}"
-    return f"{legible(one.measure, 40).replace('_', ' ')} {planned} / {said}{unit}"
+    name = NAMES.get(one.measure, legible(one.measure, 40).replace("_", " "))
+    return f"{name} {planned} / {said}{unit}"
 
 
 def _figure(value: float, mcse: float, *, share: bool) -> str:
