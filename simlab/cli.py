@@ -71,7 +71,6 @@ app = typer.Typer(
     cls=Grouped,
     help="Simulate study designs for evaluations of text-generation systems before paying for one.",
     epilog="Start with `simlab demo`; `simlab COMMAND --help` tells more, `simlab list` names the built-in questions.",
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -89,33 +88,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _install(wanted: bool) -> None:
-    if wanted:
-        from simlab.commands import shells
-
-        print(shells.install(shells.shell(), Path.home()))
-        raise typer.Exit
-
-
-def _script(wanted: bool) -> None:
-    if wanted:
-        from simlab.commands import shells
-
-        print(shells.SCRIPTS[shells.shell()], end="")
-        raise typer.Exit
-
-
 @app.callback()
 def simlab(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
-    ] = False,
-    install_completion: Annotated[
-        bool,
-        typer.Option("--install-completion", callback=_install, is_eager=True, help="Let this shell complete words."),
-    ] = False,
-    show_completion: Annotated[
-        bool, typer.Option("--show-completion", callback=_script, is_eager=True, help="Print the script that does.")
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
@@ -1246,9 +1222,7 @@ def answer(words: Sequence[str]) -> int:
 
 
 def _first() -> int:
-    """Answer who names no command; shells ask for completions that way, too."""
-    if "_SIMLAB_COMPLETE" in os.environ:
-        return _invoke(["--help"])
+    """Answer who names no command."""
     from simlab.commands import first
 
     print(first.answer())
@@ -1281,15 +1255,6 @@ def _parser() -> Any:
 def _invoke(words: list[str]) -> int:
     _LINE.set(shlex.join(["simlab", *words]))
     command = _parser()
-    if "_SIMLAB_COMPLETE" in os.environ:
-        from simlab.commands import completion
-
-        print(completion.answer(os.environ, command))
-        return 0
-    if words[0] in ("run", "sweep"):
-        from simlab.commands import hydra_habits
-
-        hydra_habits.refuse(words[1:])
     with reservations() as said:
         try:
             _refuse_repeated(command, words)

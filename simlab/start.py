@@ -10,13 +10,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from simlab.supervision import Ended
 
+COMPLETION = (["--install-completion"], ["--show-completion"])
+
 
 def main() -> None:
     """Answer the command line, under a supervisor, and leave with its exit code.
 
     Whoever looks for a mistake has the terminal, and Ctrl-C, for the debugger.
     """
-    if "_SIMLAB_COMPLETE" in os.environ or not hasattr(os, "fork"):
+    if "_SIMLAB_COMPLETE" in os.environ or sys.argv[1:2] in COMPLETION:
+        from simlab.cli import app
+
+        # What completes words is Typer's, and leaves by itself.
+        app(prog_name="simlab")
+    if not hasattr(os, "fork"):
         sys.exit(_answer())
     debugging = os.environ.get("SIMLAB_TRACEBACK") or "--debug" in sys.argv
     # Signals that come while this is imported wait for the supervisor.
