@@ -28,7 +28,6 @@ from simlab.engine.ledger_file import (
     STORE,
     DamagedLedger,
     EmptyLedger,
-    complaints,
     damage,
     opened_alone,
     opened_to_read,
@@ -93,12 +92,9 @@ def writing(folder: Path, look: Callable[[Ledger], object] | None = None) -> Ite
 
 
 @contextmanager
-def reading(folder: Path, patience: float | None = None) -> Iterator[Ledger]:
-    """Open the ledger of a folder without changing it; wait so many seconds where a run is writing to it.
-
-    Raises InputError where there is none, it is not a ledger, or a run is writing to it.
-    """
-    with opened_to_read(folder, patience) as database:
+def reading(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[Ledger]:
+    """Open the ledger of a folder without changing it; see `opened_to_read`."""
+    with opened_to_read(folder, patience, whole=whole) as database:
         yield Ledger(database, folder)
 
 
@@ -507,10 +503,6 @@ class Ledger:
     def note_code(self, *digests: str) -> None:
         """Keep by which code of simlab blocks were computed, named by its digest."""
         self.note(code=list(dict.fromkeys([*self.noted("code", ()), *digests])))
-
-    def complaints(self) -> list[str]:
-        """Ask SQLite whether its file is whole."""
-        return complaints(self._database)
 
     def _select(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         return self._database.execute(query, values)

@@ -77,17 +77,18 @@ def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]
             # Beside a finished store it is one that was emptied: a run would lay its own in that one's place.
             _refuse_emptied(path)
             _start(database)
-        elif wrong := complaints(database):
-            raise damage(path, wrong[0])
+        else:
+            _refuse_bad_pages(database, path)
         database.execute("COMMIT")
         yield database
 
 
 @contextmanager
-def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqlite3.Connection]:
+def opened_to_read(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the ledger of a folder so that nothing can be changed; wait so many seconds where a run is writing to it.
 
-    Raises InputError where there is none, it is not a ledger, or a run is writing to it.
+    Raises InputError where there is none, it is not a ledger, a run is writing to it, or it has to be `whole` and pages
+    of it are bad.
     """
     path = folder / FILE
     if not path.is_file():
@@ -99,6 +100,8 @@ def opened_to_read(folder: Path, patience: float | None = None) -> Iterator[sqli
         if _is_empty(database, path):
             _refuse_emptied(path)
             raise InputError(f"{folder} holds no sweep: its {FILE} is empty")
+        if whole:
+            _refuse_bad_pages(database, path)
         yield database
 
 
@@ -125,9 +128,7 @@ def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Co
 
 def reading_leniently(path: Path) -> sqlite3.Connection:
     """Open the file of a damaged ledger, whatever its header says, so that nothing of it can be changed."""
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
-    database.text_factory = lambda content: content.decode("utf-8", "replace")
-    return database
+    return _connect(path, "ro&immutable=1")
 
 
 def seal_of_row(table: str, *values: object) -> str:
@@ -138,11 +139,11 @@ def seal_of_row(table: str, *values: object) -> str:
 _SEALED = json.JSONEncoder(default=repr)
 
 
-def complaints(database: sqlite3.Connection) -> list[str]:
+def _refuse_bad_pages(database: sqlite3.Connection, path: Path) -> None:
     """Ask SQLite whether its file is whole: its pages, and that its index is that of its rows."""
-    said = [str(row[0]) for row in database.execute("PRAGMA integrity_check(20)")]
-    lines = [" ".join(line.split()).removeprefix("*** in database main *** ") for line in said]
-    return [] if lines == ["ok"] else lines
+    (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if said != "ok":
+        raise damage(path, " ".join(said.split()).removeprefix("*** in database main *** "))
 
 
 def _is_empty(database: sqlite3.Connection, path: Path) -> bool:

@@ -77,9 +77,7 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
     """
     from zarr.storage import MemoryStore
 
-    with ledger.reading(folder, PATIENCE) as book:
-        if wrong := book.complaints():
-            raise damage(folder / FILE, wrong[0])
+    with ledger.reading(folder, PATIENCE, whole=True) as book:
         refuse_strange_declaration(book)
         if not book.entries():
             raise damage(folder / FILE, "its cells are lost")

@@ -16,7 +16,7 @@ from simlab.engine.addresses import Address
 from simlab.engine.block_checks import unusable
 from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import DamagedLedger, EmptyLedger, damage
+from simlab.engine.ledger_file import DamagedLedger, EmptyLedger
 from simlab.engine.provenance import LOST
 from simlab.engine.shards import listed
 from simlab.files import reason
@@ -50,9 +50,7 @@ def verify(folder: Path, measures: Measures | None = None, jobs: int | None = No
     writing to it.
     """
     try:
-        with ledger.reading(folder) as book:
-            if wrong := book.complaints():
-                raise damage(folder / FILE, wrong[0])
+        with ledger.reading(folder, whole=True) as book:
             return _verify(book, measures or {}, cpu_count() if jobs is None else jobs)
     except EmptyLedger as error:
         return of_emptied(folder, error)

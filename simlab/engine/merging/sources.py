@@ -14,7 +14,7 @@ from typing import Any
 
 from simlab.engine.block_checks import Declared, unusable
 from simlab.engine.ledger import FILE, Ledger, Row
-from simlab.engine.ledger_file import complaints, damage, opened_alone, opened_to_read, plain_errors
+from simlab.engine.ledger_file import opened_alone, opened_to_read, plain_errors
 from simlab.engine.provenance import installation
 from simlab.messages import legible
 from simlab.types import InputError
@@ -75,7 +75,7 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[Source | None, 
     with ExitStack() as stack:
         sources = []
         for folder in folders:
-            database = stack.enter_context(opened_to_read(folder))
+            database = stack.enter_context(opened_to_read(folder, whole=True))
             # What is read from here on is what was there at the beginning; who wants to write has to wait.
             database.execute("BEGIN")
             sources.append(_checked(Source(folder, database, Ledger(database, folder))))
@@ -88,8 +88,6 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[Source | None, 
 
 def _checked(source: Source) -> Source:
     with source.reading():
-        if wrong := complaints(source.database):
-            raise damage(source.folder / FILE, wrong[0])
         if damaged := source.book.damaged():
             raise InputError(f"{legible(source.folder)}: {damaged[0]} is damaged in its {FILE}; {_MENDING}")
     return source
