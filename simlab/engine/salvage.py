@@ -17,7 +17,9 @@ from simlab.engine.ledger_file import (
     opened_alone,
     reading_leniently,
 )
+from simlab.files import reason
 from simlab.messages import several
+from simlab.types import InputError
 
 DAMAGED = f"{FILE}.damaged"
 SMALLEST_ROW = 40
@@ -43,7 +45,7 @@ def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda 
     """Put a new ledger in the place of a damaged one, which is kept beside it; None where it is not damaged any more.
 
     Nothing takes its place where `look`, which is shown the new one, raises. Raises InputError where another run is at
-    it, and OSError where the folder cannot be written to.
+    it, or the folder cannot be written to.
     """
     path, part = folder / FILE, folder / f"{FILE}.new"
     # As long as this is open nobody else salvages.
@@ -55,9 +57,15 @@ def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda 
             look(new)
             blocks = int(new.execute("SELECT count(*) FROM blocks").fetchone()[0])
             aside = _free(folder)
-            path.replace(aside)
+            # With two names for the old file the folder has a ledger at any moment; not every disk knows such.
+            try:
+                aside.hardlink_to(path)
+            except OSError:
+                path.replace(aside)
             part.replace(path)
             return Salvaged(blocks, aside, left_out)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be put aside ({reason(error)}); make its folder writable") from error
         finally:
             part.unlink(missing_ok=True)
 

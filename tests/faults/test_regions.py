@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import tempfile
 from collections import Counter
@@ -154,3 +156,22 @@ def test_a_ledger_that_is_gone_leaves_a_store_that_answers(sound: Undisturbed, p
     said = ask(folder, ("verify", "--repair"))
     well_said(said, "no ledger")
     assert said.code == 2
+
+
+def test_a_salvage_that_is_killed_leaves_a_ledger(
+    sound: Undisturbed, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy(sound, place / "d")
+    file = folder / "ledger.sqlite"
+    for seed in itertools.count():
+        file.write_bytes((sound.folder / "ledger.sqlite").read_bytes())
+        spoilt = spoil_pages(file, stream(seed, "killed"))
+        with contextlib.suppress(InputError), monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", lambda path, target: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                launch.carry_out(sound.sweep, folder, 1, quiet=True)
+            break
+    assert (file.read_bytes(), (folder / "ledger.sqlite.damaged").read_bytes()) == (spoilt, spoilt)
+    launch.carry_out(sound.sweep, folder, 1, quiet=True)
+    assert (folder / "ledger.sqlite.damaged.1").read_bytes() == spoilt
+    assert digest(folder) == sound.digest
