@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -62,10 +63,11 @@ def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]
 def aside(simulate: Callable[[], Result]) -> Callable[[], Result]:
     """Begin a simulation in a process of its own, where a command has another processor; what is returned waits for it.
 
-    Elsewhere (notebooks have threads, and no supervisor) it is carried out when its result is asked for, as it is where
-    the process ends without one. What a simulation raises is raised to whoever asks.
+    Elsewhere (notebooks have threads, and no supervisor; with JAX there are threads, too, whose locks a fork would
+    inherit) it is carried out when its result is asked for, as it is where the process ends without one. What a
+    simulation raises is raised to whoever asks.
     """
-    if THREADS < 2 or not is_supervised():
+    if THREADS < 2 or not is_supervised() or "jax" in sys.modules:
         return simulate
     processes = get_context("fork")
     here, there = processes.Pipe(duplex=False)
