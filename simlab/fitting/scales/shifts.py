@@ -15,14 +15,15 @@ def draw_shifts(rng: np.random.Generator, model: Model, state: State) -> None:
     """
     of_constant = np.full(state.tail.shape, prior_of_constant(model, state)[1])
     spread = np.concatenate([of_constant[None], radius(model, state)])
-    rows = model.terms.rows
+    rows, square = model.terms.rows, spread**2
+    own = 1 / square
     for one in model.terms.divisions(model.sharpened):
         cut = one.whole == 0 and model.n_thresholds > 0
         whole, parts = state.unit[rows(one.whole)], state.unit[rows(one.part)]
         ours, theirs = spread[one.whole], spread[one.part]
         # Lowering all thresholds together has the slope of their log prior.
         push = -prior_of_constant(model, state)[0] / ours**2 if cut else whole / ours
-        exact = 1 / ours**2 + one.n_parts / theirs**2
+        exact = own[one.whole] + one.n_parts / square[one.part]
         shift = ((one.sums @ parts) / theirs - push) / exact + rng.standard_normal(exact.shape) / np.sqrt(exact)
         part_shift = shift / theirs
         parts -= one.back @ part_shift if one.parent is None else np.take(part_shift, one.parent, axis=0)

@@ -189,7 +189,14 @@ class Terms:
         """Sum `values[rating, table]` over the effects of a term: `[effect, table]`."""
         if values.size > FEW_VALUES:
             return np.asarray(self._sums[k] @ values)
-        return add_up(self.terms[k].level, self.terms[k].n, values)
+        n, tables = self.terms[k].n, values.shape[1]
+        if (k, tables) not in self._places:
+            self._places[k, tables] = _places(self.terms[k].level, tables)
+        return _counted(self._places[k, tables], n, values)
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], Ints]:
+        return {}
 
     def n_ratings(self, k: int) -> Floats:
         """Return how many ratings each effect of a term is part of: `[effect, 1]`."""
@@ -207,8 +214,16 @@ class Terms:
 
 def add_up(level: Ints, n: int, values: Floats) -> Floats:
     """Sum `values[row, table]` by the `level[row]` of `n` that rows have: `[level, table]`, in the order of rows."""
+    return _counted(_places(level, values.shape[1]), n, values)
+
+
+def _places(level: Ints, tables: int) -> Ints:
+    """Number what is added up, for each value in turn."""
+    return (level[:, None] * tables + np.arange(tables)).ravel()
+
+
+def _counted(place: Ints, n: int, values: Floats) -> Floats:
     tables = values.shape[1]
-    place = (level[:, None] * tables + np.arange(tables)).ravel()
     return np.asarray(np.bincount(place, values.ravel(), n * tables).reshape(n, tables), float)
 
 
