@@ -290,9 +290,6 @@ def plot(
     ] = None,
     style: FigureStyle = "screen",
     width: FigureWidth = None,
-    convergence: Annotated[
-        bool, typer.Option("--convergence", help="Draw how the measure settled as campaigns were carried out.")
-    ] = False,
     timeline: Annotated[
         bool, typer.Option("--timeline", help="Draw one campaign: who worked on what and when, what was lost.")
     ] = False,
@@ -308,7 +305,6 @@ def plot(
 ) -> None:
     """Draw the figure of a sweep; print the name of its file.
 
-    With --convergence: values, and errors against campaigns, of each cell; written to DIR/convergence.png.
     With --timeline: one campaign of one cell (AXIS=VALUE) on its clock; written to DIR/timeline.png.
     With --style paper: title and footnote are left out and printed, as the caption of the paper.
     """
@@ -323,11 +319,11 @@ def plot(
             from simlab.commands import timeline as timelines
             from simlab.types import Place
 
-            timelines.refuse_others(measure, x, target, convergence=convergence)
+            timelines.refuse_others(measure, x, target)
             place = Place(world or 0, pool or 0, draw or 0, study or 0)
             drawn = timelines.answer(*_store(where), place, out, plugins or [])
         else:
-            drawn = figures.answer(*_store(where), out, measure, settled=convergence, x=x, target=target)
+            drawn = figures.answer(*_store(where), out, measure, x=x, target=target)
     print(drawn.file)
     if drawn.caption:
         print(drawn.caption, flush=True)

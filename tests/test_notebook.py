@@ -187,11 +187,7 @@ def test_a_figure_is_that_of_the_command_line(store: Path, capsys: pytest.Captur
     assert len(figure.axes) == 1
     simlab.plot(store, measure="power", out="own.svg")
     assert Path("own.svg").read_bytes() == Path("typed.svg").read_bytes()
-    assert answer(["plot", str(store), "--convergence", "--measure", "power"]) == 0
-    assert capsys.readouterr().out.strip() == str(store / "convergence.png")
-    assert (store / "convergence.png").stat().st_size > 10_000
-    assert len(simlab.plot(store, measure="power", convergence=True).axes) == 4
-    assert refused(capsys, "plot", store, "--convergence", "--measure", "pwr").endswith("did you mean power?")
+    assert refused(capsys, "plot", store, "--measure", "pwr").endswith("did you mean power?")
 
 
 DETECT: list[tuple[list[str], dict[str, Any]]] = [

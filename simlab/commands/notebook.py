@@ -204,7 +204,6 @@ def plot(
     target: float | None = None,
     style: str = "screen",
     width: str | None = None,
-    convergence: bool = False,
     **axes: object,
 ) -> Figure:
     """Draw the figure of a sweep; it is written (.png, .svg or .pdf) only where `out` names a file.
@@ -212,9 +211,8 @@ def plot(
     `store`, `conditions` and `axes` are those of `query`; `measure` takes the place of the figure's own, and `x`, an
     axis or a measure such as `"money"` or `"hours"`, that of what goes across. A line is drawn at `target`. In the
     style `"paper"` texts are small, title and footnote are left out, and the figure is a column or `width` (`"84mm"`)
-    wide. With `convergence` it shows how the measure settled as campaigns were carried out. Returns a figure,
-    which `%matplotlib inline` shows. Raises InputError for a store of one cell (but of its convergence), for a measure
-    that it does not hold or whose error cannot be followed, and for more panels than a page has.
+    wide. Returns a figure, which `%matplotlib inline` shows. Raises InputError for a store of one cell, for a measure
+    that it does not hold, and for more panels than a page has.
 
     >>> simlab.plot("outputs/item_grouping", measure="power", out="power.svg")  # doctest: +SKIP
     """
@@ -226,7 +224,7 @@ def plot(
     file, looks = None if out is None else Path(out), look(style, width)
     files.check_suffix(file)
     with mendable(), worn(looks), stores.opened(store, stores.apart([*conditions, axes])) as dataset:
-        return files.write(drawing(dataset, measure, settled=convergence, x=x, target=target), file)
+        return files.write(drawing(dataset, measure, x=x, target=target), file)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from simlab.commands import launch
 from simlab.commands.next_steps import reported, step
 from simlab.commands.stores import named, viewed
 from simlab.drawing import view
-from simlab.drawing.figures import around, convergence, files, look, sweep
+from simlab.drawing.figures import around, files, look, sweep
 from simlab.files import check_writable
 from simlab.messages import legible
 from simlab.store.beside import with_found
@@ -45,22 +45,21 @@ def answer(
     out: Path | None,
     measure: str | None,
     *,
-    settled: bool = False,
     x: str | None = None,
     target: float | None = None,
 ) -> Drawn:
-    """Draw the figure of a sweep, or how its measure settled; return the name of its file.
+    """Draw the figure of a sweep; return the name of its file.
 
     `x` is the axis, or the measure, that goes across in place of the figure's own; at `target` a line is drawn.
     """
     files.check_suffix(out)
     where = named(folder)
-    file = out or where / ("convergence.png" if settled else "figure.png")
+    file = out or where / "figure.png"
     check_writable(file, "--out")
     if out is None and file.exists() and files.MAKER.encode() not in file.read_bytes()[:500]:
         raise InputError(f"{legible(file)} is no figure of simlab, and stays as it is; name a file with --out")
     with viewed(where, conditions) as dataset:
-        figure = files.write(drawing(dataset, measure, settled=settled, x=x, target=target), file)
+        figure = files.write(drawing(dataset, measure, x=x, target=target), file)
         return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure))
 
 
@@ -70,20 +69,11 @@ def caption(figure: Figure) -> str:
 
 
 def drawing(
-    dataset: xr.Dataset, measure: str | None, *, settled: bool, x: str | None = None, target: float | None = None
+    dataset: xr.Dataset, measure: str | None, *, x: str | None = None, target: float | None = None
 ) -> Callable[[], Figure]:
-    """Return what draws the figure of a store, or how its measure settled.
-
-    Raises InputError for an unknown measure or axis, and where campaigns go across already.
-    """
-    if settled and x is not None:
-        raise InputError(f"--convergence has campaigns across; leave --x {legible(x, 60)} out")
-    if settled and target is not None:
-        raise InputError("--convergence shows the error that was asked for; leave --target out")
+    """Return what draws the figure of a store; raises InputError for an unknown measure or axis."""
     across = [x] if x is not None and x not in axes_of(dataset) else []
     held = with_measures(dataset, [*([measure] if measure else []), *across])
-    if settled:
-        return lambda: convergence.draw(held, measure)
     held = with_found(held, [view.chosen(held, measure)])
     shown = held if x is None else view.along(held, x)
     shown = shown if target is None else view.aimed_at(shown, view.chosen(held, measure), target)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def refuse_others(measure: str | None, x: str | None, target: float | None, *, convergence: bool) -> None:
+def refuse_others(measure: str | None, x: str | None, target: float | None) -> None:
     """Raise InputError for what belongs to other figures."""
-    given = {"--measure": measure, "--x": x, "--target": target, "--convergence": convergence or None}
+    given = {"--measure": measure, "--x": x, "--target": target}
     for option in (option for option, value in given.items() if value is not None):
         raise InputError(f"--timeline shows one campaign, and has no use for {option}; leave one of them out")
 

@@ -82,9 +82,9 @@ def store(kind: str = "lines", **figure: Any) -> xr.Dataset:
     return xr.Dataset(variables, coords, {"sweep": json.dumps(sweep), "config": config, "conditional": 0})
 
 
-def of_store(kind: str = "lines", settled: bool = False, **asked: Any) -> Any:
+def of_store(kind: str = "lines", **asked: Any) -> Any:
     measure, data = asked.pop("measure", None), store(kind, **asked.pop("figure", {}))
-    return drawing(with_found(data, ["srp"]) if kind == "lines" else data, measure, settled=settled, **asked)
+    return drawing(with_found(data, ["srp"]) if kind == "lines" else data, measure, **asked)
 
 
 ORDER = {
@@ -101,7 +101,6 @@ KINDS: dict[str, Any] = {
     "money": of_store(x="money", target=0.8),
     "repetitions": of_store("repetitions", figure={"x_scale": "log"}),
     "contours": of_store("contours", target=0.6),
-    "convergence": of_store(settled=True),
     "order": lambda: orders.draw([ORDER, ORDER | {"grouping": "system_balanced"}], "World 0, study 0"),
     "timeline": lambda: timeline.draw(timelines.timeline(CONFIGS[RATE], collected(RATE)), "world 0"),
 }
@@ -187,7 +186,7 @@ def test_fonts_are_within_the_file(tmp_path: Path) -> None:
     assert "<text" not in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["lines", "power", "tradeoff", "repetitions", "convergence"])
+@pytest.mark.parametrize("name", ["lines", "power", "tradeoff", "repetitions"])
 def test_lines_are_told_apart_by_those_who_see_no_red_and_green(name: str) -> None:
     assert looked_at.is_colour_blind_safe(files.write(KINDS[name], None))
 
@@ -198,7 +197,6 @@ def test_lines_are_told_apart_by_those_who_see_no_red_and_green(name: str) -> No
         ("lines", AIM),
         ("power", "What changes power of a study?"),
         ("money", "For the same money: which way of handing"),
-        ("convergence", "Are there enough campaigns to know srp of a study?"),
         ("conclusion", "Which systems are better than which?"),
     ],
 )

@@ -38,7 +38,7 @@ def store(kind: str = "lines", **figure: str) -> xr.Dataset:
 
 
 def drawn(dataset: xr.Dataset, x: str, measure: str | None = None):
-    return drawing(dataset, measure, settled=False, x=x)()
+    return drawing(dataset, measure, x=x)()
 
 
 @pytest.mark.parametrize("kind", ["lines", "pairs"])
@@ -92,9 +92,7 @@ def test_what_has_no_value_is_refused_with_its_reason(tmp_path: Path) -> None:
     dataset = store()
     dataset["hours"], dataset["hours_mcse"] = dataset["power"] * np.nan, dataset["power"] * np.nan
     with pytest.raises(InputError, match="--x hours has no value in these cells: no clock"):
-        drawing(dataset, None, settled=False, x="hours")
-    with pytest.raises(InputError, match="--convergence has campaigns across; leave --x money out"):
-        drawing(store(), None, settled=True, x="money")
+        drawing(dataset, None, x="hours")
 
 
 def test_money_without_a_name_has_none_on_the_axis() -> None:

@@ -292,4 +292,18 @@ def _notes(seen: Seen, rows: Sequence[Row]) -> list[str]:
         beside = [f"{seen.measure} is best where nothing is found, and what was found is not known here."]
     if seen.calculated:
         return ["Calculated, without simulation: no sampling error.", *beside]
-    return [*comparison.notes(rows, str(seen.by), seen.measure, word, paired=paired(seen), fixed=fixed), *beside]
+    said = comparison.notes(rows, str(seen.by), seen.measure, word, paired=paired(seen), fixed=fixed)
+    return [*said, *_largest_error(seen), *beside]
+
+
+def _largest_error(seen: Seen) -> list[str]:
+    """Tell how far the least known cell has settled, and what would settle it further."""
+    errors = [(error, record) for record in seen.records if (error := _error(seen, record, seen.measure)) is not None]
+    if not errors:
+        return []
+    most, record = max(errors, key=lambda pair: pair[0])
+    word = cluster(seen.dataset, seen.measure)
+    held = tables.counted([int(record[f"{seen.measure}_clusters"])], word)
+    return [
+        f"The largest error of {seen.measure} is {tables.number(most, 2)}, over {held}; four times as many halve it."
+    ]
