@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.effort import current_effort
-from simlab.engine.backends.children import anew, call
+from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.preparing import Checked
 from simlab.engine.threads import one_thread
 from simlab.engine.workers import BlockFunction
@@ -90,7 +90,7 @@ def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mappin
     wanted = spread([cell for cell in cells if quotable(cell[1])], MOST_CELLS)
     if not wanted:
         return ()
-    start, patience = anew(), current_effort().quoting_seconds / len(wanted)
+    start, patience = fresh_start_token(), current_effort().quoting_seconds / len(wanted)
     return tuple(quote(at, config, _carried_out(start, block, config, patience)) for at, config in wanted)
 
 
@@ -138,7 +138,7 @@ def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], 
     parts: list[Taken] = []
 
     def carry_out(first: int, stop: int, longest: float) -> None:
-        parts.append(call(start, campaigns, block, config, first, stop, seconds=longest))
+        parts.append(call_in_child(start, campaigns, block, config, first, stop, seconds=longest))
 
     why = ""
     try:

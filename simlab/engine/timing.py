@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from simlab.effort import current_effort
 from simlab.engine.addresses import Finished
-from simlab.engine.backends.children import anew, call
+from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.workers import BlockFunction, Task, work
 from simlab.messages import duration
 
@@ -80,8 +80,8 @@ def _times(block: BlockFunction, tasks: Sequence[Task], others: Sequence[Task]) 
     """Carry out a study of each cell, and where it is short a block of some."""
     took: list[tuple[Finished, float]] = []
     # Starting a process takes a second, which is no study's.
-    start, started = anew(), time.monotonic()
-    call(start, os.getpid, seconds=_START_SECONDS)
+    start, started = fresh_start_token(), time.monotonic()
+    call_in_child(start, os.getpid, seconds=_START_SECONDS)
     warm, began, since = time.monotonic() - started, time.monotonic(), 0.0
     for task in tasks:
         try:
@@ -115,5 +115,5 @@ def _looked_at(start: bytes, block: BlockFunction, tasks: Sequence[Task]) -> tup
 def _seconds(start: bytes, block: BlockFunction, task: Task, until: float, count: int) -> tuple[Finished, float]:
     """Carry out so many studies of a block; return them, and the seconds."""
     address, began = replace(task.address, count=count), time.monotonic()
-    finished: Finished = call(start, work, block, task.config, address, seconds=max(0.01, until - began))
+    finished: Finished = call_in_child(start, work, block, task.config, address, seconds=max(0.01, until - began))
     return finished, time.monotonic() - began

@@ -94,14 +94,14 @@ def in_turn(
     if jobs < 2:
         yield from ((batch._replace(cells=()), work(batch.cells)) for batch in batches)
         return
-    from simlab.engine.backends.children import ChildDied, anew, call
+    from simlab.engine.backends.children import ChildDied, call_in_child, fresh_start_token
 
-    start = anew()
+    start = fresh_start_token()
 
     def by_child(batch: Batch) -> Said:
         # What a child that was killed had in hand is heard here.
         with suppress(ChildDied):
-            said: Said = call(start, work, batch.cells)
+            said: Said = call_in_child(start, work, batch.cells)
             return said
         return work(batch.cells)
 

@@ -1,7 +1,6 @@
-"""Carry out calls in a process of their own, which a block that dies must not share with anybody.
+"""The child process of `children`: `python -m simlab.engine.backends.child SOCKET PARENT`.
 
-`python -m simlab.engine.backends.child SOCKET PARENT`: calls come in by a socket that is inherited, and what became of
-them goes out by it.
+Calls arrive through the inherited socket, and results leave through it.
 """
 
 from __future__ import annotations
@@ -17,35 +16,32 @@ from simlab.engine.workers import guard
 
 IDLE_SECONDS = 300.0
 IDLE = 78
-"""Exit code of a process that nobody needed for so long."""
+"""Exit code of a process that had no call for so long."""
 
 
 def main(socket: int, parent: int) -> None:
-    """Carry out calls until nobody asks for any more."""
+    """Execute calls until the driver closes the connection or sends none for long."""
     connection = Connection(socket)
-    # What else it is started for, of which code, only tells it from others.
+    # The rest of the start token only tells children apart.
     limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)
     guard(parent, limits)
     while connection.poll(IDLE_SECONDS):
         try:
-            asked = connection.recv_bytes()
+            request = connection.recv_bytes()
         except EOFError:
             return
-        connection.send_bytes(answer(asked))
+        connection.send_bytes(execute(request))
     os._exit(IDLE)
 
 
-def answer(asked: bytes) -> bytes:
-    """Carry out a call; return the pickled value and error, of which one is None.
-
-    A process that was refused memory ends.
-    """
+def execute(request: bytes) -> bytes:
+    """Execute a call; return the pickled value and exception, one of which is None. Exits if memory is refused."""
     try:
-        here, function, given = pickle.loads(asked)  # noqa: S301
+        here, function, arguments = pickle.loads(request)  # noqa: S301
         with suppress(OSError):
             # From the working directory of the driver relative paths lead.
             os.chdir(here)
-        return pickle.dumps((function(*given), None), protocol=5)
+        return pickle.dumps((function(*arguments), None), protocol=5)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Keep child processes that carry out calls, one at a time each: what ends a child takes nobody else along."""
+"""Execute calls in child processes, so that a call that kills its process harms no other."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from simlab.engine.backends.interrupts import interrupts_wait
 from simlab.engine.limits import Limits
 from simlab.engine.threads import ONE_THREAD
 
-LOOK_SECONDS = 0.25
-"""So often a thread that waits for its child looks whether anybody still wants the answer."""
+POLL_SECONDS = 0.25
+"""Interval at which a thread that waits for its child checks whether the result is still needed."""
 GRACE_SECONDS = 20.0
-"""A child ends itself where a block takes too long; one that cannot, since it was stopped, is ended so much later."""
+"""A child ends itself when a block exceeds its time limit; a stopped child cannot, and is killed this much later."""
 TOO_LONG = -signal.SIGALRM
-"""Exit code of a child that its own clock has ended."""
+"""Exit code of a child that exceeded its time limit."""
 
 
 class ChildDied(Exception):
-    """Report the exit code of a child that ended instead of answering."""
+    """A child ended instead of returning a result; `code` is its exit code, negative for a signal."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -41,12 +41,12 @@ class ChildDied(Exception):
 
 
 class Child:
-    """Keep a process that carries out calls, started as `start` says (see `started_for`)."""
+    """A process that executes one call at a time; `start` is its start token (see `start_token`)."""
 
     def __init__(self, start: bytes) -> None:
         self.start, self.parent = start, os.getpid()
         self.connection, theirs = Pipe()
-        # What a dying process has to say is said in one line by the driver.
+        # The driver reports how a child died in one line; Python's own dump would come on top.
         quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         words = ("-P", "-m", "simlab.engine.backends.child", str(theirs.fileno()), str(os.getpid()))
@@ -60,19 +60,19 @@ class Child:
         with suppress(OSError):
             self.connection.send_bytes(start)
 
-    def alive(self) -> bool:
-        """Tell whether it still runs."""
+    def is_alive(self) -> bool:
+        """True while the process runs."""
         return self.process.poll() is None
 
-    def answer(self, asked: bytes, wanted: Callable[[], bool], until: float) -> bytes | int:
-        """Return what a call gives, pickled, or the exit code of the child.
+    def execute(self, request: bytes, is_wanted: Callable[[], bool], deadline: float) -> bytes | int:
+        """Return the pickled result of a call, or the exit code of the child.
 
-        It is ended where nobody wants that any more, or the clock (`time.monotonic`) has come so far.
+        The child is killed when the result is no longer wanted, or at the deadline (`time.monotonic`).
         """
         try:
-            self.connection.send_bytes(asked)
-            while not self.connection.poll(min(LOOK_SECONDS, max(until - time.monotonic(), 0.0))):
-                if (late := time.monotonic() >= until) or not wanted():
+            self.connection.send_bytes(request)
+            while not self.connection.poll(min(POLL_SECONDS, max(deadline - time.monotonic(), 0.0))):
+                if (late := time.monotonic() >= deadline) or not is_wanted():
                     self.end()
                     return TOO_LONG if late else self.process.returncode
             return self.connection.recv_bytes()
@@ -80,7 +80,7 @@ class Child:
             return self.process.wait()
 
     def end(self) -> None:
-        """End it at once."""
+        """Kill the process and wait for its end."""
         self.process.kill()
         self.process.wait()
         self.connection.close()
@@ -90,83 +90,85 @@ _idle: list[Child] = []
 _lock = threading.Lock()
 
 
-def carry(start: bytes, asked: bytes, wanted: Callable[[], bool], seconds: float | None = None) -> bytes | int:
-    """Have a child carry out a call; return the pickled answer, or the exit code of the child that died of it.
+def run_in_child(
+    start: bytes, request: bytes, is_wanted: Callable[[], bool], seconds: float | None = None
+) -> bytes | int:
+    """Execute a call in a child process; return the pickled result, or the exit code if the child died.
 
-    One that is `wanted` no longer, or takes longer than `seconds`, is ended. To start a child takes a second, so those
-    that serve are kept for the next call, and end when nobody needs them.
+    The child is killed when the result is no longer wanted, or after `seconds`. Starting a child takes a second, so an
+    idle one with the same start token is reused.
     """
-    until = math.inf if seconds is None else time.monotonic() + seconds
-    child = _taken(start)
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    child = _take_child(start)
     try:
-        answer = child.answer(asked, wanted, until)
-        if answer == IDLE:
-            # It left just when it was needed again.
+        result = child.execute(request, is_wanted, deadline)
+        if result == IDLE:
+            # An idle child left just as it was taken.
             child = Child(start)
-            answer = child.answer(asked, wanted, until)
+            result = child.execute(request, is_wanted, deadline)
     except BaseException:
         child.end()
         raise
-    if isinstance(answer, int):
+    if isinstance(result, int):
         child.end()
-        return answer
+        return result
     with _lock:
         _idle.append(child)
-    return answer
+    return result
 
 
-def carry_for_dask(start: bytes, asked: bytes, seconds: float | None) -> bytes | int:
-    """Have a child of a Dask worker carry out a call, as long as the scheduler wants this worker to."""
+def run_in_dask_worker(start: bytes, request: bytes, seconds: float | None) -> bytes | int:
+    """Execute a call in a child of a Dask worker, for as long as the scheduler wants this worker to."""
     from distributed import get_worker
 
     worker = get_worker()
     key = worker.get_current_task()
 
-    def wanted() -> bool:
+    def is_wanted() -> bool:
         task = worker.state.tasks.get(key)
         return task is not None and task.state == "executing" and worker.status.name in ("running", "paused")
 
-    return carry(start, asked, wanted, seconds)
+    return run_in_child(start, request, is_wanted, seconds)
 
 
-def call(start: bytes, function: Callable[..., Any], *given: Any, seconds: float | None = None) -> Any:
-    """Return what a call gives that a child carries out.
+def call_in_child(start: bytes, function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
+    """Return what a function returns in a child process.
 
-    Raises what it raises, ChildDied where the child ended, TimeoutError where it took longer than `seconds`.
+    Raises what the function raises, ChildDied if the child died, TimeoutError if the call took longer than `seconds`.
     """
-    answer = carry(start, asking(function, *given), lambda: True, seconds)
-    if answer == TOO_LONG:
+    result = run_in_child(start, pickle_call(function, *arguments), lambda: True, seconds)
+    if result == TOO_LONG:
         raise TimeoutError
-    if isinstance(answer, int):
-        raise ChildDied(answer)
-    return read(answer)
+    if isinstance(result, int):
+        raise ChildDied(result)
+    return unpickle_result(result)
 
 
-def asking(function: Callable[..., Any], *given: Any) -> bytes:
-    """Pickle a call, functions that cannot be imported elsewhere included, with the folder where it is asked."""
-    return bytes(cloudpickle.dumps((os.getcwd(), function, given)))
+def pickle_call(function: Callable[..., Any], *arguments: Any) -> bytes:
+    """Pickle a call with the working directory, functions that cannot be imported elsewhere included."""
+    return bytes(cloudpickle.dumps((os.getcwd(), function, arguments)))
 
 
-def read(answer: bytes) -> Any:
-    """Return the value of an answer, or raise what was raised instead."""
-    value, error = pickle.loads(answer)  # noqa: S301 (from a process that was started for this)
+def unpickle_result(result: bytes) -> Any:
+    """Return the value that a call returned, or raise the exception that it raised."""
+    value, error = pickle.loads(result)  # noqa: S301 (from a process that was started for this)
     if error is not None:
         raise error
     return value
 
 
-def started_for(limits: Limits, code: object) -> bytes:
-    """Say what a child is started for: one that was started for other limits, or of other code, does not serve."""
+def start_token(limits: Limits, code: object) -> bytes:
+    """Pickle the limits of a child and the state of the code; a child is reused only for an equal token."""
     return pickle.dumps((limits, code))
 
 
-def anew() -> bytes:
-    """Say that children are started anew, with the code as it is now; they have no limits."""
-    return started_for(Limits(), uuid4().hex)
+def fresh_start_token() -> bytes:
+    """Return a token that no running child has, so that children load the code as it is now; without limits."""
+    return start_token(Limits(), uuid4().hex)
 
 
-def end_all() -> None:
-    """End the children that nobody uses now."""
+def end_idle_children() -> None:
+    """Kill the children that execute nothing."""
     with _lock:
         for child in _idle:
             if child.parent == os.getpid():
@@ -174,14 +176,14 @@ def end_all() -> None:
         _idle.clear()
 
 
-def _taken(start: bytes) -> Child:
-    """Take a child that serves, or start one; those that do not are ended."""
+def _take_child(start: bytes) -> Child:
+    """Take an idle child with this start token, or start one; idle children with another token are killed."""
     with _lock:
-        # After a fork those of the process before are not this one's.
-        kept = [child for child in _idle if child.parent == os.getpid()]
+        # After a fork, the children of the parent process are not ours.
+        ours = [child for child in _idle if child.parent == os.getpid()]
         _idle.clear()
-        for child in kept:
-            if child.start == start and child.alive():
+        for child in ours:
+            if child.start == start and child.is_alive():
                 _idle.append(child)
             else:
                 child.end()
@@ -190,4 +192,4 @@ def _taken(start: bytes) -> Child:
     return Child(start)
 
 
-atexit.register(end_all)
+atexit.register(end_idle_children)

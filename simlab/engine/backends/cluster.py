@@ -1,7 +1,7 @@
-"""Hand bundles to the workers of a Dask scheduler, a few ahead of each, and take what they finished.
+"""Execute blocks on the workers of a Dask scheduler.
 
-Which worker has which bundle is decided and known here, so that one of a worker that has gone away, or is silent, is
-handed to another, and none is carried out twice unless its worker was given up.
+The driver itself assigns each bundle to a worker, so that the bundles of a worker that is gone or silent are assigned
+to others, and no bundle is executed twice unless its worker was given up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.backends import Died
-from simlab.engine.backends.children import GRACE_SECONDS, asking, read, started_for
+from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, start_token, unpickle_result
 from simlab.engine.backends.interrupts import interrupts_told
 from simlab.engine.backends.local import AHEAD
 from simlab.engine.backends.quiet import quiet
@@ -32,163 +32,164 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     from simlab.engine.backends.sessions import Say, Session
 
-LOOK_SECONDS = 0.5
-"""So often it is looked which workers there are, seldom where they are many."""
+POLL_SECONDS = 0.5
+"""Interval at which the list of workers is updated; longer for many workers."""
 WORKERS_A_SECOND = 200
-FAILS_AT_MOST = 3
-"""A worker that fails so often in a row, other than by a block, is not used any more."""
-LOST_AT_MOST = 3
-"""A block whose Dask worker ended so often under it, for whatever reason, is none to blame; after that it is."""
+MAX_FAILURES = 3
+"""A worker is no longer used after so many failures in a row for which no block is to blame."""
+MAX_LOSSES = 3
+"""A block is blamed once more than so many Dask workers ended while they executed it."""
 GOES_ON = (
     "what is finished is kept, and the same command goes on, also with another engine.scheduler or with "
     "engine.backend=loky"
 )
 
 
-class Pile:
-    """Hold the blocks of a call: those to be handed out, those that came back, and how many are `left` to finish."""
+class WorkQueue:
+    """The blocks of a call: `bundles` to hand out, bundles that came back, and the number of blocks `left`."""
 
     def __init__(self, tasks: Sequence[Task], limits: Limits, *, alone: bool) -> None:
         self.bundles = Bundles(tasks, 1, limits, alone=alone)
         self.left = len(tasks)
-        self._back: deque[list[Task]] = deque()
-        self._lost: Counter[Address] = Counter()
+        self._returned: deque[list[Task]] = deque()
+        self._losses: Counter[Address] = Counter()
 
     def next(self) -> list[Task]:
-        """Return a bundle; an empty one where all are handed out."""
-        return self._back.popleft() if self._back else self.bundles.next()
+        """Return the next bundle, or an empty one if all are handed out."""
+        return self._returned.popleft() if self._returned else self.bundles.next()
 
-    def back(self, bundle: list[Task]) -> None:
-        """Take a bundle back that was not begun."""
-        self._back.append(bundle)
+    def put_back(self, bundle: list[Task]) -> None:
+        """Take back a bundle that was not executed."""
+        self._returned.append(bundle)
 
-    def lost(self, bundle: list[Task]) -> list[Task]:
-        """Take a bundle back whose worker ended, in halves: a shorter one is sooner out of danger.
+    def put_back_lost(self, bundle: list[Task]) -> list[Task]:
+        """Take back a bundle whose worker ended, in two halves, so that a deadly block is soon alone.
 
-        Returns the blocks to which that has happened too often.
+        Returns the blocks that have lost too many workers; these are not taken back.
         """
-        self._lost.update(task.address for task in bundle)
-        bad = [task for task in bundle if self._lost[task.address] > LOST_AT_MOST]
-        for task in bad:
-            del self._lost[task.address]
-        good = [task for task in bundle if task not in bad]
-        half = -(-len(good) // 2)
-        self._back.extend(filter(None, (good[:half], good[half:])))
-        return bad
+        self._losses.update(task.address for task in bundle)
+        deadly = [task for task in bundle if self._losses[task.address] > MAX_LOSSES]
+        for task in deadly:
+            del self._losses[task.address]
+        rest = [task for task in bundle if task not in deadly]
+        half = -(-len(rest) // 2)
+        self._returned.extend(filter(None, (rest[:half], rest[half:])))
+        return deadly
 
 
-class Out(NamedTuple):
-    """Hold a bundle that is handed out, and the worker that has it."""
+class Assignment(NamedTuple):
+    """A bundle and the worker that executes it."""
 
     bundle: list[Task]
     worker: str
 
 
-class Dealing:
-    """Hand the bundles of a pile to the workers of a session, a few ahead of each, and take what became of them."""
+class ClusterRun:
+    """One call on a cluster: submits bundles, a few ahead for each worker, and collects their results."""
 
-    def __init__(self, session: Session, pile: Pile, asked: Callable[[Sequence[Task]], bytes], limits: Limits) -> None:
-        self._session, self._pile, self._asked, self._limits = session, pile, asked, limits
-        self._start = started_for(limits, session.code)
+    def __init__(
+        self, session: Session, queue: WorkQueue, pickle_bundle: Callable[[Sequence[Task]], bytes], limits: Limits
+    ) -> None:
+        self._session, self._queue, self._pickle_bundle, self._limits = session, queue, pickle_bundle, limits
+        self._start = start_token(limits, session.code)
         self._seconds = None if limits.seconds is None else limits.seconds + GRACE_SECONDS
-        self._came: SimpleQueue[Any] = SimpleQueue()
-        self._out: dict[Any, Out] = {}
-        self._fails: Counter[str] = Counter()
+        self._done: SimpleQueue[Any] = SimpleQueue()
+        self._assigned: dict[Any, Assignment] = {}
+        self._failures: Counter[str] = Counter()
 
     def results(self, patience: float, say: Say) -> Generator[tuple[Finished, ...] | Died, None, None]:
-        """Keep the workers busy, as they come and go, until all is done; yield what became of bundles.
+        """Yield the results of bundles until no block is left; workers may come and go.
 
-        Raises InputError where there is no worker for longer than the seconds of `patience`, Gone where the scheduler
-        is not there any more.
+        Raises InputError if no worker can be used for `patience` seconds, Gone if the scheduler is gone.
         """
-        waiting, there, look_at = Waiting(patience, say), dict[str, int](), 0.0
+        waiting, workers, update_at = Waiting(patience, say), dict[str, int](), 0.0
         try:
-            with interrupts_told(lambda: self._came.put(None)):
-                while self._pile.left:
-                    if (now := time.monotonic()) >= look_at:
-                        there = self._session.workers()
-                        look_at = now + max(LOOK_SECONDS, len(there) / WORKERS_A_SECOND)
-                        yield from self._given_up(there, say)
-                        waiting = Waiting(patience, say) if there else waiting
-                        if not there and waiting.over(f"workers of the scheduler {self._session.name}"):
+            with interrupts_told(lambda: self._done.put(None)):
+                while self._queue.left:
+                    if (now := time.monotonic()) >= update_at:
+                        workers = self._session.workers()
+                        update_at = now + max(POLL_SECONDS, len(workers) / WORKERS_A_SECOND)
+                        yield from self._reclaim_lost(workers, say)
+                        waiting = Waiting(patience, say) if workers else waiting
+                        if not workers and waiting.over(f"workers of the scheduler {self._session.name}"):
                             raise InputError(
                                 f"engine.scheduler={self._session.name} has had no worker that can be used for "
                                 f"{patience:g} s (engine.scheduler_seconds); {GOES_ON}"
                             )
-                    self._hand_out(there)
+                    self._fill_workers(workers)
                     with suppress(Empty):
-                        future = self._came.get(timeout=max(look_at - time.monotonic(), 0.01))
+                        future = self._done.get(timeout=max(update_at - time.monotonic(), 0.01))
                         if future is None:
-                            # Who took the interruption for a message raises it.
+                            # Interrupted: `interrupts_told` raises KeyboardInterrupt as it is left.
                             return
-                        yield from self._finished(future)
+                        yield from self._collect(future)
         finally:
-            for future in list(self._out):
-                self._pile.back(self._taken(future).bundle)
+            for future in list(self._assigned):
+                self._queue.put_back(self._release(future).bundle)
 
-    def _hand_out(self, there: Mapping[str, int]) -> None:
-        """Hand out one bundle for each place of a worker before a second for any; even out what is left at the end."""
-        load = Counter(one.worker for one in self._out.values())
-        self._pile.bundles.shares = max(AHEAD * sum(there.values()), 1)
+    def _fill_workers(self, workers: Mapping[str, int]) -> None:
+        """Submit one bundle per thread before a second for any; at the end, move waiting bundles to idle workers."""
+        load = Counter(one.worker for one in self._assigned.values())
+        self._queue.bundles.shares = max(AHEAD * sum(workers.values()), 1)
         for ahead in range(1, AHEAD + 1):
-            for worker, threads in there.items():
-                while load[worker] < ahead * threads and (bundle := self._pile.next()):
-                    self._hand(worker, bundle)
+            for worker, threads in workers.items():
+                while load[worker] < ahead * threads and (bundle := self._queue.next()):
+                    self._submit(worker, bundle)
                     load[worker] += 1
-        for idle in [worker for worker, threads in there.items() for _ in range(threads - load[worker])]:
-            most = max(there, key=lambda worker: load[worker] - there[worker])
-            if load[most] <= there[most]:
+        for idle in [worker for worker, threads in workers.items() for _ in range(threads - load[worker])]:
+            busiest = max(workers, key=lambda worker: load[worker] - workers[worker])
+            if load[busiest] <= workers[busiest]:
                 return
-            # The newest has not been begun.
-            newest = [future for future, one in self._out.items() if one.worker == most][-1]
-            self._hand(idle, self._taken(newest).bundle)
-            load.update({idle: 1, most: -1})
+            # Its newest bundle is not being executed yet.
+            newest = [future for future, one in self._assigned.items() if one.worker == busiest][-1]
+            self._submit(idle, self._release(newest).bundle)
+            load.update({idle: 1, busiest: -1})
 
-    def _hand(self, worker: str, bundle: list[Task]) -> None:
-        future = self._session.submit(worker, self._start, self._asked(bundle), self._seconds)
-        self._out[future] = Out(bundle, worker)
-        future.add_done_callback(self._came.put)
+    def _submit(self, worker: str, bundle: list[Task]) -> None:
+        future = self._session.submit(worker, self._start, self._pickle_bundle(bundle), self._seconds)
+        self._assigned[future] = Assignment(bundle, worker)
+        future.add_done_callback(self._done.put)
 
-    def _taken(self, future: Any) -> Out:
+    def _release(self, future: Any) -> Assignment:
         future.release()
-        return self._out.pop(future)
+        return self._assigned.pop(future)
 
-    def _given_up(self, there: Mapping[str, int], say: Say) -> Iterator[Died]:
-        """Take back what workers had that are gone, or silent."""
-        for worker in sorted({one.worker for one in self._out.values()} - there.keys()):
+    def _reclaim_lost(self, workers: Mapping[str, int], say: Say) -> Iterator[Died]:
+        """Put back the bundles of workers that are gone or silent; yield blocks that are to blame."""
+        for worker in sorted({one.worker for one in self._assigned.values()} - workers.keys()):
             say(f"the worker {worker} is gone, or silent; others carry out the blocks that it had")
-            for future in [future for future, one in self._out.items() if one.worker == worker]:
-                if bad := self._pile.lost(self._taken(future).bundle):
-                    yield self._died(bad, f"{LOST_AT_MOST + 1} workers of Dask ended while they had it")
+            for future in [future for future, one in self._assigned.items() if one.worker == worker]:
+                if deadly := self._queue.put_back_lost(self._release(future).bundle):
+                    yield self._count_dead(deadly, f"{MAX_LOSSES + 1} workers of Dask ended while they had it")
 
-    def _finished(self, future: Any) -> Iterator[tuple[Finished, ...] | Died]:
-        """Say what became of a bundle: one that a worker could not carry out goes back."""
-        if future not in self._out:
+    def _collect(self, future: Any) -> Iterator[tuple[Finished, ...] | Died]:
+        """Yield the result of a bundle; put back a bundle that its worker could not execute."""
+        if future not in self._assigned:
             return
-        answer = self._session.answer(future)
-        bundle, worker = self._taken(future)
-        if isinstance(answer, Exception):
-            self._pile.back(bundle)
-            self._fails[worker] += 1
-            if self._fails[worker] >= FAILS_AT_MOST:
-                self._session.leave_out(worker, f"cannot carry out blocks ({type(answer).__name__}: {answer})")
+        result = self._session.result(future)
+        bundle, worker = self._release(future)
+        if isinstance(result, Exception):
+            self._queue.put_back(bundle)
+            self._failures[worker] += 1
+            if self._failures[worker] >= MAX_FAILURES:
+                self._session.leave_out(worker, f"cannot carry out blocks ({type(result).__name__}: {result})")
             return
-        self._fails[worker] = 0
-        if isinstance(answer, int):
-            yield self._died(bundle, manner_of_exit(answer, self._limits))
+        self._failures[worker] = 0
+        if isinstance(result, int):
+            yield self._count_dead(bundle, manner_of_exit(result, self._limits))
         else:
-            done: Carried = read(answer)
-            self._pile.bundles.took(done)
-            self._pile.left -= len(bundle)
-            yield done.finished
+            carried: Carried = unpickle_result(result)
+            self._queue.bundles.took(carried)
+            self._queue.left -= len(bundle)
+            yield carried.finished
 
-    def _died(self, bundle: Sequence[Task], manner: str) -> Died:
-        self._pile.left -= len(bundle)
+    def _count_dead(self, bundle: Sequence[Task], manner: str) -> Died:
+        self._queue.left -= len(bundle)
         return Died(tuple(task.address for task in bundle), manner)
 
 
 class Cluster:
-    """Carry out blocks by the workers of a scheduler, or, without an address, by some that are started here.
+    """A backend of Dask workers: those of a scheduler or, without an address, threads of a cluster in this process.
 
     Raises InputError where Dask is not installed, or the address is none.
     """
@@ -213,35 +214,36 @@ class Cluster:
         self._quiet.close()
 
     def begin(self, configs: Iterable[Config]) -> None:
-        """Find the scheduler and its workers, and what they have; raise InputError where that will not do."""
+        """Connect, and check the code and files of the workers; raise InputError for a mismatch or without a worker."""
         from simlab.engine.backends.sessions import Gone
 
-        session = self._entered(needs_of(configs))
-        # Where it is gone by now is for those to find who have blocks to hand out.
+        session = self._connected(needs_of(configs))
+        # If it is gone by now, `results` reconnects.
         with suppress(Gone):
             self.workers = sum(session.workers().values()) or self.workers
 
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
-        """Yield blocks as they are finished, by bundles, and those whose process died.
+        """Yield finished blocks bundle by bundle, and the blocks whose process died.
 
-        Raises InputError where there is no scheduler, or no worker, that can carry them out.
+        Raises InputError if no scheduler, or no worker, can execute them.
         """
         from simlab.engine.backends.sessions import Gone
 
-        needs, pile = needs_of(task.config for task in tasks), Pile(tasks, limits, alone=alone)
-        while pile.left:
+        needs, queue = needs_of(task.config for task in tasks), WorkQueue(tasks, limits, alone=alone)
+        while queue.left:
             try:
-                dealing = Dealing(self._entered(needs), pile, partial(asking, work_within, limits, block), limits)
-                yield from dealing.results(self._seconds, self._say)
+                pickle_bundle = partial(pickle_call, work_within, limits, block)
+                run = ClusterRun(self._connected(needs), queue, pickle_bundle, limits)
+                yield from run.results(self._seconds, self._say)
             except Gone:
                 self._leave()
                 self._say(f"the connection with the scheduler {self._place} is lost; trying again")
 
-    def _entered(self, needs: Needs) -> Session:
-        """Return a session whose workers have what blocks need."""
-        from simlab.engine.backends.sessions import begin_here, begin_with
+    def _connected(self, needs: Needs) -> Session:
+        """Return the session, connecting anew if blocks need more than its workers were checked for."""
+        from simlab.engine.backends.sessions import connect, start_local_cluster
 
         if not self._begun:
             self._quiet.enter_context(quiet())
@@ -253,16 +255,16 @@ class Cluster:
         while self._session is None:
             try:
                 self._session = (
-                    begin_here(self.workers, self._say)
+                    start_local_cluster(self.workers, self._say)
                     if self._place is None
-                    else begin_with(self._place, waiting, self._say, needs)
+                    else connect(self._place, waiting, self._say, needs)
                 )
             except InputError as error:
                 if not self._begun:
                     raise
                 if waiting.over(f"the scheduler {self._place}"):
                     raise InputError(f"{error}; {GOES_ON}") from None
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
         self._begun = True
         return self._session
 

@@ -1,4 +1,4 @@
-"""Carry out blocks in processes of this machine: joblib deals bundles to threads, and each has a child work on them."""
+"""Execute blocks in processes of this machine: joblib hands bundles to threads, and each thread to a child process."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Died
-from simlab.engine.backends.children import GRACE_SECONDS, asking, carry, read, started_for
+from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, run_in_child, start_token, unpickle_result
 from simlab.engine.backends.interrupts import interrupts_told
 from simlab.engine.bundles import Bundles
 from simlab.engine.limits import Limits, manner_of_exit
 from simlab.engine.workers import BlockFunction, Carried, Config, Task, work_within
 
 AHEAD = 2
-"""Bundles of blocks that are handed out, by worker: one is computed while the next lies ready."""
+"""Bundles handed out per worker: one is executed while the next is ready."""
 
 
 class Local:
-    """Carry out blocks in so many processes of this machine."""
+    """A backend of child processes on this machine; `workers` of them run at a time."""
 
     def __init__(self, workers: int, *, quiet: bool = False) -> None:
         from joblib import effective_n_jobs, parallel_config
@@ -39,56 +39,55 @@ class Local:
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
-        """Yield blocks as they are finished, by bundles, and those whose process died.
+        """Yield finished blocks bundle by bundle, and the blocks whose process died.
 
-        Whoever leaves early, by an exception or Ctrl-C, which is heard between blocks, leaves nothing behind that
-        computes on.
+        After an exception or Ctrl-C, which takes effect between blocks, no child computes on.
         """
         from joblib import Parallel, delayed
 
-        # One that is alone has all memory to itself.
+        # A suspect that runs alone has all memory to itself.
         workers = 1 if alone else self.workers
         bundles = Bundles(tasks, AHEAD * workers, limits, alone=alone)
-        start = started_for(limits, _surroundings({name for task in tasks for name in task.config.get("plugins", ())}))
+        start = start_token(limits, _code_state({name for task in tasks for name in task.config.get("plugins", ())}))
         seconds = None if limits.seconds is None else limits.seconds + GRACE_SECONDS
-        enough = threading.Event()
+        stopped = threading.Event()
 
-        def carried(bundle: list[Task]) -> tuple[list[Task], bytes | int]:
-            asked = asking(work_within, limits, block, bundle)
-            return bundle, carry(start, asked, lambda: not enough.is_set(), seconds)
+        def execute(bundle: list[Task]) -> tuple[list[Task], bytes | int]:
+            request = pickle_call(work_within, limits, block, bundle)
+            return bundle, run_in_child(start, request, lambda: not stopped.is_set(), seconds)
 
-        def dealt() -> Iterator[Any]:
-            while not enough.is_set() and (bundle := bundles.next()):
-                yield delayed(carried)(bundle)
+        def calls() -> Iterator[Any]:
+            while not stopped.is_set() and (bundle := bundles.next()):
+                yield delayed(execute)(bundle)
 
-        # Threads only wait for children: a block that dies would take the driver along, which alone writes.
-        deal = Parallel(
+        # No block runs in these threads: one that kills its process would kill the driver, the only writer.
+        parallel = Parallel(
             workers,
             backend="threading",
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch=AHEAD * workers,
         )
-        with interrupts_told(enough.set):
-            came = deal(dealt())
+        with interrupts_told(stopped.set):
+            results = parallel(calls())
             try:
-                for bundle, answer in came:
-                    if enough.is_set():
-                        # Who took the interruption for a message raises it.
+                for bundle, result in results:
+                    if stopped.is_set():
+                        # Interrupted: `interrupts_told` raises KeyboardInterrupt as it is left.
                         return
-                    if isinstance(answer, int):
-                        yield Died(tuple(task.address for task in bundle), manner_of_exit(answer, limits))
+                    if isinstance(result, int):
+                        yield Died(tuple(task.address for task in bundle), manner_of_exit(result, limits))
                     else:
-                        done: Carried = read(answer)
-                        bundles.took(done)
-                        yield done.finished
+                        carried: Carried = unpickle_result(result)
+                        bundles.took(carried)
+                        yield carried.finished
             finally:
-                enough.set()
-                deque(came, maxlen=0)
+                stopped.set()
+                deque(results, maxlen=0)
 
 
-def _surroundings(plugins: Collection[str]) -> object:
-    """Say where modules are found here, and which modules of plug-ins are loaded, written when."""
+def _code_state(plugins: Collection[str]) -> object:
+    """Return the module path and the modification times of loaded plug-in modules."""
     packages = tuple(f"{package}." for package in plugins)
     files = {
         name: path

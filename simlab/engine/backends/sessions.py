@@ -1,4 +1,4 @@
-"""Stand in connection with a Dask scheduler, one that is there or one that is started here, and know its workers."""
+"""The connection with a Dask scheduler, remote or in this process, and the list of its usable workers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dask
 from distributed import Client, LocalCluster
 
 from simlab.engine.backends.about import difference
-from simlab.engine.backends.children import carry_for_dask, end_all
+from simlab.engine.backends.children import end_idle_children, run_in_dask_worker
 from simlab.engine.backends.reaching import ANSWERS_SECONDS, Place, Waiting, reached
 from simlab.engine.backends.same import ON_SCHEDULER, Needs
 from simlab.types import InputError
@@ -28,13 +28,14 @@ Say = Callable[[str], None]
 
 
 class Gone(Exception):
-    """Report that a scheduler cannot be spoken with any more."""
+    """The scheduler is gone."""
 
 
 class Session:
-    """Hold the connection with a scheduler, and which of its workers may be used.
+    """A connection with a scheduler, and the workers that may be used.
 
-    `needs` is what workers must have, as here (None: they are started here, and have it).
+    `needs` are the packages and files that each worker must have in the same state as the driver (None: the workers
+    run in this process). `code` is that state; children are reused only for an equal one.
     """
 
     def __init__(self, client: Client, stack: ExitStack, name: str, say: Say, needs: Needs | None) -> None:
@@ -42,37 +43,36 @@ class Session:
         self._stack, self._say = stack, say
         self._run, self._numbers = uuid.uuid4().hex, itertools.count()
         self._signs: dict[str, tuple[object, float]] = {}
-        self._first: dict[str, Any] = {}
+        self._checks: dict[str, Any] = {}
         self._left_out: set[str] = set()
         self._begun = False
         self._here = needs.here() if needs else {}
         self.code = tuple(self._here.items())
-        """What children are started for: others are started once it has changed."""
 
     def workers(self) -> dict[str, int]:
-        """Return the workers that can be used now, with the threads of each; raise Gone."""
-        there = {worker: threads for worker, threads in self._alive().items() if worker not in self._left_out}
+        """Return the number of threads of each usable worker, by address; raise Gone."""
+        there = {worker: threads for worker, threads in self._list_alive().items() if worker not in self._left_out}
         if self.needs is None:
             return there
-        for worker in self._first.keys() - there.keys():
-            self._first.pop(worker).release()
-        for worker in there.keys() - self._first.keys():
-            self._first[worker] = self._submit(worker, eval, self.needs.asked())
+        for worker in self._checks.keys() - there.keys():
+            self._checks.pop(worker).release()
+        for worker in there.keys() - self._checks.keys():
+            self._checks[worker] = self._submit(worker, eval, self.needs.asked())
         if self._begun:
             for worker in there:
-                if verdict := self._verdict(worker):
+                if verdict := self._mismatch(worker):
                     self.leave_out(worker, verdict)
-        return {worker: threads for worker, threads in there.items() if self._verdict(worker) == ""}
+        return {worker: threads for worker, threads in there.items() if self._mismatch(worker) == ""}
 
     def leave_out(self, worker: str, why: str) -> None:
-        """Say why a worker is not used; it is left out from now on."""
+        """Exclude a worker from now on, and print the reason."""
         if worker not in self._left_out:
             self._left_out.add(worker)
             self._say(f"the worker {worker} is not used: it {why}")
 
-    def submit(self, worker: str, start: bytes, asked: bytes, seconds: float | None) -> Any:
-        """Have a worker, and no other, carry out a call; raise Gone."""
-        return self._submit(worker, carry_for_dask, start, asked, seconds)
+    def submit(self, worker: str, start: bytes, request: bytes, seconds: float | None) -> Any:
+        """Submit a call to this worker and no other; raise Gone."""
+        return self._submit(worker, run_in_dask_worker, start, request, seconds)
 
     def _submit(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
         key = f"simlab-{self._run}-{next(self._numbers)}"
@@ -81,8 +81,8 @@ class Session:
         except Exception as error:
             raise Gone(str(error)) from None
 
-    def answer(self, future: Any) -> Any:
-        """Return what a call gave, or the error that it ended with; raise Gone where the scheduler forgot it."""
+    def result(self, future: Any) -> Any:
+        """Return the result of a finished call, or its exception; raise Gone if the scheduler lost it."""
         if future.status in ("cancelled", "lost"):
             raise Gone(future.status)
         try:
@@ -90,22 +90,22 @@ class Session:
         except Exception as error:
             return error
 
-    def _verdict(self, worker: str) -> str | None:
-        """Return why a worker cannot be used, empty where it can; None as long as it has not answered."""
-        future = self._first[worker]
+    def _mismatch(self, worker: str) -> str | None:
+        """Describe how a worker differs from the driver, or return ''; None until the worker has answered."""
+        future = self._checks[worker]
         if future.status == "pending":
             return None
-        return difference(self._here, self.answer(future), self._here)
+        return difference(self._here, self.result(future), self._here)
 
-    def first(self, waiting: Waiting) -> None:
-        """Wait until all workers that are there have said what they have; raise InputError where one differs.
+    def await_workers(self, waiting: Waiting) -> None:
+        """Wait until every worker has been checked; raise InputError if one differs from the driver.
 
-        One that does not answer is not waited for where another has.
+        A silent worker is waited for only as long as no other has answered.
         """
         patience = Waiting(ANSWERS_SECONDS, lambda _: None)
         while True:
             usable = self.workers()
-            verdicts = {worker: self._verdict(worker) for worker in self._first}
+            verdicts = {worker: self._mismatch(worker) for worker in self._checks}
             for worker, verdict in verdicts.items():
                 if verdict:
                     more = sum(1 for other in verdicts.values() if other)
@@ -122,12 +122,12 @@ class Session:
             time.sleep(0.1)
 
     def leave(self) -> None:
-        """Let go of the scheduler."""
+        """Close the connection."""
         with suppress(Exception):
             self._stack.close()
 
-    def _alive(self) -> dict[str, int]:
-        """Return the workers that the scheduler knows, those left out that have been silent, or paused, for long."""
+    def _list_alive(self) -> dict[str, int]:
+        """Return the workers that the scheduler knows, without those that have been silent or paused for long."""
         if self.client.status != "running":
             raise Gone(self.name)
         try:
@@ -144,18 +144,18 @@ class Session:
         }
 
     def _sign(self, worker: str, held: dict[str, Any], now: float) -> tuple[object, float]:
-        """Return the last sign of life of a worker, and when it was first seen here: clocks of machines differ."""
+        """Return the last sign of life of a worker, and when the driver first saw it: clocks of machines differ."""
         sign = "paused" if held["status"] == "paused" else held["last_seen"]
         before = self._signs.get(worker)
         return before if before is not None and before[0] == sign else (sign, now)
 
 
-def begin_here(jobs: int, say: Say) -> Session:
-    """Start a scheduler and a worker of so many threads in this process, which nobody else can reach."""
+def start_local_cluster(jobs: int, say: Say) -> Session:
+    """Start a scheduler and a worker with `jobs` threads in this process; nobody else can reach them."""
     stack = ExitStack()
     config = {"distributed.worker.profile.enabled": False, "distributed.scheduler.http.routes": []}
     stack.enter_context(dask.config.set(config | {"distributed.worker.http.routes": []}))
-    stack.callback(end_all)
+    stack.callback(end_idle_children)
     here = LocalCluster(
         n_workers=1,
         threads_per_worker=jobs,
@@ -169,9 +169,9 @@ def begin_here(jobs: int, say: Say) -> Session:
     return Session(client, stack, "of this command", say, None)
 
 
-def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Session:
-    """Connect with a scheduler, and wait for a worker; raise InputError where they are not there, or not the same."""
-    # Of its own, since a notebook has a loop in this thread.
+def connect(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Session:
+    """Connect with a scheduler and wait for a worker; raise InputError if there is none, or its code differs."""
+    # In a thread of its own: in a notebook, this thread already runs an event loop.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, reached(place, waiting)).result()
     stack = ExitStack()
@@ -180,7 +180,7 @@ def begin_with(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Sessio
         session = Session(client, stack, str(place), say, needs)
         if said := difference(needs.here(), client.run_on_scheduler(eval, Needs().asked()), ON_SCHEDULER):
             raise InputError(f"engine.scheduler={place}: this scheduler {said}")
-        session.first(waiting)
+        session.await_workers(waiting)
         return session
     except BaseException as error:
         with suppress(Exception):

@@ -12,15 +12,22 @@ from pathlib import Path
 import pytest
 from test_clusters import fill, held
 
-from simlab.engine.backends.children import ChildDied, anew, asking, call, carry, end_all
+from simlab.engine.backends.children import (
+    ChildDied,
+    call_in_child,
+    end_idle_children,
+    fresh_start_token,
+    pickle_call,
+    run_in_child,
+)
 from simlab.processes import descendants
 
 
 @pytest.fixture(autouse=True)
 def none_before_and_after() -> Iterator[None]:
-    end_all()
+    end_idle_children()
     yield
-    end_all()
+    end_idle_children()
 
 
 class Unpicklable(Exception):
@@ -36,58 +43,58 @@ def raised(error: type[Exception]) -> None:
 
 
 def test_a_call_gives_what_it_gives_here_and_its_child_is_kept() -> None:
-    start, local = anew(), 3
-    assert call(start, lambda n: n * local, 14) == 42
-    first = call(start, os.getpid)
+    start, local = fresh_start_token(), 3
+    assert call_in_child(start, lambda n: n * local, 14) == 42
+    first = call_in_child(start, os.getpid)
     assert first != os.getpid()
-    assert call(start, os.getpid) == first
-    assert call(start, os.getcwd) == os.getcwd()
+    assert call_in_child(start, os.getpid) == first
+    assert call_in_child(start, os.getcwd) == os.getcwd()
 
 
 def test_a_child_that_was_started_for_something_else_does_not_serve() -> None:
-    first = call(anew(), os.getpid)
-    assert call(anew(), os.getpid) != first
+    first = call_in_child(fresh_start_token(), os.getpid)
+    assert call_in_child(fresh_start_token(), os.getpid) != first
     assert first not in descendants(os.getpid())
 
 
 def test_an_error_comes_back_also_one_that_cannot_be_sent() -> None:
-    start = anew()
+    start = fresh_start_token()
     with pytest.raises(ZeroDivisionError):
-        call(start, raised, ZeroDivisionError)
+        call_in_child(start, raised, ZeroDivisionError)
     with pytest.raises(RuntimeError, match="Unpicklable: with a lock"):
-        call(start, raised, Unpicklable)
+        call_in_child(start, raised, Unpicklable)
 
 
 def test_the_end_of_a_child_is_known_by_its_exit_code() -> None:
-    start = anew()
+    start = fresh_start_token()
     with pytest.raises(ChildDied) as caught:
-        call(start, os._exit, 5)
+        call_in_child(start, os._exit, 5)
     assert caught.value.code == 5
-    assert call(start, abs, -1) == 1
+    assert call_in_child(start, abs, -1) == 1
 
 
 def test_a_call_that_takes_too_long_ends_with_its_child() -> None:
-    start, began = anew(), time.monotonic()
-    child = call(start, os.getpid)
+    start, began = fresh_start_token(), time.monotonic()
+    child = call_in_child(start, os.getpid)
     with pytest.raises(TimeoutError):
-        call(start, time.sleep, 60, seconds=0.3)
+        call_in_child(start, time.sleep, 60, seconds=0.3)
     assert time.monotonic() - began < 30
     assert child not in descendants(os.getpid())
 
 
 def test_a_call_that_nobody_wants_any_more_ends_with_its_child() -> None:
-    start, enough = anew(), threading.Event()
-    child = call(start, os.getpid)
+    start, enough = fresh_start_token(), threading.Event()
+    child = call_in_child(start, os.getpid)
     threading.Timer(0.2, enough.set).start()
-    assert carry(start, asking(time.sleep, 60), lambda: not enough.is_set()) == -signal.SIGKILL
+    assert run_in_child(start, pickle_call(time.sleep, 60), lambda: not enough.is_set()) == -signal.SIGKILL
     assert child not in descendants(os.getpid())
 
 
 def test_a_child_that_left_while_it_was_idle_is_started_again() -> None:
-    start = anew()
-    os.kill(call(start, os.getpid), signal.SIGKILL)
+    start = fresh_start_token()
+    os.kill(call_in_child(start, os.getpid), signal.SIGKILL)
     time.sleep(0.5)
-    assert call(start, abs, -1) == 1
+    assert call_in_child(start, abs, -1) == 1
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
