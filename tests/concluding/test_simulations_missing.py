@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -97,9 +98,12 @@ def test_what_is_no_failure_of_a_simulation_is_raised():
 @pytest.fixture
 def supervised(monkeypatch):
     monkeypatch.setattr(simulations, "is_supervised", lambda: True)
+    # Other tests of this process may have imported it; a command of its own has not.
+    monkeypatch.delitem(sys.modules, "jax", raising=False)
     monkeypatch.setattr(simulations, "THREADS", 2)
 
 
+@pytest.mark.slow
 def test_a_command_of_its_own_says_the_same_from_two_processes(tmp_path, short_effort, request):
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
     alone = conclude(table, Wanted(), lambda line: None)

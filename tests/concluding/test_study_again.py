@@ -46,6 +46,7 @@ def test_other_people_confirm_less_often_than_the_same():
     assert predicted["same"] > predicted["new_raters"] > predicted["new_study"]
 
 
+@pytest.mark.slow
 def test_a_world_that_takes_systems_for_equal_expects_no_confirmation(usual_effort: None, monkeypatch):
     monkeypatch.setattr(repetitions.TableWorld, "new_documents", lambda world, rng, draw: world.equal(
         rng, draw, raters_drawn=False))  # fmt: skip
@@ -62,6 +63,7 @@ def test_nothing_claimed_is_not_confirmed():
     assert repetition(study, table_world(study.ratings, 0, 4), 0) is None
 
 
+@pytest.mark.slow
 def test_a_sign_comes_again_more_often_than_a_claim(short_effort):
     study = study_of(table_of(pilot(np.random.default_rng(0), n_systems=4, n_documents=20)))
     found = repetition(study, table_world(study.ratings, 0, 20), 0)

@@ -67,7 +67,8 @@ def test_a_dimension_is_as_long_as_its_longest_cell() -> None:
 
 @pytest.mark.usefixtures("plug_in")
 def test_what_a_foreign_kind_concludes_comes_back_through_json() -> None:
-    cells = [{"question": "pick", "panels": 2}, COMPARED, {"question": "pick", "panels": 5}]
+    cells = [{"question": "pick", "plugins": ["picks"], "panels": n} for n in (2, 5)]
+    cells.insert(1, COMPARED)
     written = json.loads(json.dumps(foreign(cells), allow_nan=False))
     again = conclusions_of(written, [{"question": "nobody knows"}])  # the configs are not even looked at
     for name, outcome in OWN.items():

@@ -97,7 +97,8 @@ def test_a_child_that_left_while_it_was_idle_is_started_again() -> None:
     assert call_in_child(start, abs, -1) == 1
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_process_that_is_stopped_costs_its_block_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:

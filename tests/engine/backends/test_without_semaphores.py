@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import fake_studies
+import pytest
 
 NONE = (
     "import _multiprocessing, errno, os\n"
@@ -32,6 +33,7 @@ def filled(folder: Path, block: str, *places: Path) -> tuple[str, str]:
     return done.stdout.strip(), done.stderr
 
 
+@pytest.mark.slow
 def test_the_same_is_computed_one_block_after_the_other(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NONE)
     assert filled(tmp_path / "with", "deadly")[1].count("semaphores") == 0

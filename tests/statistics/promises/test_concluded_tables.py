@@ -43,6 +43,7 @@ def test_intervals_hold_all_differences_and_claims_are_right() -> None:
     assert broken(errors_and_coverage(40, QUICK[1:]), 5) == []
 
 
+@pytest.mark.slow
 def test_strangers_systems_are_seldom_claimed_where_equal_and_often_where_not() -> None:
     assert broken(strangers(80, ("crossed", "crowd, 120 with one answer")), 5) == []
 
