@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from simlab.config.sweep import Sweep, anywhere
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
-from simlab.engine.backends import Backend, backend_of
+from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, unusable
 from simlab.engine.checking import shape_of
 from simlab.engine.conclusions import foreign
@@ -161,7 +161,7 @@ def laboratory(
     from simlab.engine.preparing import jobs_of
 
     processes = check_jobs(jobs_of(base, jobs), "jobs")
-    with backend_of(base.base["engine"], processes, quiet=quiet) as backend, _open_ledger(kept) as book:
+    with open_backend(base.base["engine"], processes, quiet=quiet) as backend, _open_ledger(kept) as book:
         folder = book.folder
         held = book.declaration()
         if held is not None and not same_numbers(held["base"], declare(base)["base"]):

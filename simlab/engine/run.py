@@ -13,7 +13,7 @@ from typing import Any
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, cut
-from simlab.engine.backends import Backend, backend_of
+from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction
 from simlab.engine.continuation import positions
@@ -128,7 +128,7 @@ def _place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], d
 @contextmanager
 def backend_for(job: Job, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool) -> Iterator[Backend]:
     """Hold what carries out blocks; for a new folder it must be ready before anything is written."""
-    with backend_of(engine_of(sweep), jobs, quiet=quiet) as backend:
+    with open_backend(engine_of(sweep), jobs, quiet=quiet) as backend:
         if not (folder / ledger.FILE).exists():
             backend.begin(cell.config for cell in job.cells)
         yield backend

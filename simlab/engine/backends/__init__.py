@@ -1,7 +1,6 @@
-"""Choose where blocks are carried out: in processes of this machine, or by the workers of a Dask scheduler.
+"""Backends execute blocks: in processes of this machine, or on the workers of a Dask scheduler.
 
-A backend computes nothing itself and writes nothing: it is handed blocks and yields what became of them. Which one it
-is changes no bit.
+A backend writes nothing; it yields results, whose bits do not depend on the backend.
 """
 
 from __future__ import annotations
@@ -18,36 +17,33 @@ from simlab.types import InputError
 
 
 class Died(NamedTuple):
-    """Hold the blocks that were under way in a process that died, one of them by its fault, and how it died."""
+    """The blocks of a process that died, one of which is to blame, and the manner of its death."""
 
     addresses: tuple[Address, ...]
     manner: str
 
 
 class Backend(Protocol):
-    """Carry out blocks somewhere."""
+    """Executes blocks."""
 
     @property
     def workers(self) -> int:
-        """Count the blocks that are computed at a time."""
+        """Number of blocks that are executed at a time."""
 
     def begin(self, configs: Iterable[Config]) -> None:
-        """Be ready to carry out blocks of cells; raise InputError where that cannot be.
-
-        It need not be called: then it is tried when blocks are there.
-        """
+        """Prepare for the blocks of cells, which is optional; raise InputError if they cannot be executed."""
 
     def results(
         self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
-        """Yield blocks as they are finished, by bundles (`alone`: of one block each), and those that died.
+        """Yield finished blocks bundle by bundle (`alone`: one block each), and the blocks whose process died.
 
-        Whoever leaves early leaves nothing behind that computes on.
+        If the generator is closed early, no process computes on.
         """
 
 
 def refuse_contradiction(engine: Mapping[str, Any]) -> None:
-    """Raise InputError where a scheduler is named that nobody would ask."""
+    """Raise InputError if a scheduler is given for a backend that does not use one."""
     if engine.get("scheduler") is not None and engine.get("backend", "loky") != "dask":
         raise InputError(
             f"engine.scheduler={shown(engine['scheduler'])} is for engine.backend=dask, and engine.backend is "
@@ -56,11 +52,8 @@ def refuse_contradiction(engine: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def backend_of(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> Iterator[Backend]:
-    """Hold the backend that an engine's settings name, for the length of a run.
-
-    Raises InputError where it cannot be had.
-    """
+def open_backend(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> Iterator[Backend]:
+    """Open the backend of an engine's settings; raise InputError if that is impossible."""
     refuse_contradiction(engine)
     if engine.get("backend", "loky") == "dask":
         from simlab.engine.backends.cluster import Cluster

@@ -20,7 +20,7 @@ from uuid import uuid4
 import cloudpickle
 
 from simlab.engine.backends.child import IDLE
-from simlab.engine.backends.interrupts import interrupts_wait
+from simlab.engine.backends.interrupts import interrupts_deferred
 from simlab.engine.limits import Limits
 from simlab.engine.threads import ONE_THREAD
 
@@ -50,7 +50,7 @@ class Child:
         quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         words = ("-P", "-m", "simlab.engine.backends.child", str(theirs.fileno()), str(os.getpid()))
-        with theirs, interrupts_wait():
+        with theirs, interrupts_deferred():
             self.process = subprocess.Popen(  # noqa: S603
                 (sys.executable, *words),
                 env=os.environ | ONE_THREAD | quiet | {"PYTHONPATH": path},

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, start_token, unpickle_result
-from simlab.engine.backends.interrupts import interrupts_told
+from simlab.engine.backends.interrupts import interrupts_as_messages
 from simlab.engine.backends.local import AHEAD
 from simlab.engine.backends.quiet import quiet
-from simlab.engine.backends.reaching import Place, Waiting, place_of
-from simlab.engine.backends.same import Needs, needs_of
+from simlab.engine.backends.requirements import Requirements, find_requirements
+from simlab.engine.backends.scheduler_address import Patience, SchedulerAddress, parse_address
 from simlab.engine.bundles import Bundles
 from simlab.engine.limits import Limits, manner_of_exit
 from simlab.engine.workers import BlockFunction, Carried, Config, Task, work_within
@@ -102,15 +102,15 @@ class ClusterRun:
 
         Raises InputError if no worker can be used for `patience` seconds, Gone if the scheduler is gone.
         """
-        waiting, workers, update_at = Waiting(patience, say), dict[str, int](), 0.0
+        waiting, workers, update_at = Patience(patience, say), dict[str, int](), 0.0
         try:
-            with interrupts_told(lambda: self._done.put(None)):
+            with interrupts_as_messages(lambda: self._done.put(None)):
                 while self._queue.left:
                     if (now := time.monotonic()) >= update_at:
                         workers = self._session.workers()
                         update_at = now + max(POLL_SECONDS, len(workers) / WORKERS_A_SECOND)
                         yield from self._reclaim_lost(workers, say)
-                        waiting = Waiting(patience, say) if workers else waiting
+                        waiting = Patience(patience, say) if workers else waiting
                         if not workers and waiting.over(f"workers of the scheduler {self._session.name}"):
                             raise InputError(
                                 f"engine.scheduler={self._session.name} has had no worker that can be used for "
@@ -120,7 +120,7 @@ class ClusterRun:
                     with suppress(Empty):
                         future = self._done.get(timeout=max(update_at - time.monotonic(), 0.01))
                         if future is None:
-                            # Interrupted: `interrupts_told` raises KeyboardInterrupt as it is left.
+                            # Interrupted: `interrupts_as_messages` raises KeyboardInterrupt as it is left.
                             return
                         yield from self._collect(future)
         finally:
@@ -199,7 +199,7 @@ class Cluster:
             raise InputError("engine.backend=dask needs Dask, which is not installed; pip install 'simlab[dask]'")
         self.workers = jobs
         address = engine.get("scheduler")
-        self._place: Place | None = None if address is None else place_of(address)
+        self._address: SchedulerAddress | None = None if address is None else parse_address(address)
         self._seconds: float = engine.get("scheduler_seconds") or 60.0
         self._say = (lambda _: None) if quiet else _said
         self._quiet = ExitStack()
@@ -217,7 +217,7 @@ class Cluster:
         """Connect, and check the code and files of the workers; raise InputError for a mismatch or without a worker."""
         from simlab.engine.backends.sessions import Gone
 
-        session = self._connected(needs_of(configs))
+        session = self._connected(find_requirements(configs))
         # If it is gone by now, `results` reconnects.
         with suppress(Gone):
             self.workers = sum(session.workers().values()) or self.workers
@@ -231,38 +231,38 @@ class Cluster:
         """
         from simlab.engine.backends.sessions import Gone
 
-        needs, queue = needs_of(task.config for task in tasks), WorkQueue(tasks, limits, alone=alone)
+        requirements, queue = find_requirements(task.config for task in tasks), WorkQueue(tasks, limits, alone=alone)
         while queue.left:
             try:
                 pickle_bundle = partial(pickle_call, work_within, limits, block)
-                run = ClusterRun(self._connected(needs), queue, pickle_bundle, limits)
+                run = ClusterRun(self._connected(requirements), queue, pickle_bundle, limits)
                 yield from run.results(self._seconds, self._say)
             except Gone:
                 self._leave()
-                self._say(f"the connection with the scheduler {self._place} is lost; trying again")
+                self._say(f"the connection with the scheduler {self._address} is lost; trying again")
 
-    def _connected(self, needs: Needs) -> Session:
+    def _connected(self, requirements: Requirements) -> Session:
         """Return the session, connecting anew if blocks need more than its workers were checked for."""
         from simlab.engine.backends.sessions import connect, start_local_cluster
 
         if not self._begun:
             self._quiet.enter_context(quiet())
-        if self._session is not None and self._session.needs is not None and needs | self._session.needs != needs:
-            needs |= self._session.needs
-        if self._session is not None and self._session.needs not in (None, needs):
-            self._leave()
-        waiting = Waiting(self._seconds, self._say)
+        if self._session is not None and self._session.requirements is not None:
+            requirements |= self._session.requirements
+            if requirements != self._session.requirements:
+                self._leave()
+        waiting = Patience(self._seconds, self._say)
         while self._session is None:
             try:
                 self._session = (
                     start_local_cluster(self.workers, self._say)
-                    if self._place is None
-                    else connect(self._place, waiting, self._say, needs)
+                    if self._address is None
+                    else connect(self._address, waiting, self._say, requirements)
                 )
             except InputError as error:
                 if not self._begun:
                     raise
-                if waiting.over(f"the scheduler {self._place}"):
+                if waiting.over(f"the scheduler {self._address}"):
                     raise InputError(f"{error}; {GOES_ON}") from None
                 time.sleep(POLL_SECONDS)
         self._begun = True

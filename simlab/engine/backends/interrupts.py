@@ -1,4 +1,4 @@
-"""Hear Ctrl-C between blocks, and keep it from processes that are just being started."""
+"""Handle Ctrl-C between blocks, and keep it from processes that are being started."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interrupts_told(tell: Callable[[], None]) -> Iterator[None]:
-    """Take Ctrl-C as a message: raised anywhere, within joblib or a transaction, it would leave locks behind.
+def interrupts_as_messages(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` on Ctrl-C, and raise KeyboardInterrupt as the context is left.
 
-    One that comes too late to be taken is raised at the end. Where Ctrl-C has another meaning already, it keeps it.
+    Raised at once, within joblib or a transaction, it would leave locks behind. A handler of the user's own stays.
     """
     if threading.current_thread() is not threading.main_thread() or (
         signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     ):
         yield
         return
-    heard: list[int] = []
+    received: list[int] = []
 
-    def hear(number: int, _: object) -> None:
-        heard.append(number)
+    def handle(number: int, _: object) -> None:
+        received.append(number)
         tell()
 
-    signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if heard:
+    if received:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def interrupts_wait() -> Iterator[None]:
-    """Hold Ctrl-C back: what is started meanwhile is deaf to it until it can say itself that it ignores it."""
+def interrupts_deferred() -> Iterator[None]:
+    """Block SIGINT; a process started meanwhile inherits that, until it ignores the signal itself."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

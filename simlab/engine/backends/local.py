@@ -12,7 +12,7 @@ from typing import Any
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, run_in_child, start_token, unpickle_result
-from simlab.engine.backends.interrupts import interrupts_told
+from simlab.engine.backends.interrupts import interrupts_as_messages
 from simlab.engine.bundles import Bundles
 from simlab.engine.limits import Limits, manner_of_exit
 from simlab.engine.workers import BlockFunction, Carried, Config, Task, work_within
@@ -68,12 +68,12 @@ class Local:
             batch_size=1,
             pre_dispatch=AHEAD * workers,
         )
-        with interrupts_told(stopped.set):
+        with interrupts_as_messages(stopped.set):
             results = parallel(calls())
             try:
                 for bundle, result in results:
                     if stopped.is_set():
-                        # Interrupted: `interrupts_told` raises KeyboardInterrupt as it is left.
+                        # Interrupted: `interrupts_as_messages` raises KeyboardInterrupt as it is left.
                         return
                     if isinstance(result, int):
                         yield Died(tuple(task.address for task in bundle), manner_of_exit(result, limits))

@@ -14,10 +14,10 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 
-from simlab.engine.backends.about import difference
 from simlab.engine.backends.children import end_idle_children, run_in_dask_worker
-from simlab.engine.backends.reaching import ANSWERS_SECONDS, Place, Waiting, reached
-from simlab.engine.backends.same import ON_SCHEDULER, Needs
+from simlab.engine.backends.environment import describe_mismatch
+from simlab.engine.backends.requirements import ON_SCHEDULER, Requirements
+from simlab.engine.backends.scheduler_address import ANSWERS_SECONDS, Patience, SchedulerAddress, await_scheduler
 from simlab.types import InputError
 
 SILENT_SECONDS = 20.0
@@ -34,30 +34,32 @@ class Gone(Exception):
 class Session:
     """A connection with a scheduler, and the workers that may be used.
 
-    `needs` are the packages and files that each worker must have in the same state as the driver (None: the workers
-    run in this process). `code` is that state; children are reused only for an equal one.
+    `requirements` are the packages and files that each worker must have in the same state as the driver (None: the
+    workers run in this process). `code` is that state; children are reused only for an equal one.
     """
 
-    def __init__(self, client: Client, stack: ExitStack, name: str, say: Say, needs: Needs | None) -> None:
-        self.client, self.name, self.needs = client, name, needs
+    def __init__(
+        self, client: Client, stack: ExitStack, name: str, say: Say, requirements: Requirements | None
+    ) -> None:
+        self.client, self.name, self.requirements = client, name, requirements
         self._stack, self._say = stack, say
         self._run, self._numbers = uuid.uuid4().hex, itertools.count()
         self._signs: dict[str, tuple[object, float]] = {}
         self._checks: dict[str, Any] = {}
         self._left_out: set[str] = set()
         self._begun = False
-        self._here = needs.here() if needs else {}
+        self._here = requirements.describe_here() if requirements else {}
         self.code = tuple(self._here.items())
 
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each usable worker, by address; raise Gone."""
         there = {worker: threads for worker, threads in self._list_alive().items() if worker not in self._left_out}
-        if self.needs is None:
+        if self.requirements is None:
             return there
         for worker in self._checks.keys() - there.keys():
             self._checks.pop(worker).release()
         for worker in there.keys() - self._checks.keys():
-            self._checks[worker] = self._submit(worker, eval, self.needs.asked())
+            self._checks[worker] = self._submit(worker, eval, self.requirements.as_expression())
         if self._begun:
             for worker in there:
                 if verdict := self._mismatch(worker):
@@ -95,14 +97,14 @@ class Session:
         future = self._checks[worker]
         if future.status == "pending":
             return None
-        return difference(self._here, self.result(future), self._here)
+        return describe_mismatch(self._here, self.result(future), self._here)
 
-    def await_workers(self, waiting: Waiting) -> None:
+    def await_workers(self, waiting: Patience) -> None:
         """Wait until every worker has been checked; raise InputError if one differs from the driver.
 
         A silent worker is waited for only as long as no other has answered.
         """
-        patience = Waiting(ANSWERS_SECONDS, lambda _: None)
+        patience = Patience(ANSWERS_SECONDS, lambda _: None)
         while True:
             usable = self.workers()
             verdicts = {worker: self._mismatch(worker) for worker in self._checks}
@@ -169,17 +171,19 @@ def start_local_cluster(jobs: int, say: Say) -> Session:
     return Session(client, stack, "of this command", say, None)
 
 
-def connect(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Session:
+def connect(address: SchedulerAddress, waiting: Patience, say: Say, requirements: Requirements) -> Session:
     """Connect with a scheduler and wait for a worker; raise InputError if there is none, or its code differs."""
     # In a thread of its own: in a notebook, this thread already runs an event loop.
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, reached(place, waiting)).result()
+        thread.submit(asyncio.run, await_scheduler(address, waiting)).result()
     stack = ExitStack()
     try:
-        client = stack.enter_context(Client(str(place), set_as_default=False, timeout=ANSWERS_SECONDS))
-        session = Session(client, stack, str(place), say, needs)
-        if said := difference(needs.here(), client.run_on_scheduler(eval, Needs().asked()), ON_SCHEDULER):
-            raise InputError(f"engine.scheduler={place}: this scheduler {said}")
+        client = stack.enter_context(Client(str(address), set_as_default=False, timeout=ANSWERS_SECONDS))
+        session = Session(client, stack, str(address), say, requirements)
+        if said := describe_mismatch(
+            requirements.describe_here(), client.run_on_scheduler(eval, Requirements().as_expression()), ON_SCHEDULER
+        ):
+            raise InputError(f"engine.scheduler={address}: this scheduler {said}")
         session.await_workers(waiting)
         return session
     except BaseException as error:
@@ -187,4 +191,6 @@ def connect(place: Place, waiting: Waiting, say: Say, needs: Needs) -> Session:
             stack.close()
         if isinstance(error, InputError) or not isinstance(error, Exception):
             raise
-        raise InputError(f"engine.scheduler={place} cannot be worked with ({type(error).__name__}: {error})") from None
+        raise InputError(
+            f"engine.scheduler={address} cannot be worked with ({type(error).__name__}: {error})"
+        ) from None

@@ -1,6 +1,6 @@
-"""Say which code computes here; this file is also sent as text to schedulers and workers, simlab there or not.
+"""Describe the versions and the code of a Python environment.
 
-As text: code compiled by another Python would not run there, and what is to be imported there may be missing. So it
+This file is also sent as text to schedulers and workers, where simlab may be missing and Python another version; so it
 uses the standard library only.
 """
 
@@ -15,12 +15,12 @@ VERSIONS = ("simlab", "distributed", "numpy", "scipy")
 CODE, FILE = "the code of ", "the file "
 
 
-def about(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
-    """Return versions by name, digests of the code of packages and of files; None for what is not there."""
+def describe(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
+    """Return versions, and digests of packages and files, by name; None for what is missing."""
     found: dict[str, str | None] = {"Python": platform.python_version()}
     found |= {name: _version(name) for name in VERSIONS}
-    found |= {f"{CODE}{package}": _code(package) for package in packages}
-    return found | {f"{FILE}{file}": _content(file) for file in files}
+    found |= {f"{CODE}{package}": _digest_package(package) for package in packages}
+    return found | {f"{FILE}{file}": _digest_file(file) for file in files}
 
 
 def _version(name: str) -> str | None:
@@ -30,8 +30,8 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _code(package: str) -> str | None:
-    """Digest the modules of a package by their names and contents, without importing it."""
+def _digest_package(package: str) -> str | None:
+    """Digest the names and contents of the modules of a package, without importing it."""
     try:
         spec = find_spec(package)
     except (ImportError, ValueError):
@@ -39,7 +39,7 @@ def _code(package: str) -> str | None:
     if spec is None:
         return None
     if not spec.submodule_search_locations:
-        return _content(spec.origin or "")
+        return _digest_file(spec.origin or "")
     digest = blake2b(digest_size=6)
     for root in map(Path, spec.submodule_search_locations):
         for file in sorted(root.rglob("*.py")):
@@ -48,8 +48,8 @@ def _code(package: str) -> str | None:
     return digest.hexdigest()
 
 
-def _content(file: str) -> str | None:
-    """Digest a file; of a folder it only matters that it is there."""
+def _digest_file(file: str) -> str | None:
+    """Digest a file; a folder only has to exist."""
     path = Path(file)
     try:
         return "a folder" if path.is_dir() else blake2b(path.read_bytes(), digest_size=6).hexdigest()
@@ -57,8 +57,8 @@ def _content(file: str) -> str | None:
         return None
 
 
-def difference(here: Mapping[str, str | None], there: object, names: Iterable[str]) -> str:
-    """Say in what another place differs, and what to do; empty where it does not."""
+def describe_mismatch(here: Mapping[str, str | None], there: object, names: Iterable[str]) -> str:
+    """Describe the first mismatch with another environment and its remedy, or ''."""
     if not isinstance(there, Mapping):
         return f"could not be asked what it has ({there!r}); start it again"
     for name in names:

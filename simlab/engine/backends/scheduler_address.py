@@ -1,4 +1,4 @@
-"""Find out what listens at an address before anything is asked of it: a scheduler of Dask, or why it is none."""
+"""Parse the address of a Dask scheduler, and check that a scheduler answers there."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ AGAIN_SECONDS = 0.5
 REMEDY = "give the address that the scheduler says when it starts, or leave engine.scheduler out"
 
 
-class Place(NamedTuple):
-    """Hold an address."""
+class SchedulerAddress(NamedTuple):
+    """Scheme, host and port of a scheduler."""
 
     scheme: str
     host: str
@@ -32,8 +32,8 @@ class Place(NamedTuple):
         return f"{self.scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
-class Waiting:
-    """Count the seconds that something may take; say once that it is being waited for."""
+class Patience:
+    """A time limit for waiting; after a while, one line says what is waited for."""
 
     def __init__(self, seconds: float, say: Callable[[str], None]) -> None:
         self.seconds, self._say, self._said = seconds, say, False
@@ -41,25 +41,25 @@ class Waiting:
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """Seconds left."""
         return self._began + self.seconds - time.monotonic()
 
     def over(self, whom: str) -> bool:
-        """Tell whether they are over, and say for whom one waits."""
+        """True if the time is over; says after a while what is waited for."""
         if not self._said and self.seconds - self.left > SAID_AFTER_SECONDS:
             self._said = True
             self._say(f"waiting for {whom}, for {duration(self.seconds)} at most (engine.scheduler_seconds)")
         return self.left <= 0
 
 
-def place_of(address: str) -> Place:
-    """Read an address; raise InputError for one that no scheduler has, or where certificates for it are missing."""
+def parse_address(address: str) -> SchedulerAddress:
+    """Parse an address; raise InputError if it is malformed, or if its certificates are missing."""
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match[3]) < 65536:
         raise InputError(
             f"engine.scheduler={shown(address)} is no address of a scheduler, such as tcp://10.0.0.1:8786; {REMEDY}"
         )
-    place = Place(match[1], match[2].strip("[]"), int(match[3]))
+    place = SchedulerAddress(match[1], match[2].strip("[]"), int(match[3]))
     if place.scheme == "tls":
         from distributed.security import Security
 
@@ -72,8 +72,8 @@ def place_of(address: str) -> Place:
     return place
 
 
-async def reached(place: Place, waiting: Waiting) -> dict[str, Any]:
-    """Wait until a scheduler answers; return what it says of itself. Raises InputError where none does."""
+async def await_scheduler(place: SchedulerAddress, waiting: Patience) -> dict[str, Any]:
+    """Wait until a scheduler answers, and return its identity; raise InputError if none does."""
     while not await _listening(place, waiting):
         if waiting.over(f"a scheduler at {place}"):
             raise InputError(
@@ -88,7 +88,7 @@ async def reached(place: Place, waiting: Waiting) -> dict[str, Any]:
     return said
 
 
-async def _listening(place: Place, waiting: Waiting) -> bool:
+async def _listening(place: SchedulerAddress, waiting: Patience) -> bool:
     try:
         seconds = min(max(waiting.left, AGAIN_SECONDS), ANSWERS_SECONDS)
         _, writer = await asyncio.wait_for(asyncio.open_connection(place.host, place.port), seconds)
@@ -98,7 +98,7 @@ async def _listening(place: Place, waiting: Waiting) -> bool:
     return True
 
 
-async def _speaks_tls(place: Place) -> bool:
+async def _speaks_tls(place: SchedulerAddress) -> bool:
     """Greet by TLS: one that speaks it answers, or asks for a certificate; a scheduler without says something else."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -115,7 +115,7 @@ async def _speaks_tls(place: Place) -> bool:
     return True
 
 
-async def _identity(place: Place) -> dict[str, Any]:
+async def _identity(place: SchedulerAddress) -> dict[str, Any]:
     from distributed.core import rpc
     from distributed.security import Security
 
