@@ -90,7 +90,8 @@ def test_a_plan_alone_is_told_before_anything_is_rated(
 ) -> None:
     config = dict(compose(["decision.multiplicity=holm"]))
     monkeypatch.setattr(
-        conclusions, "read_plan", lambda path, plugins=(): Plan(path, "rate", config, "3f9c2a7b11aa99", None, path)
+        "simlab.concluding.plans.read_plan",
+        lambda path, plugins=(): Plan(path, "rate", config, "3f9c2a7b11aa99", None, path),
     )
     assert answer(["conclude", "--plan", "study.yaml", "--paragraph", "plan.md"]) == DONE
     said = capsys.readouterr().out
