@@ -20,7 +20,7 @@ from simlab.analysis.raters.moderated import (
     moderated_family,
     moderated_studies,
 )
-from simlab.analysis.raters.side_by_side import documents_of
+from simlab.analysis.raters.side_by_side import find_whole_documents
 from simlab.types import Array, Floats, Rated
 from tests.statistics.null_tables import Meeting, rated_table
 
@@ -174,7 +174,7 @@ def test_whole_documents_are_judged_as_by_the_equations_of_the_mixed_model(
         np.testing.assert_allclose(family.p_values(), of.family().p_values(), rtol=1e-7)
         found = moderated_differences(rated, pools="apart", draws=DRAWS)
         np.testing.assert_allclose(found, of.difference, rtol=1e-8, atol=1e-12)
-        assert documents_of(rated) is not None
+        assert find_whole_documents(rated) is not None
 
 
 def test_documents_that_raters_share_or_that_are_not_whole_are_none_of_these() -> None:
@@ -183,8 +183,8 @@ def test_documents_that_raters_share_or_that_are_not_whole_are_none_of_these() -
     cut = replace(rated, **{name: getattr(rated, name)[1:] for name in names})
     other = rated.rater.copy()
     other[0] = 1
-    assert documents_of(cut) is None
-    assert documents_of(replace(rated, rater=other)) is None
+    assert find_whole_documents(cut) is None
+    assert find_whole_documents(replace(rated, rater=other)) is None
     for one in (cut, replace(rated, rater=other)):
         family = moderated_family(np.random.default_rng(0), one, pools="apart", draws=DRAWS)
         np.testing.assert_array_equal(family.size, moderated_comparisons(one, "apart", DRAWS).family().size)

@@ -102,7 +102,7 @@ class Solved(NamedTuple):
     log_determinant: Floats
     information: Floats
 
-    def of(self, study: Any) -> Solved:
+    def select(self, study: Any) -> Solved:
         """Return the equations of one study, or of some."""
         load = tuple(one[study] for one in self.load)
         return self._replace(load=load, **{name: getattr(self, name)[study] for name in self._fields if name != "load"})
@@ -359,7 +359,7 @@ class Equations(Protocol):
     def information(self) -> Floats:
         """`tr(P V_k P V_l)`, `[study, component, component]`."""
 
-    def of(self, study: Any) -> Self:
+    def select(self, study: Any) -> Self:
         """Return the equations of some studies."""
 
     def put(self, study: Ints, other: Self) -> None:
@@ -401,7 +401,7 @@ def fit(design: Design, value: Floats) -> Fit | None:
     found = fit_each(design, value[:, None])
     if not found.scattered[0]:
         return None
-    return Fit(design, found.component[:, 0], found.estimate[:, 0], found.at.of(0), bool(found.converged[0]))
+    return Fit(design, found.component[:, 0], found.estimate[:, 0], found.at.select(0), bool(found.converged[0]))
 
 
 def fit_each(design: Design, value: Floats) -> Fits:
@@ -450,7 +450,7 @@ def step_to_reml(
             forms_there = forms_at(tried, study)
             there = _deviance(free, tried, forms_there.residual)
             taken = (there <= deviance[study] + SLACK) | (step < LEAST_STEP)
-            at.put(study[taken], tried.of(taken))
+            at.put(study[taken], tried.select(taken))
             for all_studies, of_some in zip(forms, forms_there, strict=True):
                 all_studies[..., study[taken]] = of_some[..., taken]
             deviance[study[taken]] = there[taken]

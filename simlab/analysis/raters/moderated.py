@@ -425,21 +425,21 @@ def _side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | 
 
 
 def _judge_side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | None:
-    table = side_by_side.documents_of(rated)
+    table = side_by_side.find_whole_documents(rated)
     if table is None:
         return None
-    of = side_by_side.moments_of(table)
-    found, size = side_by_side.fit(of), np.abs(rated.value).max()
+    sums = side_by_side.sum_by_rater(table)
+    found, size = side_by_side.fit(sums), np.abs(rated.value).max()
     if found is None or 2 * found.component[0] / found.weight.sum() <= rounding_variance(
         found.component[:, None], size
     ):
         return None
-    n_systems, precision, total = of.n_systems, found.weight, found.weight.sum()
+    n_systems, precision, total = sums.n_systems, found.weight, found.weight.sum()
     first, second = np.triu_indices(n_systems, 1)
     difference = found.estimate[first] - found.estimate[second]
     difference[np.abs(difference) <= ROUNDING * size] = 0.0
-    freedom = np.full(n_systems, len(table.rater) - len(of.load))
-    spread = _shrunken_spread(side_by_side.scatter_within_raters(of, found.ratio), freedom)
+    freedom = np.full(n_systems, len(table.rater) - len(sums.load))
+    spread = _shrunken_spread(side_by_side.scatter_within_raters(sums, found.ratio), freedom)
     # What each rater adds to the variance of a difference: of contrasts, and of the mean where spreads differ.
     leniency = found.ratio[side_by_side.RATER]
     own = precision / (1 + leniency * n_systems * precision)
@@ -454,6 +454,6 @@ def _judge_side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFami
         return scale * rng.standard_normal((part.stop - part.start, *scale.shape))
 
     null = _studies_of_equals(draw, lambda score: share * score, each, draws, scale.shape, comparable)
-    ratio = _squares(share * (of.mean - found.estimate), first, second) / null.expected
+    ratio = _squares(share * (sums.mean - found.estimate), first, second) / null.expected
     error = each.sum(0) * _moderated_ratio(ratio, null.freedom, comparable)
     return difference, SimulatedFamily(np.abs(difference) / np.sqrt(error), null.freedom, null.null)

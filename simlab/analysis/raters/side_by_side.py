@@ -20,7 +20,7 @@ RATER, TASTE, DOCUMENT = range(3)
 """Terms of the model, by their places among ratios to the noise."""
 
 
-class Documents(NamedTuple):
+class WholeDocuments(NamedTuple):
     """Mean scores of documents, `score[document, system]`, and the rater of each, numbered from 0 without gaps."""
 
     score: Floats
@@ -32,7 +32,7 @@ class Documents(NamedTuple):
         return np.bincount(self.rater).astype(float)
 
 
-class Moments(NamedTuple):
+class RaterSums(NamedTuple):
     """Sums of scores, which are all that the likelihood reads.
 
     `load[rater]` counts documents, `mean[rater, system]` averages them. `within[2]` are the sums of squares about
@@ -54,7 +54,7 @@ class Moments(NamedTuple):
         return int(self.mean.shape[1])
 
 
-class Equations(NamedTuple):
+class RaterEquations(NamedTuple):
     """The model at ratios of components to the noise; fields as those of `mixed_model.Solved`, studies first.
 
     `level[study, 2]` is the variance of a document within its rater, `total[study, 2, rater]` that of a rater's sum
@@ -67,17 +67,17 @@ class Equations(NamedTuple):
     log_determinant: Floats
     information: Floats
 
-    def of(self, study: Any) -> Equations:
+    def select(self, study: Any) -> RaterEquations:
         """Return the equations of some studies."""
-        return Equations(*(one[study] for one in self))
+        return RaterEquations(*(one[study] for one in self))
 
-    def put(self, study: Ints, other: Equations) -> None:
+    def put(self, study: Ints, other: RaterEquations) -> None:
         """Replace the equations of some studies."""
         for one, new in zip(self, other, strict=True):
             one[study] = new
 
 
-def documents_of(rated: Rated) -> Documents | None:
+def find_whole_documents(rated: Rated) -> WholeDocuments | None:
     """Average ratings within documents and systems; None where no one rater each rated a whole document."""
     n, n_systems = rated.n_documents, rated.n_systems
     cell = rated.document * n_systems + rated.system
@@ -94,7 +94,9 @@ def documents_of(rated: Rated) -> Documents | None:
         return None
     if not _is_averaged(rated, n_raters):
         return None
-    return Documents(np.bincount(cell, rated.value, len(count)).reshape(n, n_systems) / count.reshape(n, -1), number)
+    return WholeDocuments(
+        np.bincount(cell, rated.value, len(count)).reshape(n, n_systems) / count.reshape(n, -1), number
+    )
 
 
 def _membership(rater: Ints) -> Floats:
@@ -114,7 +116,7 @@ def _is_averaged(rated: Rated, n_raters: int) -> bool:
     return n_segments * n_systems == len(rated.value) and least + min(n_segments, n_outputs) > LARGEST
 
 
-def moments_of(table: Documents) -> Moments:
+def sum_by_rater(table: WholeDocuments) -> RaterSums:
     """Sum up the scores of documents."""
     score, rater, load = table.score, table.rater, table.load
     mean = (_membership(rater) @ score) / load[:, None]
@@ -126,10 +128,10 @@ def moments_of(table: Documents) -> Moments:
     level = np.sqrt(score.shape[1]) * of_rater.mean(1)
     contrast = of_rater - of_rater.mean(1, keepdims=True)
     gram = np.stack([contrast @ contrast.T, np.outer(level, level)])
-    return Moments(load, mean, gram, np.array([each.sum() - of_mean, of_mean]), each, of_document @ left)
+    return RaterSums(load, mean, gram, np.array([each.sum() - of_mean, of_mean]), each, of_document @ left)
 
 
-def solve(load: Floats, n_systems: int, ratio: Floats) -> Equations:
+def solve(load: Floats, n_systems: int, ratio: Floats) -> RaterEquations:
     """Solve the model at `ratio[study, term]`."""
     in_mean = np.array([0.0, n_systems])
     level = 1 + ratio[:, DOCUMENT, None] * in_mean
@@ -139,7 +141,7 @@ def solve(load: Floats, n_systems: int, ratio: Floats) -> Equations:
     precision = weight.sum(-1)
     times = np.array([n_systems - 1.0, 1.0])
     determinant = (load.sum() - len(load)) * np.log(level) + np.log(total).sum(-1) + np.log(precision)
-    return Equations(ratio, level, total, determinant @ times, _information(load, n_systems, level, total))
+    return RaterEquations(ratio, level, total, determinant @ times, _information(load, n_systems, level, total))
 
 
 def _information(load: Floats, n_systems: int, level: Floats, total: Floats) -> Floats:
@@ -164,22 +166,22 @@ _LEVELS, _IN_MEAN = (np.add.outer(one, one) for one in (np.array([0, 1, 1, 0]), 
 """Of each two of the noise and the terms: how many have raters as levels, and are in the mean of systems alone."""
 
 
-def sum_forms(of: Moments, at: Equations) -> Forms:
+def sum_forms(sums: RaterSums, at: RaterEquations) -> Forms:
     """Return quadratic forms of scores at solved equations, `[component, study]`; no effects."""
-    n_systems, load = of.n_systems, of.load
+    n_systems, load = sums.n_systems, sums.load
     weight = load / at.total
     share = weight / weight.sum(-1, keepdims=True)
-    from_mean = (of.gram @ share[..., None])[..., 0]
-    between = of.gram.diagonal(axis1=1, axis2=2) - 2 * from_mean + (share * from_mean).sum(-1, keepdims=True)
-    sums = weight * between / at.total
-    noise = of.within / at.level**2 + sums.sum(-1)
-    rater = (load * sums).sum(-1)
-    residual = of.within / at.level + (weight * between).sum(-1)
+    from_mean = (sums.gram @ share[..., None])[..., 0]
+    between = sums.gram.diagonal(axis1=1, axis2=2) - 2 * from_mean + (share * from_mean).sum(-1, keepdims=True)
+    squares = weight * between / at.total
+    noise = sums.within / at.level**2 + squares.sum(-1)
+    rater = (load * squares).sum(-1)
+    residual = sums.within / at.level + (weight * between).sum(-1)
     form = [noise.sum(-1), n_systems * rater[:, 1], rater.sum(-1), n_systems * noise[:, 1]]
     return Forms(np.empty((0, len(at.ratio))), np.array(form), residual.sum(-1))
 
 
-class Fit(NamedTuple):
+class RaterFit(NamedTuple):
     """The model fitted by REML: `component[noise and term]`, `ratio[term]` to the noise, and `estimate[system]`.
 
     Estimates are up to a constant. `weight[rater]` is the precision of a rater's mean scores of contrasts, in units of
@@ -192,25 +194,25 @@ class Fit(NamedTuple):
     weight: Floats
 
 
-def fit(of: Moments) -> Fit | None:
+def fit(sums: RaterSums) -> RaterFit | None:
     """Fit by REML; None where nothing is left of contrasts once raters and systems are told apart."""
-    load, n_systems = of.load, of.n_systems
+    load, n_systems = sums.load, sums.n_systems
     free = int(load.sum() - 1) * n_systems
-    if of.within[0] <= ROUNDING * (load @ of.mean**2).sum():
+    if sums.within[0] <= ROUNDING * (load @ sums.mean**2).sum():
         return None
     at, forms, _ = step_to_reml(
         np.full((1, 3), 0.5),
         free,
         np.ones(1, bool),
         lambda ratio, _: solve(load, n_systems, ratio),
-        lambda at, _: sum_forms(of, at),
+        lambda at, _: sum_forms(sums, at),
     )
     ratio, weight = at.ratio[0], load / at.total[0, 0]
     component = forms.residual[0] / free * np.append(1.0, ratio)
-    return Fit(component, ratio, weight @ of.mean / weight.sum(), weight)
+    return RaterFit(component, ratio, weight @ sums.mean / weight.sum(), weight)
 
 
-def scatter_within_raters(of: Moments, ratio: Floats) -> Floats:
+def scatter_within_raters(sums: RaterSums, ratio: Floats) -> Floats:
     """Return sums of squares within raters, `[system]`, of scores less the predicted effects of documents."""
-    share = of.n_systems * ratio[DOCUMENT] / (1 + of.n_systems * ratio[DOCUMENT])
-    return np.asarray(of.each - 2 * share * of.product + share**2 * of.within[1] / of.n_systems)
+    share = sums.n_systems * ratio[DOCUMENT] / (1 + sums.n_systems * ratio[DOCUMENT])
+    return np.asarray(sums.each - 2 * share * sums.product + share**2 * sums.within[1] / sums.n_systems)

@@ -23,7 +23,7 @@ from simlab.config.sweepfile import RUN
 from simlab.drawing.reports.sweep import report
 from simlab.drawing.reports.sweeping import answering, mistakes, seeing
 from simlab.drawing.reports.sweeping.seeing import see
-from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Points, Report, Section, Table, Value
 from simlab.drawing.text.comparison import PLAIN_WORDS
 from simlab.measures import errors, stability
 from simlab.measures.labels import LABELS
@@ -66,6 +66,16 @@ def test_the_data_are_the_rows_of_a_query(made: Report, folder: Path) -> None:
     assert (explorer.measure, explorer.x, explorer.line) == ("srp", "documents", "grouping")
     assert {one.name for one in explorer.measures} <= made.data[0].keys()
     assert [one.values for one in explorer.axes][1] == (8, 12)
+
+
+def test_the_largest_error_of_a_measure_is_said_with_what_would_halve_it(made: Report, folder: Path) -> None:
+    errors = [row["srp_mcse"] for row in json.loads(query.answer(folder, [], ["srp"], "json").text)]
+    points = [line for one in blocks(made, Points) for line in one.items]
+    (line,) = [line for line in points if line.startswith("The largest error of srp is ")]
+    said = re.fullmatch(r"The largest error of srp is (\S+), over \d+ \w[\w ]*s; four times as many halve it\.", line)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(max(errors), abs=0.005)
+    assert float(said[1]) > 0
 
 
 def test_the_table_behind_the_figure_has_every_cell_with_its_error(made: Report, folder: Path) -> None:

@@ -297,13 +297,11 @@ def _notes(seen: Seen, rows: Sequence[Row]) -> list[str]:
 
 
 def _largest_error(seen: Seen) -> list[str]:
-    """Tell how far the least known cell has settled, and what would settle it further."""
-    errors = [(error, record) for record in seen.records if (error := _error(seen, record, seen.measure)) is not None]
+    """Return a line on the largest Monte-Carlo error of the measure, and how many more clusters would halve it."""
+    errors = [(error, record) for record in seen.records if (error := _error(seen, record, seen.measure))]
     if not errors:
         return []
     most, record = max(errors, key=lambda pair: pair[0])
-    word = cluster(seen.dataset, seen.measure)
-    held = tables.counted([int(record[f"{seen.measure}_clusters"])], word)
-    return [
-        f"The largest error of {seen.measure} is {tables.number(most, 2)}, over {held}; four times as many halve it."
-    ]
+    clusters = tables.counted([int(record[f"{seen.measure}_clusters"])], cluster(seen.dataset, seen.measure))
+    error = tables.number(most, max(2, math.ceil(-math.log10(most))))
+    return [f"The largest error of {seen.measure} is {error}, over {clusters}; four times as many halve it."]
