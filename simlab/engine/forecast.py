@@ -12,7 +12,7 @@ from simlab.engine.backends import refuse_contradiction
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
-from simlab.engine.provenance import provenance, refuse_other_program
+from simlab.engine.provenance import refuse_other_program
 from simlab.engine.purchases import Purchase, ends_first, purchase
 from simlab.engine.quoting import Quote, placed, quotes
 from simlab.engine.run import fit_in, missing, study_block
@@ -71,9 +71,7 @@ def forecast(
     refuse_too_large(sweep, job, folder)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
-            refuse_other_program(
-                book.provenance(), book.noted("code", []), provenance(), str(folder), allowed=allow_version
-            )
+            refuse_other_program(book, allowed=allow_version)
             tasks = missing(sweep, book, fit_in(job, book)[1], shard)
     else:
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells], shard)

@@ -166,9 +166,7 @@ def laboratory(
         held = book.declaration()
         if held is not None and not same_numbers(held["base"], declare(base)["base"]):
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
-        refuse_other_program(
-            book.provenance(), book.noted("code", []), provenance(), str(folder), allowed=allow_version
-        )
+        refuse_other_program(book, allowed=allow_version)
         if torn := [row for row, _ in unusable(book, seen=book.seen(installation()))]:
             book.discard(torn)
         book.note_provenance(provenance())

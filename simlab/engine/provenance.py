@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import blake2b, sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.engine.ledger import Ledger
 
 PACKAGES = ("simlab", "numpy", "scipy")
 UNKNOWN = "unknown"
@@ -56,14 +59,12 @@ def code_digest() -> str:
     return sealed.hexdigest()
 
 
-def refuse_other_program(
-    before: Sequence[Mapping[str, str]], codes: Sequence[str], now: Mapping[str, str], where: str, *, allowed: bool
-) -> list[str]:
-    """Raise InputError where blocks of a folder come from another program, whose numbers may be others.
+def refuse_other_program(book: Ledger, *, allowed: bool) -> list[str]:
+    """Raise InputError if another program filled a ledger: its numbers may be others.
 
-    `before` are the versions that filled it, `codes` the digests of their code. Where it is `allowed`, return a line,
-    or none, that says so.
+    Where that is `allowed`, return the line that says so, or none.
     """
+    before, codes, now, where = book.provenance(), book.noted("code", []), provenance(), str(book.folder)
     known = {name: now.get(name, UNKNOWN) for name in PROGRAM} | {"code": code_digest()}
     for one in [*({"code": code} for code in codes), *reversed(before)]:
         held = {name: one.get(name, UNKNOWN) for name in PROGRAM if "code" not in one} or one

@@ -119,10 +119,7 @@ def opened(job: Job, folder: Path, allow_version: bool) -> AbstractContextManage
 
 def _place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
     """Find the sweep's place in what a ledger holds, and lines for the user; raise InputError where it has none."""
-    mixed = refuse_other_program(
-        book.provenance(), book.noted("code", []), provenance(), str(book.folder), allowed=allow_version
-    )
-    return mixed, *fit_in(job, book)
+    return refuse_other_program(book, allowed=allow_version), *fit_in(job, book)
 
 
 @contextmanager

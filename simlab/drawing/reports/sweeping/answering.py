@@ -303,5 +303,5 @@ def _largest_error(seen: Seen) -> list[str]:
         return []
     most, record = max(errors, key=lambda pair: pair[0])
     clusters = tables.counted([int(record[f"{seen.measure}_clusters"])], cluster(seen.dataset, seen.measure))
-    error = tables.number(most, max(2, math.ceil(-math.log10(most))))
-    return [f"The largest error of {seen.measure} is {error}, over {clusters}; four times as many halve it."]
+    said = tables.number(most, max(2, math.ceil(-math.log10(most))))
+    return [f"The largest error of {seen.measure} is {said}, over {clusters}; four times as many halve it."]
