@@ -60,7 +60,7 @@ def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]
         )
 
 
-def aside(simulate: Callable[[], Result]) -> Callable[[], Result]:
+def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
     """Begin a simulation in a process of its own, where a command has another processor; what is returned waits for it.
 
     Elsewhere (notebooks have threads, and no supervisor; with JAX there are threads, too, whose locks a fork would
@@ -71,7 +71,7 @@ def aside(simulate: Callable[[], Result]) -> Callable[[], Result]:
         return simulate
     processes = get_context("fork")
     here, there = processes.Pipe(duplex=False)
-    process = processes.Process(target=_simulate_for, args=(simulate, there), daemon=True)
+    process = processes.Process(target=_send_result, args=(simulate, there), daemon=True)
     process.start()
     there.close()
 
@@ -90,7 +90,7 @@ def aside(simulate: Callable[[], Result]) -> Callable[[], Result]:
     return result
 
 
-def _simulate_for(simulate: Callable[[], object], waiting: Connection) -> None:
+def _send_result(simulate: Callable[[], object], waiting: Connection) -> None:
     answer: tuple[object, Exception | None]
     try:
         answer = simulate(), None
@@ -103,7 +103,7 @@ def in_parts(simulate: Callable[[range], Result], n: int, size: int) -> list[Res
     """Simulate studies 0 to n in parts of a size, on two processors; return the results of parts in their order."""
     parts = [range(start, min(start + size, n)) for start in range(0, n, size)]
     if is_supervised():
-        later = aside(lambda: [simulate(part) for part in parts[1::2]])
+        later = start_in_process(lambda: [simulate(part) for part in parts[1::2]])
         first = [simulate(part) for part in parts[::2]]
         return [one for pair in zip_longest(first, later()) for one in pair][: len(parts)]
     contexts = [copy_context() for _ in parts]

@@ -35,7 +35,16 @@ from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
-from simlab.engine.run import Summary, backend_for, carry_out, fitting_of, missing, opened, sample_again, take_in
+from simlab.engine.run import (
+    Summary,
+    backend_for,
+    carry_out,
+    fitting_of,
+    missing,
+    open_for_sweep,
+    sample_again,
+    take_in,
+)
 from simlab.engine.sizing import first_studies, is_one_world, refuse_too_few, sets_of, sized, whole_sets
 from simlab.engine.workers import BlockFunction, Task
 from simlab.measures.precision import LEAST_CLUSTERS
@@ -110,7 +119,10 @@ def run(
     first = sized(sweep, 1, 1 if alone else first_studies(sweep, sets))
     job = prepare(first, check, processes, known_in(folder))
     refuse_too_few(first, sweep.until)
-    with backend_for(job, first, folder, processes, quiet=quiet) as backend, opened(job, folder, allow_version) as book:
+    with (
+        backend_for(job, first, folder, processes, quiet=quiet) as backend,
+        open_for_sweep(job, folder, allow_version) as book,
+    ):
         taken = take_in(first, job, book, allow_version=allow_version)
         fitting = fitting_of(block, taken.entries)
         shared = (first, sweep.until, job, book, taken.entries, fitting, backend, look, quiet, began, alone, sets)

@@ -89,7 +89,10 @@ def run(
     processes = jobs_of(sweep, jobs)
     job = prepare(sweep, check, processes, known_in(folder))
     refuse_too_large(sweep, job, folder)
-    with backend_for(job, sweep, folder, processes, quiet=quiet) as backend, opened(job, folder, allow_version) as book:
+    with (
+        backend_for(job, sweep, folder, processes, quiet=quiet) as backend,
+        open_for_sweep(job, folder, allow_version) as book,
+    ):
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         entering("running blocks")
         fitting = fitting_of(block, taken.entries)
@@ -106,18 +109,18 @@ def run(
         return Summary(*did, failures(book), book.failed_designs(), notes)
 
 
-def opened(job: Job, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:
+def open_for_sweep(job: Job, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:
     """Open the ledger of a folder for a sweep; of a damaged file what can be read is kept, if it is of that sweep."""
 
     def look(book: Ledger) -> None:
         if book.is_damaged("sweep") or book.declaration() is None:
             raise damage(folder / ledger.FILE, "what its sweep is cannot be read")
-        _place(job, book, allow_version=allow_version)
+        _find_place(job, book, allow_version=allow_version)
 
     return ledger.writing(folder, look)
 
 
-def _place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
+def _find_place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
     """Find the sweep's place in what a ledger holds, and lines for the user; raise InputError where it has none."""
     return refuse_other_program(book, allowed=allow_version), *fit_in(job, book)
 
@@ -153,7 +156,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
     before, now, held = book.provenance(), provenance(), bool(book.cells())
-    mixed, grown, entries = _place(job, book, allow_version=allow_version)
+    mixed, grown, entries = _find_place(job, book, allow_version=allow_version)
     mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
@@ -171,7 +174,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     elif before == [LOST]:
         book.note_provenance(LOST)
     lost = f", {len(tasks):,} that are lost or were never there are computed now"
-    notes = book.salvaged._replace(blocks=book.n_blocks()).said(lost) if book.salvaged else []
+    notes = book.salvaged._replace(blocks=book.n_blocks()).describe(lost) if book.salvaged else []
     notes += [_mended(mended)] if mended else []
     notes += mixed if tasks else []
     return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))

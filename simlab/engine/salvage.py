@@ -35,8 +35,8 @@ class Salvaged(NamedTuple):
     aside: Path
     left_out: tuple[str, ...]
 
-    def said(self, more: str = "") -> list[str]:
-        """Say so, and what `more` there is to say of the blocks."""
+    def describe(self, more: str = "") -> list[str]:
+        """Return the lines for the user; `more` is added to the one on blocks."""
         read = f"{FILE} was damaged: {several(self.blocks, 'block')} of it could be read{more}"
         return [f"{read}; the damaged file is kept as {self.aside.name}", *self.left_out]
 

@@ -32,7 +32,7 @@ def repair(folder: Path) -> tuple[Report, list[str]]:
         with ledger.writing(folder, lambda book: None) as book:
             settle(folder)
             given_up, lost = _give_up(book)
-            done = [*(book.salvaged.said() if book.salvaged else ()), *given_up]
+            done = [*(book.salvaged.describe() if book.salvaged else ()), *given_up]
             if lost:
                 return Report(len(book.entries()), 0, 0, tuple(lost)), done
     except EmptyLedger as error:

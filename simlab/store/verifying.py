@@ -158,23 +158,23 @@ def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list
         return 0, [str(error)]
     except Exception as error:
         return 0, [f"{STORE} cannot be read ({reason(error)}); {remedy(book.folder / STORE)}"]
-    kept = HeldAgainst(arrays)
+    kept = StoreComparison(arrays)
     about = lay_arrays(kept, book, grid(book), measures, {}, jobs=jobs)
     lossy = tuple(f"{STORE} lacks {name}" for name in examined.lossy)
     wrong = [problem for problem in kept.problems() if problem not in lossy]
     return len(arrays) + len(lossy), [*examined.problems, *_attributes(dict(root.attrs), about, book), *wrong]
 
 
-class HeldAgainst:
-    """Take the place of a group in which a store is laid: what would be written is held against what is there."""
+class StoreComparison:
+    """A stand-in for the group of a store: arrays that would be written are compared with those that are there."""
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         self._arrays = arrays
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, ComparedArray] = {}
 
     def create_array(
         self, name: str, *, shape: tuple[int, ...], dtype: np.dtype[Any], dimension_names: Sequence[str], **_: Any
-    ) -> Held:
+    ) -> ComparedArray:
         """Look at what an array says of itself."""
         array = self._arrays.get(name)
         if array is None:
@@ -185,7 +185,7 @@ class HeldAgainst:
             wrong = f"{STORE}/{name} is not what the ledger says"
         else:
             wrong = ""
-        self._held[name] = Held(name, array, wrong)
+        self._held[name] = ComparedArray(name, array, wrong)
         return self._held[name]
 
     def __delitem__(self, name: str) -> None:
@@ -203,18 +203,18 @@ class HeldAgainst:
 
 
 @dataclass(slots=True)
-class Held:
-    """Hold an array of a store, and the first thing that is wrong with it."""
+class ComparedArray:
+    """An array of a store, and its first mismatch with what would be written ('': none)."""
 
     name: str
     array: Any
     wrong: str
 
-    def __getitem__(self, _: object) -> Held:
+    def __getitem__(self, _: object) -> ComparedArray:
         return self
 
     def __setitem__(self, region: Any, wanted: Any) -> None:
-        if isinstance(wanted, Held):
+        if isinstance(wanted, ComparedArray):
             self.wrong = wanted.wrong
         elif not self.wrong:
             stored = read(self.array, self.name, region)

@@ -12,7 +12,7 @@ from simlab.concluding import simulations
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings import again
 from simlab.concluding.record import record
-from simlab.concluding.simulations import aside, in_parts, try_to_simulate
+from simlab.concluding.simulations import in_parts, start_in_process, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
@@ -124,7 +124,7 @@ def test_what_a_simulation_aside_raises_is_raised_and_one_that_is_ended_is_carri
             os._exit(1)
         return "here"
 
-    assert aside(os.getpid)() != here
+    assert start_in_process(os.getpid)() != here
     with pytest.raises(InputError, match="refused False"):
-        aside(refuse)()
-    assert aside(end)() == "here"
+        start_in_process(refuse)()
+    assert start_in_process(end)() == "here"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from simlab.concluding.gate import seed_from_rows
-from simlab.concluding.simulations import aside
+from simlab.concluding.simulations import start_in_process
 from simlab.tables.held import Ratings
 
 if TYPE_CHECKING:
@@ -34,4 +34,4 @@ def fit_world(ratings: Ratings) -> Callable[[], TableWorld]:
         with threadpool_limits(1):
             return table_world(ratings, check_seed(ratings), DRAWS)
 
-    return aside(fit)
+    return start_in_process(fit)

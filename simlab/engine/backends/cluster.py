@@ -217,7 +217,7 @@ class Cluster:
         """Connect, and check the code and files of the workers; raise InputError for a mismatch or without a worker."""
         from simlab.engine.backends.sessions import Gone
 
-        session = self._connected(find_requirements(configs))
+        session = self._connect(find_requirements(configs))
         # If it is gone by now, `results` reconnects.
         with suppress(Gone):
             self.workers = sum(session.workers().values()) or self.workers
@@ -235,13 +235,13 @@ class Cluster:
         while queue.left:
             try:
                 pickle_bundle = partial(pickle_call, work_within, limits, block)
-                run = ClusterRun(self._connected(requirements), queue, pickle_bundle, limits)
+                run = ClusterRun(self._connect(requirements), queue, pickle_bundle, limits)
                 yield from run.results(self._seconds, self._say)
             except Gone:
                 self._leave()
                 self._say(f"the connection with the scheduler {self._address} is lost; trying again")
 
-    def _connected(self, requirements: Requirements) -> Session:
+    def _connect(self, requirements: Requirements) -> Session:
         """Return the session, connecting anew if blocks need more than its workers were checked for."""
         from simlab.engine.backends.sessions import connect, start_local_cluster
 
