@@ -168,18 +168,7 @@ def test_an_interrupted_folder_is_verified_on_one_page(sound: Undisturbed, tmp_p
     assert any(line.startswith("missing: 4 in 2 cells, e.g. grouping=") for line in said.out.splitlines()), said.out
 
 
-OTHER = {
-    "its code": lambda engine, provenance, patch: patch.setattr(provenance, "code_digest", lambda: "f" * 32),
-    "its version": lambda engine, provenance, patch: patch.setattr(
-        engine, "provenance", lambda: {**provenance.provenance(), "simlab": "9.9"}
-    ),
-    "numpy": lambda engine, provenance, patch: patch.setattr(
-        engine, "provenance", lambda: {**provenance.provenance(), "numpy": "9.9"}
-    ),
-}
-
-
-@pytest.mark.parametrize("what", OTHER)
+@pytest.mark.parametrize("what", ["code", "simlab", "numpy"])
 def test_a_folder_that_another_program_filled_is_refused_and_goes_on_when_allowed(
     sound: Undisturbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -187,7 +176,12 @@ def test_a_folder_that_another_program_filled_is_refused_and_goes_on_when_allowe
     from simlab.engine import run as engine
 
     folder = copy(sound, tmp_path / "d")
-    OTHER[what](engine, provenance, monkeypatch)
+    other = provenance.provenance() | {what: "9.9"}
+    for module in (provenance, engine):
+        if what == "code":
+            monkeypatch.setattr(module, "code_digest", lambda: "f" * 32)
+        else:
+            monkeypatch.setattr(module, "provenance", lambda: other)
     held = before(folder)
     with pytest.raises(InputError, match=r"filled by another program \(.* --allow-version") as refused:
         fill(sound.sweep, folder)

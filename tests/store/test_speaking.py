@@ -16,6 +16,7 @@ import zarr
 import simlab
 from simlab.config import compose_calculation, load_sweep
 from simlab.config.sweep import Axis, Sweep
+from simlab.engine import provenance
 from simlab.engine import run as engine
 from simlab.store import calculations, filling, units
 from simlab.store.verifying import verify
@@ -88,10 +89,10 @@ def test_pairs_of_cells_with_other_systems_have_no_names(tmp_path: Path) -> None
 def test_numbers_from_files_that_no_commit_holds_are_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str, dirty: bool
 ) -> None:
-    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": commit})
-    lay(fake_studies.sweep((10,)), tmp_path)
-    monkeypatch.setattr(engine, "provenance", lambda: {"simlab": "0", "commit": "later"})
-    lay(fake_studies.sweep(), tmp_path)
+    for sweep, named in ((fake_studies.sweep((10,)), commit), (fake_studies.sweep(), "later")):
+        for module in (engine, provenance):
+            monkeypatch.setattr(module, "provenance", lambda named=named: {"simlab": "0", "commit": named})
+        lay(sweep, tmp_path)
     with simlab.open_results(tmp_path) as dataset:
         assert dataset.attrs["dirty"] == int(dirty)
 
