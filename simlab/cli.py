@@ -293,35 +293,42 @@ def plot(
     timeline: Annotated[
         bool, typer.Option("--timeline", help="Draw one campaign: who worked on what and when, what was lost.")
     ] = False,
-    world: Annotated[int | None, typer.Option(metavar="N", help="Timeline: index of the world.", min=0)] = None,
-    pool: Annotated[int | None, typer.Option(metavar="N", help="Timeline: index of the pool of raters.", min=0)] = None,
+    world: Annotated[int | None, typer.Option(metavar="N", help="One campaign: index of the world.", min=0)] = None,
+    pool: Annotated[
+        int | None, typer.Option(metavar="N", help="One campaign: index of the pool of raters.", min=0)
+    ] = None,
     draw: Annotated[
-        int | None, typer.Option(metavar="N", help="Timeline: index of the draw of documents.", min=0)
+        int | None, typer.Option(metavar="N", help="One campaign: index of the draw of documents.", min=0)
     ] = None,
     study: Annotated[
-        int | None, typer.Option(metavar="N", help="Timeline: index of the study in its world.", min=0)
+        int | None, typer.Option(metavar="N", help="One campaign: index of the study in its world.", min=0)
     ] = None,
     plugins: Plugins = None,
 ) -> None:
     """Draw the figure of a sweep; print the name of its file.
 
     With --timeline: one campaign of one cell (AXIS=VALUE) on its clock; written to DIR/timeline.png.
+    With --study or --world alone: the partial order of systems that one campaign of preferences found, as a Hasse
+    diagram for each cell; written to DIR/order.png.
     With --style paper: title and footnote are left out and printed, as the caption of the paper.
     """
     from simlab.commands import plot as figures
     from simlab.drawing.figures.look import look, worn
 
-    for option, index in (("--world", world), ("--pool", pool), ("--draw", draw), ("--study", study)):
-        if index is not None and not timeline:
-            raise UsageError(f"{option} names one campaign, which --timeline draws; add --timeline, or leave it out")
+    campaign = {"world": world, "pool": pool, "draw": draw, "study": study}
+    named = [f"--{name}" for name, index in campaign.items() if index is not None]
     with worn(look(style, width)):
-        if timeline:
-            from simlab.commands import timeline as timelines
+        if timeline or named:
             from simlab.types import Place
 
-            timelines.refuse_others(measure, x, target)
-            place = Place(world or 0, pool or 0, draw or 0, study or 0)
+            figures.refuse_sweep_options("--timeline" if timeline else named[-1], measure, x, target)
+            place = Place(**{name: index or 0 for name, index in campaign.items()})
+        if timeline:
+            from simlab.commands import timeline as timelines
+
             drawn = timelines.answer(*_store(where), place, out, plugins or [])
+        elif named:
+            drawn = figures.draw_order(*_store(where), place, out)
         else:
             drawn = figures.answer(*_store(where), out, measure, x=x, target=target)
     print(drawn.file)
@@ -329,30 +336,6 @@ def plot(
         print(drawn.caption, flush=True)
     note(drawn.following)
     raise typer.Exit(drawn.code)
-
-
-@app.command(epilog="Example: simlab order outputs/preference_protocol metric=ideal --study 3")
-def order(
-    where: Where = None,
-    world: Annotated[int, typer.Option(metavar="N", help="Index of the world.", min=0)] = 0,
-    study: Annotated[int, typer.Option(metavar="N", help="Index of the study in its world.", min=0)] = 0,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw it, a Hasse diagram: .png, .svg or .pdf.")
-    ] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Print the partial order of systems that a campaign found.
-
-    For studies of preferences. AXIS=VALUE[,VALUE] keeps the cells with these values.
-    """
-    from simlab.commands import order as orders
-
-    store = _store(where)
-    with _drawn(figure, "--figure", style, width):
-        _say(_with_csv(lambda form: orders.answer(*store, world, study, form, figure)), form, save)
 
 
 @app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from simlab.commands.exit_codes import BUG, REFUSED
+from simlab.commands.grouped import MOVED_VERBS
 from simlab.messages import shortened
 
 LONGEST_WORD = 300
@@ -79,6 +80,8 @@ def _misuse(error: Any) -> str:
     command = context.command_path if context else "simlab"
     message = error.format_message().replace("Value error, ", "").replace("Input should", "it should").rstrip(".")
     missing = re.match(r"No such (command|option):? '?([^'\s(]+)", message)
+    if missing and missing[1] == "command" and missing[2] in MOVED_VERBS:
+        return f"there is no command {missing[2]} any more; use `simlab {MOVED_VERBS[missing[2]]}`"
     if missing and context:
         options = [name for parameter in context.command.params for name in parameter.opts]
         close = difflib.get_close_matches(missing[2], [*getattr(context.command, "commands", {}), *options], 1)

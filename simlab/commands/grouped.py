@@ -11,12 +11,15 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Decide which study to buy, and what it shows": ("plan", "assign", "conclude", "report"),
     "Pilot, and what it teaches": ("fit", "agreement", "backtest", "fit-metric", "mutt", "corrupt"),
     "Explore designs by simulation": (
-        *("run", "sweep", "query", "compare", "plot", "order", "detect", "calculator"),
+        *("run", "sweep", "query", "compare", "plot", "detect", "calculator"),
         *("list", "show", "demo"),
     ),
     "Keep what was found": ("verify", "merge", "replay", "export", "cluster-script"),
 }
 """Every command stands in one group; within a group they stand in the order in which they are used."""
+
+MOVED_VERBS: Mapping[str, str] = {"order": "plot DIR --study N"}
+"""What does today what a verb of another version did; the error for an unknown verb names it."""
 
 
 class Grouped(TyperGroup):

@@ -1,4 +1,4 @@
-"""Answer with the figure of a sweep, or with how its measure settled."""
+"""Answer with the figure of a sweep, or with the order of systems that one campaign found."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simlab.commands import launch
+from simlab.commands.export import named as place_name
 from simlab.commands.next_steps import reported, step
-from simlab.commands.stores import named, viewed
+from simlab.commands.stores import named, opened, viewed
 from simlab.drawing import view
-from simlab.drawing.figures import around, files, look, sweep
+from simlab.drawing.figures import around, files, look, orders, sweep
 from simlab.files import check_writable
 from simlab.messages import legible
 from simlab.store.beside import with_found
 from simlab.store.opening import axes_of
+from simlab.store.orders import campaign_orders
 from simlab.store.query import with_measures
 from simlab.store.undefined import undefined
-from simlab.types import InputError
+from simlab.types import InputError, Place
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,6 +63,27 @@ def answer(
     with viewed(where, conditions) as dataset:
         figure = files.write(drawing(dataset, measure, x=x, target=target), file)
         return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure))
+
+
+def draw_order(folder: Path | None, conditions: Sequence[str], place: Place, out: Path | None) -> Drawn:
+    """Draw the partial order of systems that one campaign of preferences found, in each cell that meets the conditions.
+
+    Raises InputError for a store of other studies, and for a campaign that it does not hold.
+    """
+    files.check_suffix(out)
+    where = named(folder)
+    file = out or where / "order.png"
+    check_writable(file, "--out")
+    with opened(where, conditions) as dataset:
+        figure = files.write(lambda: orders.draw(campaign_orders(dataset, place), place_name(place)), file)
+        return Drawn(str(file), launch.soundness(dataset), step("query", where, *conditions), caption(figure))
+
+
+def refuse_sweep_options(option: str, measure: str | None, x: str | None, target: float | None) -> None:
+    """Raise InputError for options of a sweep's figure beside `option`, which draws one campaign."""
+    for other, value in {"--measure": measure, "--x": x, "--target": target}.items():
+        if value is not None:
+            raise InputError(f"{option} shows one campaign, and has no use for {other}; leave one of them out")
 
 
 def caption(figure: Figure) -> str:

@@ -15,17 +15,10 @@ from simlab.drawing.figures import files, timeline
 from simlab.files import check_writable
 from simlab.messages import word
 from simlab.store.folder import last_store
-from simlab.types import InputError, Place
+from simlab.types import Place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def refuse_others(measure: str | None, x: str | None, target: float | None) -> None:
-    """Raise InputError for what belongs to other figures."""
-    given = {"--measure": measure, "--x": x, "--target": target}
-    for option in (option for option, value in given.items() if value is not None):
-        raise InputError(f"--timeline shows one campaign, and has no use for {option}; leave one of them out")
 
 
 def answer(

@@ -1,4 +1,4 @@
-"""Take from a store the partial order of systems that one campaign arrived at, with its trace."""
+"""Read from a store the partial order of systems that one campaign found."""
 
 from __future__ import annotations
 
@@ -9,30 +9,36 @@ import numpy as np
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of
-from simlab.types import OK, InputError, Ints
+from simlab.types import OK, InputError, Ints, Place
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def orders(dataset: xr.Dataset, world: int, study: int) -> list[dict[str, Any]]:
-    """List, per cell, the order of one campaign: ranks, who beats whom directly, cycles, and its rounds.
+def campaign_orders(dataset: xr.Dataset, place: Place) -> list[dict[str, Any]]:
+    """List, per cell, its value on each axis and the order of one campaign: ranks, who beats whom directly, cycles.
 
     Raises InputError for a store without verdicts, or a campaign that it does not hold.
     """
     if "verdict" not in dataset:
-        raise InputError("this store holds no verdicts about pairs; `simlab order` is for studies of preferences")
-    # Of several pools and draws of documents the first.
-    matching = np.flatnonzero((dataset["world"].values == world) & (dataset["study"].values == study))
-    if not len(matching):
-        worlds, studies = int(dataset["world"].max()), int(dataset["study"].max())
         raise InputError(
-            f"no campaign is world {world}, study {study}; worlds are 0 to {worlds}, studies 0 to {studies}"
+            "this store holds no verdicts about pairs, whose order --world and --study draw; add --timeline to draw "
+            "one campaign on its clock"
         )
+    indices = {name: dataset[name].values for name in place._fields if name in dataset.coords}
+    asked = {name: number for name, number in place._asdict().items() if number or name in indices}
+    # A store of one pool and one draw of documents has no coordinate for them: their index is 0.
+    matching = np.flatnonzero(
+        np.all([indices.get(name, 0 * indices["world"]) == k for name, k in asked.items()], axis=0)
+    )
+    campaign_name = ", ".join(f"{name} {k}" for name, k in asked.items())
+    if not len(matching):
+        held = ", ".join(f"{name} 0 to {int(values.max())}" for name, values in indices.items())
+        raise InputError(f"no campaign is {campaign_name}; the store holds {held}")
     axes, campaign = axes_of(dataset), dataset.isel(replicate=int(matching[0]))
     cells = np.argwhere(campaign["status"].transpose(*axes).values == OK)
     if not len(cells):
-        raise InputError(f"world {world}, study {study} was carried out in no cell; name another one")
+        raise InputError(f"{campaign_name} was carried out in no cell; name another one")
     return [
         dict(zip(axes, (as_written(campaign[a].values)[i] for a, i in zip(axes, at, strict=True)), strict=True))
         | _order(campaign.isel(dict(zip(axes, at, strict=True))))
@@ -45,11 +51,8 @@ def _order(campaign: xr.Dataset) -> dict[str, Any]:
     own: Ints = np.flatnonzero(campaign["pair_second"].values < n)
     names = [str(name) for name in campaign["system"].values[:n]]
     order = partial_order(campaign["verdict"].values[own].astype(int), names)
-    kept = campaign["collected"].values >= 0
     return {
         "ranks": [list(rank) for rank in order.ranks],
         "beats": [list(pair) for pair in order.beats],
         "cycles": [list(cycle) for cycle in order.cycles],
-        "collected": campaign["collected"].values[kept].astype(int).tolist(),
-        "undecided": campaign["undecided"].values[kept].astype(int).tolist(),
     }

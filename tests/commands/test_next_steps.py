@@ -19,14 +19,12 @@ from simlab.commands.grouped import GROUPS
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STORE, PLACE = "a store", "my work"
 SWEEP = ["sweep", "item_grouping", "design.documents=20,30", "worlds=2", "studies=2", "--jobs", "1", "--out", STORE]
-PREFERENCES = ["sweep", "preference_protocol", "worlds=2", "studies=2", "systems.n_systems=3", "--jobs", "1"]
 PLAN = ["plan", "--systems", "3", "--raters", "6", "--price", ".5", "--budget", "100", "--at-most", "1s", "--jobs", "1"]
 STUDY = ["systems=gaussian", "systems.n_systems=8", "systems.n_documents=20", "systems.n_segments=20"]
 STUDY += ["raters.pool_size=6", "raters.raters_per_bucket=6", "raters.buckets_per_rater=1", "design.documents=12"]
 
 FIRST: Mapping[str, Sequence[Sequence[str]]] = {
     **{name: [SWEEP] for name in ("query", "compare", "plot", "export", "verify", "merge", "replay")},
-    "order": [[*PREFERENCES, "metric=none", "decision=human_only", "--out", STORE]],
     "mutt": [["corrupt", "examples/sentences.jsonl", "--out", "the trials.jsonl"]],
 }
 """What is done before a command has something to answer."""
@@ -37,7 +35,6 @@ CASES: Mapping[str, Sequence[str]] = {
     "query": ["query", STORE],
     "compare": ["compare", STORE, "--by", "grouping"],
     "plot": ["plot", STORE],
-    "order": ["order", STORE],
     "export": ["export", STORE, "grouping=ungrouped", "documents=20", "--out", "a campaign.csv"],
     "verify": ["verify", STORE],
     "merge": ["merge", "all of it", STORE],

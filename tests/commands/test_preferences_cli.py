@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.cli import answer
 from simlab.comparing.verdicts import matches
 from simlab.store.opening import open_results
 from tests.commands.test_cli import said
@@ -31,6 +32,27 @@ def test_figures_of_pairs_and_of_tradeoffs_are_drawn(
     said(capsys, "sweep", name, *smaller)
     said(capsys, "plot", "s", "--out", "figure.png")
     assert (folder / "figure.png").stat().st_size > 10_000
+
+
+def test_the_order_that_one_campaign_found_is_drawn(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    said(
+        capsys,
+        "run",
+        "systems=preference",
+        "systems.n_systems=3",
+        *SMALL[1:3],
+        "decision=human_only",
+        "metric=none",
+        "worlds=1",
+        "studies=2",
+        "--out",
+        "s",
+    )
+    assert said(capsys, "plot", "s", "--study", "1") == "s/order.png\n"
+    said(capsys, "plot", "s", "--study", "1", "--out", "order.svg")
+    assert "world 0, study 1" in Path("order.svg").read_text(encoding="utf-8").replace("\n", " ")
+    assert answer(["plot", "s", "--study", "2"]) == 2
+    assert "no campaign is world 0, study 2; the store holds world 0 to 0, study 0 to 1" in capsys.readouterr().err
 
 
 def test_a_figure_of_pairs_names_each_kind_of_error() -> None:

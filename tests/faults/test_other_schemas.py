@@ -27,7 +27,7 @@ VERBS = {
         ["query", "DIR"],
         ["compare", "DIR", "SOUND"],
         ["plot", "DIR"],
-        ["order", "DIR"],
+        ["plot", "DIR", "--study", "0"],
         ["report", "DIR"],
         ["verify", "DIR"],
         ["verify", "DIR", "--repair"],

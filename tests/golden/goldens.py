@@ -52,7 +52,7 @@ SINGLE = {
 SEARCHED = {"shared_calibration": 1e-7, "recorded_budget": 1e-7, "recorded_metrics": 1e-7}
 """Where bounds, or a mean, are searched for until a step is small, the last step is another on another CPU."""
 
-COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "order", "agreement", "fit", "backtest", "mutt", "detect"]
+COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "agreement", "fit", "backtest", "mutt", "detect"]
 COMMANDS += ["plan", "assign", "corrupt", "fit-metric", "verify", "merge", "cluster-script", "replay", "export"]
 COMMANDS += ["list", "show", "demo", "calculator", "report"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect")
 """Commands whose kept answers become reports; each has a module of its name here."""
-OF_STORES = ("run", "sweep", "query", "compare", "order", "merge", "verify")
+OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")
 
 
 def of(saved: Mapping[str, Any]) -> Report:
