@@ -953,9 +953,6 @@ def fit_metric(
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(
     where: Where = None,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Rebuild the store from its ledger; say what is lost.")
-    ] = False,
     form: Format = "table",
     save: Save = None,
 ) -> None:
@@ -964,7 +961,7 @@ def verify(
     from simlab.commands import verify as checks
 
     saving.check(save)
-    found = checks.answer(*_store(where), repair=repair)
+    found = checks.answer(*_store(where))
     _say(_with_csv(lambda form: found.text if form == "table" else saving.soundness(*found[1:])), form, save)
     raise typer.Exit(DONE if found.sound else RESERVED)
 

@@ -27,8 +27,8 @@ from simlab.engine.ledger_file import (
     SEALED,
     STORE,
     DamagedLedger,
-    EmptyLedger,
-    damage,
+    LostLedger,
+    loss,
     opened_alone,
     opened_to_read,
     seal_of_row,
@@ -81,7 +81,7 @@ def writing(folder: Path, look: Callable[[Ledger], object] | None = None) -> Ite
         salvaged = None
         try:
             database = stack.enter_context(opened_alone(folder))
-        except EmptyLedger:
+        except LostLedger:
             raise
         except DamagedLedger:
             if look is None:
@@ -193,9 +193,9 @@ class Ledger:
         written = Written()
         if self._holds(grown, entries, sizes, written):
             return
-        before = self._size_before() or size_of(grown)
+        before = None if self.is_damaged("sweep") else size_of(self.declaration())
         with self._transaction("cells"):
-            self._give_up(self.damaged(), before)
+            self._give_up_damaged(before or size_of(grown))
             self._take(grown, "OR REPLACE", (cell_row(entry, written) for entry in entries))
             self._ask(sizes.items())
 
@@ -246,19 +246,9 @@ class Ledger:
 
         return self._once("meta", "requests", read)
 
-    def give_up(self, records: Sequence[Record]) -> None:
-        """Delete rows that are damaged; the command that knows what they were writes them anew.
-
-        Of cells of which it is lost what was asked, all is wanted from now on that the sweep declares.
-        """
-        with self._transaction("cells"):
-            self._give_up(records, self._size_before())
-
-    def _size_before(self) -> tuple[int, int] | None:
-        return None if self.is_damaged("sweep") else size_of(self.declaration())
-
-    def _give_up(self, records: Sequence[Record], size: tuple[int, int] | None) -> None:
-        for record in records:
+    def _give_up_damaged(self, size: tuple[int, int] | None) -> None:
+        """Delete damaged rows; of cells of which it is lost what was asked, this size is wanted from now on."""
+        for record in self.damaged():
             self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
         self._forget("meta", "cells")
         if lost := self.asked(size).lost if size else ():
@@ -365,7 +355,7 @@ class Ledger:
         try:
             return read()
         except (ValueError, TypeError) as error:
-            raise damage(self.folder / FILE, "a cell cannot be read") from error
+            raise loss(self.folder / FILE, "a cell cannot be read") from error
 
     def missing(self, cell: str, at: Place, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
         """List the studies at a place that are not finished, as (first, count); `failed` ones are among them.

@@ -48,15 +48,22 @@ class DamagedLedger(InputError):
     """Report a ledger that cannot be read as a whole, or not at all."""
 
 
-class EmptyLedger(DamagedLedger):
-    """Report a ledger of which nothing is left but its name, beside a store."""
+class LostLedger(DamagedLedger):
+    """Report a ledger that no command can mend: it is empty beside a store, or nothing tells which sweep filled it."""
 
 
 def damage(path: Path, how: str) -> DamagedLedger:
-    """Say that the file of a ledger is damaged, and what keeps what can still be read of it."""
+    """Return the error for a damaged ledger that the command of its sweep can mend."""
     return DamagedLedger(
-        f"{legible(path)} is damaged ({legible(how)}); `simlab verify {legible(path.parent)} --repair` keeps what can "
-        "still be read of it, and then the same command computes the rest again"
+        f"{legible(path)} is damaged ({legible(how)}); the same `simlab sweep` or `simlab run` keeps what can still be "
+        "read of it and computes the rest again"
+    )
+
+
+def loss(path: Path, how: str) -> LostLedger:
+    """Return the error for a damaged ledger that no command can mend."""
+    return LostLedger(
+        f"{legible(path)} is damaged ({legible(how)}); bring back a copy of the folder, or give another --out"
     )
 
 
@@ -172,7 +179,7 @@ def _maker(database: sqlite3.Connection) -> object:
 
 def _refuse_emptied(path: Path) -> None:
     if path.name == FILE and any((path.parent / store).exists() for store in (STORE, f"{STORE}.old")):
-        raise EmptyLedger(
+        raise LostLedger(
             f"{legible(path)} is empty: the blocks of the {STORE} beside it are lost, and that stays as it is; "
             "bring back a copy of the folder, or give another --out"
         )
@@ -212,4 +219,4 @@ def _plain(path: Path, error: sqlite3.Error) -> InputError:
     for begin, needed in _NEEDED.items():
         if code.startswith(begin):
             return InputError(f"{path}: {error}; {needed} and run the same command again: finished blocks are kept")
-    return DamagedLedger(f"{path}: {error}; `simlab verify {legible(path.parent)} --repair` keeps what can be read")
+    return damage(path, str(error))

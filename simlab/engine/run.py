@@ -20,7 +20,7 @@ from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
-from simlab.engine.ledger_file import damage
+from simlab.engine.ledger_file import loss
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import progress
@@ -113,9 +113,12 @@ def open_for_sweep(job: Job, folder: Path, allow_version: bool) -> AbstractConte
     """Open the ledger of a folder for a sweep; of a damaged file what can be read is kept, if it is of that sweep."""
 
     def look(book: Ledger) -> None:
+        *_, entries = _find_place(job, book, allow_version=allow_version)
         if book.is_damaged("sweep") or book.declaration() is None:
-            raise damage(folder / ledger.FILE, "what its sweep is cannot be read")
-        _find_place(job, book, allow_version=allow_version)
+            # Without a declaration only the cells tell that it is this sweep's.
+            held = {*book.cells().values(), *(cell for cell, _ in book.campaigns())}
+            if held.isdisjoint(entry.cell for entry in entries):
+                raise loss(folder / ledger.FILE, "what its sweep is cannot be read")
 
     return ledger.writing(folder, look)
 

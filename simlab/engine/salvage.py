@@ -13,7 +13,7 @@ from simlab.engine.ledger_file import (
     FILE,
     SEALED,
     DamagedLedger,
-    EmptyLedger,
+    LostLedger,
     opened_alone,
     reading_leniently,
 )
@@ -91,7 +91,7 @@ def _is_damaged(folder: Path) -> bool:
     try:
         with opened_alone(folder):
             return False
-    except EmptyLedger:
+    except LostLedger:
         raise
     except DamagedLedger:
         return True

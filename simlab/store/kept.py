@@ -17,7 +17,7 @@ from simlab.engine.block_checks import unusable
 from simlab.engine.continuation import CROSSED
 from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import damage
+from simlab.engine.ledger_file import damage, loss
 from simlab.measures.labels import LABELS
 from simlab.messages import legible
 from simlab.parts import is_own
@@ -113,7 +113,7 @@ def refuse_strange_declaration(book: Ledger) -> None:
         if any(type(number) is not int or number < 1 for number in crossed):
             raise TypeError("no number of pools or draws")
     except (KeyError, TypeError, ValueError) as error:
-        raise damage(book.folder / FILE, "what it declares is no sweep") from error
+        raise loss(book.folder / FILE, "what it declares is no sweep") from error
 
 
 def _bytes(size: Grid, folder: Path) -> int:

@@ -16,7 +16,7 @@ from simlab.engine.addresses import Address
 from simlab.engine.block_checks import unusable
 from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import DamagedLedger, EmptyLedger
+from simlab.engine.ledger_file import DamagedLedger, LostLedger
 from simlab.engine.provenance import LOST
 from simlab.engine.shards import listed
 from simlab.files import reason
@@ -32,13 +32,17 @@ from simlab.types import Array, InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Hold what was checked, and what is wrong: one line each; `shards` names the part of its sweep that it holds."""
+    """Hold what was checked, and what is wrong: one line each; `shards` names the part of its sweep that it holds.
+
+    `lost` is true of a folder that the command of its sweep cannot mend.
+    """
 
     cells: int
     blocks: int
     arrays: int
     problems: tuple[str, ...]
     shards: str = ""
+    lost: bool = False
 
 
 def verify(folder: Path, measures: Measures | None = None, jobs: int | None = None) -> Report:
@@ -52,10 +56,9 @@ def verify(folder: Path, measures: Measures | None = None, jobs: int | None = No
     try:
         with ledger.reading(folder, whole=True) as book:
             return _verify(book, measures or {}, cpu_count() if jobs is None else jobs)
-    except EmptyLedger as error:
-        return of_emptied(folder, error)
     except DamagedLedger as error:
-        return Report(0, 0, 0, (str(error), *without_ledger(folder)))
+        lost = isinstance(error, LostLedger)
+        return Report(0, 0, 0, (str(error), *_without_ledger(folder, lost=lost)), lost=lost)
 
 
 def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
@@ -78,7 +81,7 @@ def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
     return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)), listed(shards))
 
 
-def without_ledger(folder: Path, *, lost: str = "only blocks are lost that --repair cannot read") -> list[str]:
+def _without_ledger(folder: Path, *, lost: bool) -> list[str]:
     """Say what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
     path = store_in(folder)
     try:
@@ -87,12 +90,8 @@ def without_ledger(folder: Path, *, lost: str = "only blocks are lost that --rep
         problems = ("it cannot be read",)
     if problems is None:
         return [f"{folder} has no {STORE} either: what the ledger does not give back is lost"]
-    return [*problems] or [f"{STORE} is whole: query, compare and plot answer from it, and {lost}"]
-
-
-def of_emptied(folder: Path, error: EmptyLedger) -> Report:
-    """Say of a folder whose ledger is empty what is lost; nothing can mend it."""
-    return Report(0, 0, 0, (str(error), *without_ledger(folder, lost="what the ledger held is lost")))
+    what = "what the ledger held is lost" if lost else "only blocks are lost that cannot be read"
+    return [*problems] or [f"{STORE} is whole: query, compare and plot answer from it, and {what}"]
 
 
 def _unusable(book: Ledger) -> tuple[int, list[str], list[str]]:
@@ -104,10 +103,10 @@ def _unusable(book: Ledger) -> tuple[int, list[str], list[str]]:
         torn[at.cell] += 1
         word = "misfit" if row.sound else "torn"
         lines.append(f"{word}: {names.get(at.cell, 'unknown cell, ')}{at}: {why}")
-    return book.n_blocks(), lines, lost_cells(book, torn)
+    return book.n_blocks(), lines, _lost_cells(book, torn)
 
 
-def lost_cells(book: Ledger, torn: Mapping[str, int]) -> list[str]:
+def _lost_cells(book: Ledger, torn: Mapping[str, int]) -> list[str]:
     """List the cells that the ledger does not know any more though it has blocks of them, or was asked for them.
 
     A torn block may name any cell: `torn` counts them.

@@ -66,9 +66,8 @@ def seal_of_attributes(attributes: Mapping[str, Any]) -> str:
 def remedy(path: Path) -> str:
     """Say how a damaged store is mended: it is laid anew, where studies were run from their ledger."""
     file = path.parent / FILE
-    if file.exists() and file.stat().st_size:
-        return f"run the same command again, or `simlab verify {legible(path.parent)} --repair`, to lay it anew"
-    return "run the same command again to lay it anew" if _is_calculation(path) else GONE
+    mended = (file.exists() and file.stat().st_size) or _is_calculation(path)
+    return "run the same command again to lay it anew" if mended else GONE
 
 
 def _is_calculation(path: Path) -> bool:

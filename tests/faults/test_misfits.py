@@ -19,7 +19,6 @@ from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, pack
 from simlab.engine.block_checks import unusable
 from simlab.store import filling
-from simlab.store.repairing import repair
 from simlab.store.verifying import verify
 from simlab.types import Array, InputError, Place
 
@@ -117,16 +116,6 @@ def test_what_does_not_fit_in_an_old_folder_is_mended_by_the_same_command(
     assert problems[0].startswith("misfit: documents=10, world 1, studies 4 to 7: ")
     assert why in problems[0]
     assert lay(tmp_path).torn == 1
-    assert fake_studies.digest(tmp_path) == undisturbed
-
-
-def test_a_misfit_is_given_up_by_a_repair(tmp_path: Path, undisturbed: dict[str, str]) -> None:
-    lay(tmp_path)
-    commit(tmp_path, changed(status=None))
-    report, done = repair(tmp_path)
-    assert done[0] == "given up: documents=10, world 1, studies 4 to 7: has no status"
-    assert report.problems == ("missing: documents=10, world 1, studies 4 to 7",)
-    lay(tmp_path)
     assert fake_studies.digest(tmp_path) == undisturbed
 
 

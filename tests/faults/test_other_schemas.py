@@ -30,7 +30,6 @@ VERBS = {
         ["plot", "DIR", "--study", "0"],
         ["report", "DIR"],
         ["verify", "DIR"],
-        ["verify", "DIR", "--repair"],
         ["export", "DIR", "--out", "x.csv"],
         ["export", "DIR", "--as", "parquet", "--out", "x.parquet"],
         ["replay", "DIR", "0.0.0"],

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from reading import Undisturbed, copy, digest, everything, fill, mended, say, undisturbed, well_said
+from reading import Undisturbed, composed, copy, digest, everything, fill, mended, say, undisturbed, well_said
 
 from simlab.commands import launch
 from simlab.engine import ledger, salvage
 from simlab.engine import run as engine
 from simlab.engine.provenance import LOST, provenance
-from simlab.store import repairing
+from simlab.measures.labels import LABELS
+from simlab.store import filling
+from simlab.store.measures import measures_of
 from simlab.types import InputError
 
 INTERRUPTED = "DELETE FROM blocks WHERE world = 1"
@@ -34,16 +37,12 @@ def change(folder: Path, *statements: str) -> Path:
     return folder
 
 
-def both(folder: Path, *more: str) -> str:
-    """Ask verify twice, the second time after a repair; return what the repair said. Both leave with 3."""
-    for words in (("verify",), ("verify", "--repair"), ("verify",)):
-        said = say(words[0], str(folder), *words[1:], *more)
-        well_said(said, " ".join(words))
-        assert said.code == 3, said
-        repaired = said.out if words[1:] else ""
-        if repaired:
-            kept = repaired
-    return kept
+def problems(folder: Path) -> str:
+    """Return what verify says of a folder with problems."""
+    said = say("verify", str(folder))
+    well_said(said, "verify")
+    assert said.code == 3, said
+    return said.out
 
 
 CELLS = {
@@ -57,11 +56,12 @@ CELLS = {
 @pytest.mark.parametrize("what", CELLS)
 def test_cells_that_are_lost_cost_no_store(sound: Undisturbed, tmp_path: Path, what: str) -> None:
     folder = change(copy(sound, tmp_path / "d"), CELLS[what])
-    assert "lost: the cell " in both(folder)
-    assert "of 4 blocks is not in ledger.sqlite any more; the same command writes it anew" in both(folder)
+    assert "lost: the cell " in problems(folder)
+    assert "of 4 blocks is not in ledger.sqlite any more; the same command writes it anew" in problems(folder)
     assert digest(folder) == sound.digest
     said = say("query", str(folder), "--format", "json")
-    assert (said.code, said.out) == (3, sound.answers["query", "--format", "json"])
+    # A row that is damaged still names its cell, whose campaigns are all there.
+    assert (said.code, said.out) == (0 if what == "a seal" else 3, sound.answers["query", "--format", "json"])
     assert mended(sound, folder, what) == "command"
     assert say("query", str(folder)).code == 0
 
@@ -104,9 +104,7 @@ def test_what_was_asked_is_lost_and_all_that_is_declared_is_wanted(
     assert (said.code, "lost: what was asked of grouping=" in said.out) == (3, True), said
     assert len([line for line in json.loads(said.out)[0]["problems"] if line.startswith("missing: ")]) == 2
     assert say("query", str(folder)).code == 3
-    repaired = both(folder)
-    assert "from now on all is wanted of it that its sweep declares" in repaired
-    assert "missing: " in repaired
+    assert "missing: " in problems(folder)
     for reader in (("query",), ("compare", "--by", "grouping", "--measure", "srp")):
         said = say(reader[0], str(folder), *reader[1:])
         assert said.code == 3
@@ -118,7 +116,7 @@ def test_what_was_asked_is_lost_and_all_that_is_declared_is_wanted(
 def test_a_smaller_command_does_not_forget_what_was_asked(sound: Undisturbed, tmp_path: Path) -> None:
     folder = change(copy(sound, tmp_path / "d"), INTERRUPTED, "DELETE FROM meta WHERE key = 'asked'")
     fill(replace(sound.sweep, worlds=1), folder)
-    assert "missing: " in both(folder)
+    assert "missing: " in problems(folder)
     assert say("query", str(folder)).code == 3
 
 
@@ -127,24 +125,21 @@ def test_one_of_two_requests_that_is_lost_is_found(sound: Undisturbed, tmp_path:
     folder = copy(sound, tmp_path / "d")
     fill(replace(sound.sweep, worlds=1), folder)
     change(folder, INTERRUPTED, "UPDATE meta SET value = replace(value, '[2, 4', '[1, 4') WHERE key = 'asked'")
-    assert "missing: " in both(folder)
+    assert "missing: " in problems(folder)
     assert mended(sound, folder, "requests") == "command"
 
 
-def test_a_complete_folder_that_lost_what_was_asked_is_mended_by_a_repair(sound: Undisturbed, tmp_path: Path) -> None:
+def test_a_complete_folder_that_lost_what_was_asked_is_mended(sound: Undisturbed, tmp_path: Path) -> None:
     folder = change(copy(sound, tmp_path / "d"), "DELETE FROM meta WHERE key = 'asked'")
     assert say("verify", str(folder)).code == 3
     assert say("query", str(folder)).code == 0
-    said = say("verify", str(folder), "--repair")
-    assert (said.code, "lost: what was asked of " in said.out) == (0, True), said
-    assert digest(folder) == sound.digest
-    assert say("verify", str(folder)).code == 0
+    assert mended(sound, folder, "asked") == "command"
 
 
 @pytest.mark.slow
-def test_every_reader_says_that_campaigns_are_missing_after_a_repair(sound: Undisturbed, tmp_path: Path) -> None:
-    folder = change(copy(sound, tmp_path / "d"), "UPDATE blocks SET payload = x'00' WHERE rowid = 1")
-    assert "missing: 1" not in both(folder)
+def test_every_reader_says_that_campaigns_are_missing(sound: Undisturbed, tmp_path: Path) -> None:
+    folder = change(copy(sound, tmp_path / "d"), "DELETE FROM blocks WHERE rowid = 1")
+    assert "missing: " in problems(folder)
     line = "incomplete: ledger.sqlite keeps 14 of 16 campaigns; the same command computes the rest\n"
     readers = [
         ("query",),
@@ -178,8 +173,9 @@ def test_an_emptied_ledger_costs_no_store(sound: Undisturbed, tmp_path: Path) ->
     (folder / ledger.FILE).write_bytes(b"")
     with pytest.raises(InputError, match=r"ledger\.sqlite is empty: .* that stays as it is; .* give another --out"):
         fill(sound.sweep, folder)
-    repaired = both(folder)
-    assert "results.zarr is whole: query, compare and plot answer from it, and what the ledger held is lost" in repaired
+    text = problems(folder)
+    assert "results.zarr is whole: query, compare and plot answer from it, and what the ledger held is lost" in text
+    assert "next: " not in text
     assert (folder / ledger.FILE).read_bytes() == b""
     said = say("query", str(folder), "--format", "json")
     assert (said.code, said.out) == (3, sound.answers["query", "--format", "json"])
@@ -195,15 +191,9 @@ VERSIONS = {
 }
 
 
-@pytest.mark.parametrize("repair", [False, True])
 @pytest.mark.parametrize("what", VERSIONS)
-def test_versions_that_are_lost_are_not_taken_for_these(
-    sound: Undisturbed, tmp_path: Path, what: str, repair: bool
-) -> None:
+def test_versions_that_are_lost_are_not_taken_for_these(sound: Undisturbed, tmp_path: Path, what: str) -> None:
     folder = change(copy(sound, tmp_path / "d"), VERSIONS[what])
-    if repair:
-        assert say("verify", str(folder), "--repair").code == 0
-        assert digest(folder) == sound.digest
     with pytest.raises(InputError, match=r"does not say any more which simlab filled it.* --allow-version") as refused:
         fill(sound.sweep, folder)
     assert "\n" not in str(refused.value)
@@ -220,7 +210,7 @@ def test_versions_that_are_lost_are_not_taken_for_these(
 def test_a_store_of_studies_without_a_ledger_is_given_the_true_remedy(sound: Undisturbed, tmp_path: Path) -> None:
     folder = copy(sound, tmp_path / "d")
     (folder / ledger.FILE).unlink()
-    said = say("verify", str(folder), "--repair")
+    said = say("verify", str(folder))
     gone = (
         "is gone, so nothing can be mended: bring back a copy of the folder, or run the sweep again with another --out"
     )
@@ -250,7 +240,7 @@ def test_rows_with_large_numbers_are_read_from_a_damaged_ledger(
     assert salvaged is not None
     assert salvaged.blocks == 8
     assert digest(folder) == sound.digest
-    said = say("verify", str(folder), "--repair")
+    said = say("verify", str(folder))
     assert said.code == 0, said
 
 
@@ -265,5 +255,42 @@ def test_rows_that_nobody_looks_for_are_said(
     content = bytearray((folder / ledger.FILE).read_bytes())
     content[(root - 1) * page : root * page] = bytes(page)
     (folder / ledger.FILE).write_bytes(content)
-    _, done = repairing.repair(folder)
+    done = launch.carry_out(sound.sweep, folder, 1, quiet=True)
     assert any("rows of the table blocks beyond 3 were not looked for" in line for line in done), done
+    assert digest(folder) == sound.digest
+
+
+def test_verify_ends_with_the_command_that_mends(sound: Undisturbed, tmp_path: Path) -> None:
+    folder = change(copy(sound, tmp_path / "d"), INTERRUPTED)
+    last = problems(folder).splitlines()[-1]
+    words = shlex.split(last.removeprefix("next: ").removeprefix("uv run "))
+    assert words[:3] == ["simlab", "sweep", "item_grouping"]
+    assert say(*words[1:]).code in (0, 3)
+    assert digest(folder) == sound.digest
+    assert say("verify", str(folder)).code == 0
+    page = folder / "README.txt"
+    page.write_text(page.read_text().replace("simlab sweep", "rm -rf"))
+    change(folder, INTERRUPTED)
+    assert problems(folder).endswith(f"\n\nthe same `simlab sweep` or `simlab run`, with --out {folder}, mends it\n")
+
+
+def test_a_damaged_file_without_its_declaration_is_mended_by_the_sweep_that_filled_it(
+    sound: Undisturbed, tmp_path: Path
+) -> None:
+    folder = copy(sound, tmp_path / "d")
+    with closing(sqlite3.connect(folder / ledger.FILE)) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'meta'").fetchone()
+        (page,) = database.execute("PRAGMA page_size").fetchone()
+    content = bytearray((folder / ledger.FILE).read_bytes())
+    content[(root - 1) * page : root * page] = bytes(page)
+    (folder / ledger.FILE).write_bytes(content)
+    assert "is damaged" in problems(folder)
+    with pytest.raises(InputError, match=r"what its sweep is cannot be read.*bring back a copy"):
+        engine.run(composed("seed=7"), folder, 1, quiet=True, allow_version=True)
+    assert (folder / ledger.FILE).read_bytes() == content
+    parts = {"jobs": 1, "labels": LABELS, "quiet": True, "allow_version": True}
+    summary = filling.fill(sound.sweep, folder, measures_of(sound.sweep.base), **parts)
+    assert summary.blocks == 0
+    assert say("verify", str(folder)).code == 0
+    said = say("query", str(folder), "--format", "json")
+    assert (said.code, said.out) == (0, sound.answers["query", "--format", "json"])

@@ -17,11 +17,11 @@ MOST = 3
 """Problems of one sort that are listed on a page for people; more are summed up."""
 
 
-def of_studies(report: Report, done: Sequence[str] = (), most: int | None = MOST) -> str:
-    """Write what was repaired, a line per problem (None: all, else up to `most` of a sort), and what was checked."""
+def of_studies(report: Report, most: int | None = MOST) -> str:
+    """Write a line per problem (None: all, else up to `most` of a sort), and what was checked."""
     parts = [(report.cells, "cell"), (report.blocks, "block"), (report.arrays, "array")]
     checked = f"{', '.join(counted([count], noun) for count, noun in parts)} checked"
-    lines = [*summed_up(done, most), *summed_up(report.problems, most)]
+    lines = summed_up(report.problems, most)
     if report.problems:
         return "\n".join([*lines, f"{checked}: {counted([len(report.problems)], 'problem')}"])
     whole = "nothing is missing, the store is what the ledger says"
