@@ -12,7 +12,7 @@ from typing import Any
 
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
-from simlab.engine.addresses import Address, Finished, cut
+from simlab.engine.addresses import Finished
 from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, refused, unusable
 from simlab.engine.checking import CheckFunction
@@ -27,7 +27,7 @@ from simlab.engine.progress import progress
 from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
 from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.shards import Shard, Whole, noted
+from simlab.engine.shards import Shard, Whole, missing_blocks, noted
 from simlab.engine.workers import BlockFunction, Task
 from simlab.supervision import entering
 from simlab.types import Place
@@ -213,17 +213,14 @@ def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry], shard: 
 
     Of a shard those that are its own, cut as the blocks of the whole sweep are.
     """
-    whole = whole_of(sweep, entries)
     cells = {entry.cell: entry.config for entry in entries}
-    tasks = [
-        Task(Address(cell, world, first, count, pool, draw), config)
-        for place, (world, pool, draw) in enumerate(whole.places())
-        for number, (cell, config) in enumerate(cells.items())
-        for gap in (book.missing(cell, Place(world, pool, draw), sweep.studies) if book else [(0, sweep.studies)])
-        for first, count in (whole.cut(gap, shard, place, number) if shard else cut(gap, whole.block))
-    ]
+
+    def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
+        return book.missing(cell, at, sweep.studies) if book else [(0, sweep.studies)]
+
+    blocks = missing_blocks(whole_of(sweep, entries), list(cells), gaps, [shard])
     # What cells share of a study is worked out once while it is carried out in all of them.
-    return sorted(tasks, key=lambda task: task.address.order)
+    return [Task(at, cells[at.cell]) for at in sorted(blocks, key=lambda at: at.order)]
 
 
 def whole_of(sweep: Sweep, entries: Sequence[Entry]) -> Whole:

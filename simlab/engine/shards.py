@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
-from simlab.engine.addresses import Address
+from simlab.engine.addresses import Address, cut
 from simlab.messages import shown
 from simlab.types import InputError, Place
 
@@ -47,8 +47,14 @@ class Whole:
         """Go through worlds, pools and draws of documents, in the order in which blocks are carried out."""
         return product(range(self.worlds), range(self.pools), range(self.draws))
 
-    def cut(self, gap: tuple[int, int], shard: Shard, place: int, cell: int) -> Iterator[tuple[int, int]]:
-        """Cut a gap where the blocks of the whole sweep are cut; keep what is the shard's, as (first, count)."""
+    def cut(self, gap: tuple[int, int], shard: Shard | None, place: int, cell: int) -> Iterator[tuple[int, int]]:
+        """Cut a gap into blocks, as (first, count).
+
+        For a shard it is cut where the blocks of the whole sweep are cut, and only what is the shard's is kept.
+        """
+        if shard is None:
+            yield from cut(gap, self.block)
+            return
         first, end = gap[0], sum(gap)
         for k in range(first // self.block, -(-end // self.block)):
             if self.owner(place, k, cell, shard.of) == shard.number:
@@ -127,8 +133,10 @@ Gaps: TypeAlias = Callable[[str, Place], Iterable[tuple[int, int]]]
 """Lists the studies of a cell at a place that are not there, as (first, count)."""
 
 
-def lacking(whole: Whole, cells: Sequence[str], shards: Sequence[Shard], gaps: Gaps) -> Iterator[Address]:
-    """Go through the blocks that some shards lack."""
+def missing_blocks(
+    whole: Whole, cells: Sequence[str], gaps: Gaps, shards: Sequence[Shard | None] = (None,)
+) -> Iterator[Address]:
+    """Cut what is missing of cells into blocks, place by place; keep those of some shards (None: all)."""
     for place, (world, pool, draw) in enumerate(whole.places()):
         for number, cell in enumerate(cells):
             for gap in gaps(cell, Place(world, pool, draw)):

@@ -1,14 +1,13 @@
-"""Say what a folder of shards should hold: its own blocks, not those that other machines carry out."""
+"""List what a folder lacks of what was asked of it: of its sweep, or of the shards that it is to hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
 
 from simlab.engine.addresses import Address
 from simlab.engine.asked import crossed_in
 from simlab.engine.ledger import Ledger
-from simlab.engine.shards import Shard, Whole, lacking, named
+from simlab.engine.shards import Shard, Whole, missing_blocks, named
 from simlab.types import Place
 
 
@@ -17,24 +16,35 @@ def shards_in(book: Ledger) -> list[Shard]:
     return named(book.noted("shards", []))
 
 
-def missing(book: Ledger) -> Iterator[Address]:
-    """Go through the blocks that the shards of a folder lack, those that failed left out.
+def missing(book: Ledger) -> list[Address]:
+    """List the blocks that a folder lacks, cell by cell, failed ones left out; without shards gaps are not cut.
 
     Of a shard of a sweep that has grown since nobody can tell what it lacks.
     """
-    whole, cells = _whole(book), list(dict.fromkeys(entry.cell for entry in book.entries()))
+    whole, cells, noted = _whole(book), _cells(book), book.noted("shards", [])
     if whole is None:
-        return iter(())
-    seal = whole.seal(cells)
-    known = named(one for one in book.noted("shards", []) if one["seal"] == seal)
-    return lacking(whole, cells, known, partial(_gaps, book, whole.studies))
+        return []
+    shards: list[Shard] | list[None] = [None]
+    wanted = dict.fromkeys(cells, [whole.studies] * whole.worlds)
+    if noted:
+        seal = whole.seal(cells)
+        shards = named(one for one in noted if one["seal"] == seal)
+    else:
+        whole, asked = replace(whole, block=whole.studies), book.wanted()
+        wanted = {cell: asked.of_worlds(cell) for cell in cells}
+
+    def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
+        studies = wanted[cell]
+        return book.missing(cell, at, studies[at.world], failed=False) if at.world < len(studies) else []
+
+    number = {cell: k for k, cell in enumerate(cells)}
+    return sorted(missing_blocks(whole, cells, gaps, shards), key=lambda at: number[at.cell])
 
 
 def incomplete(book: Ledger) -> list[Shard]:
     """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
-    whole, shards = _whole(book), named(book.noted("shards", []))
-    cells = list(dict.fromkeys(entry.cell for entry in book.entries()))
-    seals = {one["seal"] for one in book.noted("shards", [])}
+    whole, cells, noted = _whole(book), _cells(book), book.noted("shards", [])
+    shards, seals = named(noted), {one["seal"] for one in noted}
     if whole is None or len({shard.of for shard in shards}) != 1 or seals != {whole.seal(cells)}:
         return []
     of = shards[0].of
@@ -42,14 +52,14 @@ def incomplete(book: Ledger) -> list[Shard]:
         number
         for place, at in enumerate(whole.places())
         for k, cell in enumerate(cells)
-        for gap in _gaps(book, whole.studies, cell, Place(*at))
+        for gap in book.missing(cell, Place(*at), whole.studies, failed=False)
         for number in whole.owners(gap, of, place, k)
     }
     return [Shard(number, of) for number in sorted(numbers)]
 
 
-def _gaps(book: Ledger, studies: int, cell: str, at: Place) -> list[tuple[int, int]]:
-    return book.missing(cell, at, studies, failed=False)
+def _cells(book: Ledger) -> list[str]:
+    return list(dict.fromkeys(book.cells().values()))
 
 
 def _whole(book: Ledger) -> Whole | None:
@@ -59,5 +69,5 @@ def _whole(book: Ledger) -> Whole | None:
         return None
     crossed = crossed_in(declared)
     pools, draws = (max(pair[k] for pair in crossed) + 1 for k in (0, 1))
-    cells, block = len({entry.cell for entry in entries}), entries[0].config["engine"]["block"]
-    return Whole(declared["worlds"], pools, draws, declared["studies"], cells, block)
+    block = entries[0].config.get("engine", {}).get("block", declared["studies"])
+    return Whole(declared["worlds"], pools, draws, declared["studies"], len(_cells(book)), block)

@@ -12,7 +12,6 @@ import numpy as np
 from joblib import cpu_count
 
 from simlab.engine import ledger
-from simlab.engine.addresses import Address
 from simlab.engine.block_checks import unusable
 from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
@@ -27,7 +26,7 @@ from simlab.store.measures import Measures
 from simlab.store.sharded import missing, shards_in
 from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
 from simlab.store.writing import lay_arrays
-from simlab.types import Array, InputError, Place
+from simlab.types import Array, InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,8 @@ def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
         *_unasked(book),
         *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book)),
     ]
-    problems += _missing(book)
+    names = cell_names(book)
+    problems += [f"missing: {names[at.cell]}{at}" for at in missing(book)]
     # What a damaged block or record, or one that is lost, held is not known, so the store cannot be held against it.
     shards = shards_in(book)
     # A folder of shards has no store, and one that holds no longer all of the ledger is none to hold against it.
@@ -127,20 +127,6 @@ def _unasked(book: Ledger) -> list[str]:
         "its sweep declares is wanted of it"
         for cell in wanted.lost
         if cell in names
-    ]
-
-
-def _missing(book: Ledger) -> list[str]:
-    """List what is missing of the whole sweep, or of the shards that the folder is to hold."""
-    names, wanted = cell_names(book), book.wanted()
-    if shards_in(book):
-        return [f"missing: {names[at.cell]}{at}" for at in missing(book)]
-    return [
-        f"missing: {names[cell]}{Address(cell, world, first, count, pool, draw)}"
-        for cell in names
-        for world, studies in enumerate(wanted.of_worlds(cell))
-        for pool, draw in wanted.crossed
-        for first, count in book.missing(cell, Place(world, pool, draw), studies, failed=False)
     ]
 
 

@@ -93,7 +93,8 @@ def test_some_regions_of_a_store(sound: Undisturbed, place: Path) -> None:
 def test_some_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
     cases = (("ledger.sqlite", (flip, flip, zero, cut)[k % 4], k) for k in range(FEW))
     by = disturb(sound, place / "d", cases)
-    assert by["command"] >= FEW - 1, by
+    # Of a file that is cut off early nothing may be left that says whose it was; then the store still answers.
+    assert (by["command"] >= 3 * FEW // 4, by["command"] + by["refused"]) == (True, FEW), by
 
 
 @pytest.mark.long
@@ -109,7 +110,7 @@ def test_many_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
     cases = (("ledger.sqlite", (flip, flip, zero, cut)[k % 4], k) for k in range(100, 100 + MANY))
     by = disturb(sound, place / "d", cases)
     print(f"{MANY} regions of the ledger: {dict(by)}")
-    assert by["command"] >= 0.98 * MANY, by
+    assert (by["command"] >= 0.74 * MANY, by["command"] + by["refused"]) == (True, MANY), by
 
 
 def spoil_pages(path: Path, rng: np.random.Generator) -> bytes:

@@ -274,22 +274,25 @@ def test_verify_ends_with_the_command_that_mends(sound: Undisturbed, tmp_path: P
     assert problems(folder).endswith(f"\n\nthe same `simlab sweep` or `simlab run`, with --out {folder}, mends it\n")
 
 
+@pytest.mark.parametrize("lost", [["meta"], ["meta", "cells"]])
 def test_a_damaged_file_without_its_declaration_is_mended_by_the_sweep_that_filled_it(
-    sound: Undisturbed, tmp_path: Path
+    sound: Undisturbed, tmp_path: Path, lost: list[str]
 ) -> None:
     folder = copy(sound, tmp_path / "d")
-    with closing(sqlite3.connect(folder / ledger.FILE)) as database:
-        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'meta'").fetchone()
-        (page,) = database.execute("PRAGMA page_size").fetchone()
     content = bytearray((folder / ledger.FILE).read_bytes())
-    content[(root - 1) * page : root * page] = bytes(page)
+    with closing(sqlite3.connect(folder / ledger.FILE)) as database:
+        (page,) = database.execute("PRAGMA page_size").fetchone()
+        roots = dict(database.execute("SELECT name, rootpage FROM sqlite_master").fetchall())
+    for table in lost:
+        content[(roots[table] - 1) * page : roots[table] * page] = bytes(page)
     (folder / ledger.FILE).write_bytes(content)
     assert "is damaged" in problems(folder)
-    with pytest.raises(InputError, match=r"what its sweep is cannot be read.*bring back a copy"):
+    other = "holds another sweep" if lost == ["meta"] else r"what its sweep is cannot be read.*bring back a copy"
+    with pytest.raises(InputError, match=other):
         engine.run(composed("seed=7"), folder, 1, quiet=True, allow_version=True)
     assert (folder / ledger.FILE).read_bytes() == content
-    parts = {"jobs": 1, "labels": LABELS, "quiet": True, "allow_version": True}
-    summary = filling.fill(sound.sweep, folder, measures_of(sound.sweep.base), **parts)
+    measures = measures_of(sound.sweep.base)
+    summary = filling.fill(sound.sweep, folder, measures, 1, labels=LABELS, quiet=True, allow_version=True)
     assert summary.blocks == 0
     assert say("verify", str(folder)).code == 0
     said = say("query", str(folder), "--format", "json")
