@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from simlab.answers.agreement import Agreement
 from simlab.commands.next_steps import ended, told_words
 from simlab.commands.understanding import say, where
-from simlab.drawing.figures import agreement as figure
 from simlab.drawing.figures import files
-from simlab.drawing.text import agreement as text
-from simlab.drawing.text.tables import Form
-from simlab.fitting.agreement import Agreement, agreement_of
-from simlab.fitting.agreement_hours import predicted
+from simlab.drawing.reports.answers.agreement import report
+from simlab.drawing.text.tables import Form, write_tables
+from simlab.fitting.agreement import agreement_of
+from simlab.fitting.agreement_hours import predict_hours
 from simlab.messages import legible
-from simlab.tables import understood
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.times import CUT, check_cut
 from simlab.world.recorded import table
@@ -27,14 +26,13 @@ def answer(
 
     `speeds` names another table: what it says of speeds is held against the hours of this one.
     """
-    check_cut(cut)
-    files.check_suffix(plot, "--plot")
-    ratings = table(file, told)
-    measured = _measured(file, ratings, plot, told, cut, speeds)
+    ratings, measured = _measure(file, plot, told, cut, speeds)
     say(file, ratings)
     if form == "table":
-        return ended(text.page(measured.tables(), measured.notes()), "fit", file, *told_words(told))
-    return text.write(understood.record(ratings), measured.tables(), form)
+        from simlab.drawing.reports.text import page
+
+        return ended(page(report(measured)), "fit", file, *told_words(told))
+    return write_tables(measured, form)
 
 
 def measured_on(
@@ -44,20 +42,23 @@ def measured_on(
 
     Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
     """
+    return _measure(file, plot, told, cut, speeds)[1]
+
+
+def _measure(
+    file: Path | None, plot: Path | None, told: Told, cut: float, speeds: Path | None
+) -> tuple[Ratings, Agreement]:
     check_cut(cut)
     files.check_suffix(plot, "--plot")
-    return _measured(file, table(file, told), plot, told, cut, speeds)
-
-
-def _measured(
-    file: Path | None, ratings: Ratings, plot: Path | None, told: Told, cut: float, speeds: Path | None
-) -> Agreement:
+    ratings = table(file, told)
     measured = agreement_of(ratings, where(file), cut)
     if speeds is not None:
         # Which scores are better, and on which scale, is another table's own matter.
         known = table(speeds, replace(told, better=None, scale=None))
-        named = f"--speeds {legible(speeds)}"
-        measured = replace(measured, predicted=(predicted(known.times, ratings.times, cut, named),))
+        hours = predict_hours(known.times, ratings.times, cut, f"--speeds {legible(speeds)}")
+        measured = measured.model_copy(update={"predicted": (hours,)})
     if plot is not None:
-        files.write(lambda: figure.draw(measured), plot)
-    return measured
+        from simlab.drawing.reports.static import figure_of
+
+        files.write(lambda: figure_of(report(measured)), plot)
+    return ratings, measured

@@ -4,138 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, TypeAlias
 
 import numpy as np
 
-from simlab.fitting.agreement_coefficients import Coefficient, coefficients
-from simlab.fitting.agreement_corated import Corated, corated
-from simlab.fitting.agreement_hours import Predicted, Worked, rule_of, worked
-from simlab.fitting.agreement_profiles import Given, RaterProfile, band_edges, profile, profile_row
+from simlab.answers.agreement import Agreement, MeanAgreement, PairAgreement, ReadTable
+from simlab.fitting.agreement_coefficients import coefficients
+from simlab.fitting.agreement_corated import compare_with_others
+from simlab.fitting.agreement_hours import add_hours, rule_of
+from simlab.fitting.agreement_profiles import Given, describe_scores
+from simlab.tables import understood
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT
 from simlab.types import Bools, Floats, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import world_of
-
-Rows: TypeAlias = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class PairAgreement:
-    """Compare the system rankings of two raters, on the `documents` in which both rated every output.
-
-    `single` is the mean Kendall tau-b over single documents, `shared` the tau-b over all of them together.
-    A document where a rater gives all systems the same score ranks nothing: it is left out of `single`
-    and counted as `constant`. `partial` counts documents that both rated, but not every output of.
-    """
-
-    first: str
-    second: str
-    single: float
-    shared: float
-    documents: int
-    constant: int
-    partial: int
-
-
-@dataclass(frozen=True, slots=True)
-class MeanAgreement:
-    """Average the Kendall tau-b of single documents, or of all shared ones, over rater pairs, with what it rests on.
-
-    `standard_error` is the spread between pairs over the root of their number; pairs share raters, so it
-    speaks of these pairs and is too small for raters at large. `undefined` of the `comparisons` had a
-    constant ranking; `pairs_left_out` pairs met on documents but have no defined value.
-    """
-
-    kind: str
-    kendall: float
-    standard_error: float
-    rater_pairs: int
-    pairs_left_out: int
-    documents: int
-    comparisons: int
-    undefined: int
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Hold agreement between raters and the profile of each; `scores[k]` are the scores of `raters[k]`.
-
-    `coefficients` and `corated`, by rater, are there where ratings were given, not a world; `controls` says when a
-    control item is failed, `named` whether the table says who rated. `worked` are the hours of the table at several
-    cuts, where it has times, and `rule` what they are.
-    """
-
-    single: MeanAgreement
-    shared: MeanAgreement
-    pairs: tuple[PairAgreement, ...]
-    raters: tuple[RaterProfile, ...]
-    scores: tuple[Floats, ...]
-    lower_is_better: bool = True
-    coefficients: tuple[Coefficient, ...] = ()
-    corated: tuple[Corated, ...] = ()
-    worked: tuple[Worked, ...] = ()
-    predicted: tuple[Predicted, ...] = ()
-    rule: str = ""
-    controls: str = ""
-    named: bool = True
-
-    def tables(self) -> dict[str, Rows]:
-        """Give everything but the scores as plain records, by the names of what they hold."""
-        return {
-            "coefficients": [asdict(one) for one in self.coefficients],
-            "agreement": [asdict(self.single), asdict(self.shared)],
-            "pairs": [asdict(pair) for pair in self.pairs],
-            "raters": [profile_row(rater) for rater in self.raters],
-            "corated": [asdict(rater) for rater in self.corated],
-            "hours": [asdict(one) for one in self.worked],
-            "predicted": [asdict(one) for one in self.predicted],
-        }
-
-    def bands(self) -> tuple[Floats, Floats]:
-        """Return the upper edges of bands of scores, and `share[rater, band]`.
-
-        Bands are zero and quarters of all above it, or fifths of all where hardly any is zero.
-        """
-        edges = band_edges(np.concatenate(self.scores))
-        counts = np.array([np.bincount(np.searchsorted(edges, own), minlength=len(edges)) for own in self.scores])
-        return edges, counts / counts.sum(axis=1, keepdims=True)
-
-    def notes(self) -> list[str]:
-        """Say in sentences what the numbers rest on and what they leave out."""
-        lines = [*self._known()]
-        if self.shared.comparisons:
-            lines.append("Standard errors are over rater pairs, which share raters: too small for raters at large.")
-        if len(self.raters) > 1:
-            lines.append("Where raters rated different documents, their mean scores differ by these as well.")
-        if partial := sum(pair.partial for pair in self.pairs):
-            lines.append(f"Left out: {partial} comparisons on a document that the two did not both rate completely.")
-        if constant := self.single.undefined:
-            lines.append(f"Left out: {constant} comparisons in which a rater gave all systems the same score.")
-        if not self.shared.comparisons and len(self.raters) > 1:
-            lines.append("No two raters rated all outputs of a document, so their agreement is not known.")
-        return lines
-
-    def _known(self) -> list[str]:
-        """Say what coefficients and comparisons with other raters rest on, or why there are none."""
-        lines = [f"A control item is failed where {self.controls}."] if self.controls else []
-        lines += [self.rule] if self.rule else []
-        if not self.named:
-            return ["The table does not say who rated: how far raters agree is not known.", *lines]
-        if len(self.raters) == 1:
-            return ["All ratings are by one rater: how far raters agree is not known.", *lines]
-        if not any(rater.shared for rater in self.corated):
-            alone = "No output has ratings of two raters: alpha, ICC and leniency are not known."
-            return [alone, *lines] if self.corated else lines
-        return [
-            "Intervals (95 %) are over documents, for the raters of this table.",
-            "Leniency is how much better than the other raters of the same outputs one scores, in points.",
-            "Sharpness is the slope on their mean: noise in it makes all slopes smaller, so compare raters.",
-            *lines,
-        ]
 
 
 def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -> Agreement:
@@ -144,14 +27,17 @@ def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -
     Seconds are of work: time between answers, gaps cut at `cut` seconds. Raises InputError, beginning
     with `where`, for a table of which no world can be made.
     """
-    return replace(
-        agreement(world_of(ratings, where)),
-        coefficients=coefficients(ratings),
-        corated=corated(ratings, cut),
-        worked=tuple(worked(ratings.times, cut)),
-        rule="" if ratings.times is None else rule_of(ratings.times, cut),
-        controls="" if ratings.controls is None else ratings.controls.rule,
-        named=ratings.rater_known,
+    of_world = agreement(world_of(ratings, where))
+    return of_world.model_copy(
+        update={
+            "read": ReadTable(**understood.record(ratings)),
+            "coefficients": coefficients(ratings),
+            "corated": compare_with_others(ratings, cut),
+            "hours": tuple(add_hours(ratings.times, cut)),
+            "cut": cut,
+            "rule": "" if ratings.times is None else rule_of(ratings.times, cut),
+            "controls": "" if ratings.controls is None else ratings.controls.rule,
+        }
     )
 
 
@@ -168,13 +54,22 @@ def agreement(world: World) -> Agreement:
     pairs = tuple(_pair(names[a], names[b], sums[[a, b]], full[[a, b]], met[[a, b]]) for a, b in meetings)
     documents = int((full.sum(axis=0) > 1).sum())
     active = np.flatnonzero(np.bincount(given.rater, minlength=len(names))).tolist()
+    frame = world.frame
     return Agreement(
-        single=_mean_single(pairs, documents),
-        shared=_mean_shared(pairs, documents),
+        read=ReadTable(
+            used=len(given.value),
+            systems=frame.n_systems,
+            documents=frame.n_documents,
+            raters=len(active),
+            better="lower" if frame.lower_is_better else "higher",
+        ),
+        coefficients=(),
+        agreement=(_mean_single(pairs, documents), _mean_shared(pairs, documents)),
         pairs=pairs,
-        raters=tuple(profile(names[rater], given, given.rater == rater) for rater in active),
-        scores=tuple(given.value[given.rater == rater] for rater in active),
-        lower_is_better=world.frame.lower_is_better,
+        raters=tuple(describe_scores(names[rater], given, given.rater == rater) for rater in active),
+        corated=(),
+        hours=(),
+        cut=CUT,
     )
 
 
@@ -229,7 +124,15 @@ def _pair(first: str, second: str, sums: Floats, full: Bools, met: Bools) -> Pai
     defined = taus[np.isfinite(taus)]
     partial = int((met.all(axis=0) & ~both).sum())
     single = float(defined.mean()) if len(defined) else math.nan
-    return PairAgreement(first, second, single, shared, len(taus), len(taus) - len(defined), partial)
+    return PairAgreement(
+        first=first,
+        second=second,
+        single=single,
+        shared=shared,
+        documents=len(taus),
+        constant=len(taus) - len(defined),
+        partial=partial,
+    )
 
 
 def _mean_single(pairs: Sequence[PairAgreement], documents: int) -> MeanAgreement:
@@ -248,5 +151,13 @@ def _mean(kind: str, taus: Sequence[float], documents: int, comparisons: int, un
     known = np.array([tau for tau in taus if math.isfinite(tau)])
     mean = float(known.mean()) if len(known) else math.nan
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
-    left_out = len(taus) - len(known)
-    return MeanAgreement(kind, mean, error, len(known), left_out, documents, comparisons, undefined)
+    return MeanAgreement(
+        kind=kind,
+        kendall=mean,
+        standard_error=error,
+        rater_pairs=len(known),
+        pairs_left_out=len(taus) - len(known),
+        documents=documents,
+        comparisons=comparisons,
+        undefined=undefined,
+    )

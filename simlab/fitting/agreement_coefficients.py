@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from simlab.answers.agreement import Coefficient
 from simlab.fitting.agreement_components import Intraclass, intraclass
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -18,25 +18,6 @@ Level: TypeAlias = Literal["interval", "ordinal", "nominal"]
 FEW_CATEGORIES = 10
 """Scores with more values than this are no categories."""
 ALPHA_RESAMPLES, ICC_RESAMPLES = 2000, 300
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """Hold one coefficient with its 95 % interval (documents drawn anew, raters as they are), and what it rests on.
-
-    NaN: not known. `ratings` of `outputs` that `raters` rated, on `documents`, went into it; `ratings_each` is how many
-    ratings ICC(A,k) averages, NaN for the others.
-    """
-
-    coefficient: str
-    value: float
-    low: float
-    high: float
-    ratings: int
-    outputs: int
-    raters: int
-    documents: int
-    ratings_each: float = math.nan
 
 
 class Rated(NamedTuple):
@@ -195,5 +176,14 @@ def _coefficient(name: str, held: Rated, value: float, samples: Floats, ratings_
     # A sample of documents may have no output that was rated twice; with many such the rest would be a choice.
     if documents > 1 and math.isfinite(value) and len(known) > 0.95 * len(samples) > 0:
         low, high = np.quantile(known, (0.025, 0.975)).tolist()
-    numbers = len(held.score), len(held.document), len(np.unique(held.rater)), documents
-    return Coefficient(name, value, low, high, *numbers, ratings_each)
+    return Coefficient(
+        coefficient=name,
+        value=value,
+        low=low,
+        high=high,
+        ratings=len(held.score),
+        outputs=len(held.document),
+        raters=len(np.unique(held.rater)),
+        documents=documents,
+        ratings_each=ratings_each,
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
+from simlab.answers.agreement import RaterBesideOthers
 from simlab.fitting.agreement_coefficients import Rated, pairable, rated
 from simlab.fitting.agreement_hours import mean_time
 from simlab.tables.held import Ratings
@@ -16,36 +17,7 @@ from simlab.tables.times import CUT
 from simlab.types import Bools, Floats, Ints
 
 
-@dataclass(frozen=True, slots=True)
-class Corated:
-    """Say how one rater rates, beside the others who rated the same outputs; NaN: not known.
-
-    `leniency` is how much better than the others' mean their scores are [points], `sharpness` the slope of their scores
-    on the others' mean; both over `shared` outputs of `shared_documents`, with 95 % intervals (documents are the
-    clusters). `seconds` is the mean time of `timed` answers (control items and practice included) and `hours` that of
-    all of them, not known where answers were sent in at once. `failed` of `controls` control items were failed.
-    """
-
-    rater: str
-    shared: int
-    shared_documents: int
-    leniency: float
-    leniency_low: float
-    leniency_high: float
-    sharpness: float
-    sharpness_low: float
-    sharpness_high: float
-    seconds: float
-    timed: int
-    hours: float
-    controls: int
-    failed: int
-    failed_share: float
-    failed_low: float
-    failed_high: float
-
-
-def corated(ratings: Ratings, cut: float = CUT) -> tuple[Corated, ...]:
+def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBesideOthers, ...]:
     """Describe every rater who rated anything; time between answers is cut at `cut` seconds."""
     held = pairable(rated(ratings))
     total = np.bincount(held.output, held.score)
@@ -54,24 +26,27 @@ def corated(ratings: Ratings, cut: float = CUT) -> tuple[Corated, ...]:
     sign = -1 if ratings.lower_is_better else 1
     there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
     times = {} if ratings.times is None else ratings.times.by_person(cut)
-    return tuple(_one(ratings, rater, held, others, sign, times) for rater in there)
+    return tuple(_compare(ratings, rater, held, others, sign, times) for rater in there)
 
 
-def _one(ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int, times: Mapping[str, Floats]) -> Corated:
+def _compare(
+    ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int, times: Mapping[str, Floats]
+) -> RaterBesideOthers:
     own = held.rater == rater
     document = np.unique(held.document[held.output[own]], return_inverse=True)[1]
     failures = _failures(ratings, rater)
-    took = mean_time(times.get(ratings.rater_names[rater]))
-    return Corated(
-        ratings.rater_names[rater],
+    numbers = (
         int(own.sum()),
         int(document.max(initial=-1)) + 1,
         *mean_by_cluster(sign * (held.score[own] - others[own]), document),
         *slope_by_cluster(others[own], held.score[own], document),
-        *took,
+        *mean_time(times.get(ratings.rater_names[rater])),
         *failures,
         *share_interval(*failures),
     )
+    _, *names = RaterBesideOthers.model_fields
+    fields: dict[str, Any] = dict(zip(names, numbers, strict=True))
+    return RaterBesideOthers(rater=ratings.rater_names[rater], **fields)
 
 
 def mean_by_cluster(value: Floats, cluster: Ints) -> tuple[float, float, float]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from simlab.answers.agreement import HoursPredicted, HoursWorked
 from simlab.fitting.hours import held_against
 from simlab.fitting.speeds import LEAST_SECONDS, fitted_speeds
 from simlab.tables.times import CUTS, Times
@@ -17,50 +17,25 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Worked:
-    """Say how long all raters worked together, with gaps between answers cut at `cut` seconds."""
-
-    rule: str
-    cut: float
-    hours: float
-    seconds: float
-    answers: int
-    logins: int
-    people: int
-
-
-def worked(times: Times | None, cut: float) -> Iterator[Worked]:
+def add_hours(times: Times | None, cut: float) -> Iterator[HoursWorked]:
     """Add up the hours of a table at the usual cuts, and at one that is asked for; nothing where it has no times."""
     if times is None:
         return
     n = len(times.gap)
-    counts = n, len(times.login_names), len(times.person_names)
     for one in sorted({*CUTS, cut}):
         hours = times.hours(one)
-        yield Worked(times.rule, one, hours, 3600 * hours / n, *counts)
+        yield HoursWorked(
+            rule=times.rule,
+            cut=one,
+            hours=hours,
+            seconds=3600 * hours / n,
+            answers=n,
+            logins=len(times.login_names),
+            people=len(times.person_names),
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """Say what the speeds of another table predict of this one's hours, cut at `cut` seconds, and whether it was so.
-
-    The 90 % interval is of other people than those `people` whose speeds were learnt, who answer as much as each did
-    here. `log_score` is the log predictive density a login, `flat_log_score` that of one lognormal for everybody.
-    """
-
-    cut: float
-    people: int
-    low: float
-    median: float
-    high: float
-    happened: float
-    inside: bool
-    log_score: float
-    flat_log_score: float
-
-
-def predicted(known: Times | None, times: Times | None, cut: float, named: str) -> Predicted:
+def predict_hours(known: Times | None, times: Times | None, cut: float, named: str) -> HoursPredicted:
     """Predict the hours of a table from the times of another.
 
     Raises InputError, beginning with `named`, where either has none.
@@ -71,9 +46,18 @@ def predicted(known: Times | None, times: Times | None, cut: float, named: str) 
     held = None if times is None else held_against(learnt, times)
     if held is None:
         raise InputError(f"{named}: the ratings themselves have no times to hold the prediction against; leave it out")
-    people = len(set(learnt.worked.person.tolist()))
-    scores = held.log_score, held.flat
-    return Predicted(cut, people, *held.predicted, held.happened, held.inside, *scores)
+    low, median, high = held.predicted
+    return HoursPredicted(
+        cut=cut,
+        people=len(set(learnt.worked.person.tolist())),
+        low=low,
+        median=median,
+        high=high,
+        happened=held.happened,
+        inside=held.inside,
+        log_score=held.log_score,
+        flat_log_score=held.flat,
+    )
 
 
 def rule_of(times: Times, cut: float) -> str:

@@ -18,7 +18,6 @@ from slowness import slow_except
 
 from simlab.commands.plot import drawing
 from simlab.drawing.figures import (
-    agreement,
     around,
     backtest,
     conclusion,
@@ -30,6 +29,8 @@ from simlab.drawing.figures import (
     plan,
     timeline,
 )
+from simlab.drawing.reports.answers import agreement
+from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
 from simlab.fitting.backtest.records import Record, summary
@@ -139,7 +140,7 @@ ANSWERS: dict[str, Any] = {
     "mutt": noticed,
     "conclusion": lambda: conclusion.draw(made_conclusions.rated()),
     "plan": lambda: plan.draw(made_plans.answered()),
-    "agreement": lambda: agreement.draw(agreement_of(table(EXAMPLES / "ratings.csv"), "ratings.csv", 300.0)),
+    "agreement": lambda: figure_of(agreement.report(agreement_of(table(EXAMPLES / "ratings.csv")))),
 }
 
 
@@ -292,10 +293,11 @@ def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
     file.write_text("\n".join(timed) + "\n", encoding="utf-8")
     for worn in (look.SCREEN, PAPER):
         with look.worn(worn):
-            figure = files.write(lambda: agreement.draw(agreement_of(table(file), "timed.csv", 300.0)), None)
+            figure = files.write(lambda: figure_of(agreement.report(agreement_of(table(file)))), None)
         assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
-        drawn = {axes.get_xlabel().split(":")[0]: axes for axes in figure.axes}
-        assert {"leniency", "sharpness", "speed"} <= set(drawn)
-        names = [label.get_text().split()[0] for label in figure.axes[0].get_yticklabels()]
-        (line,) = (line for line in drawn["speed"].lines if line.get_label() == "mean")
-        assert {names[k]: x for x, k in zip(*line.get_data(), strict=True)} == pytest.approx(took)
+        drawn = {axes.get_title(): axes for axes in figure.axes}
+        assert {"How lenient are raters?", "How sharp are raters?", "How fast are raters?"} <= set(drawn)
+        speeds = drawn["How fast are raters?"]
+        names = [label.get_text() for label in speeds.get_yticklabels()]
+        marks = next(line for line in speeds.lines if len(line.get_xdata()) == len(took))
+        assert {names[int(k)]: x for x, k in zip(*marks.get_data(), strict=True)} == pytest.approx(took)

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from simlab.drawing.figures import agreement as figure
+from simlab.drawing.reports.answers.agreement import report
+from simlab.drawing.reports.static import figure_of
 from simlab.fitting.agreement import agreement_of
 from simlab.fitting.agreement_coefficients import Level, Rated, alpha, coefficients, rated
 from simlab.fitting.agreement_components import Intraclass, intraclass
-from simlab.fitting.agreement_corated import corated, mean_by_cluster, share_interval, slope_by_cluster
+from simlab.fitting.agreement_corated import compare_with_others, mean_by_cluster, share_interval, slope_by_cluster
 from simlab.tables.held import Controls, Ratings
 from simlab.tables.times import of_durations
 from simlab.types import Floats
@@ -142,12 +143,12 @@ def test_leniency_and_sharpness_by_hand() -> None:
     # r1 scores 10 points above r0, and spreads outputs twice as far as r0 does.
     base = np.array([[1.0, 3, 5, 2], [4, 6, 9, 3]])
     table = np.stack([base, 2 * base + 10], axis=-1)
-    first, second = corated(ratings_of(table))
+    first, second = compare_with_others(ratings_of(table))
     assert (first.shared, first.shared_documents) == (8, 4)
     assert (first.sharpness, second.sharpness) == pytest.approx((0.5, 2.0))
     assert second.leniency == pytest.approx(float((base + 10).mean()))
     assert first.leniency == pytest.approx(-second.leniency)
-    assert corated(ratings_of(table, lower=True))[0].leniency == pytest.approx(second.leniency)
+    assert compare_with_others(ratings_of(table, lower=True))[0].leniency == pytest.approx(second.leniency)
 
 
 def test_intervals_of_leniency_and_sharpness_cover() -> None:
@@ -181,7 +182,7 @@ def test_controls_and_seconds_are_those_of_their_rater() -> None:
     found = agreement_of(ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6), controls=controls))
     assert [(rater.controls, rater.failed) for rater in found.corated] == [(3, 2), (0, 0), (1, 0)]
     assert math.isnan(found.corated[1].failed_share)
-    assert "A control item is failed where it was missed." in found.notes()
+    assert found.controls == "it was missed"
     assert all(math.isnan(rater.seconds) for rater in found.corated)
 
 
@@ -193,8 +194,8 @@ def test_what_took_no_time_has_no_usual_time(took: float, shown: float) -> None:
     found = agreement_of(replace(held, times=times))
     assert [rater.seconds for rater in found.corated] == pytest.approx([shown] * 3, nan_ok=True)
     assert [rater.timed for rater in found.corated] == np.bincount(held.rater).tolist()
-    assert [one.cut for one in found.worked] == [30, 300, 1800]
-    assert [one.hours for one in found.worked] == pytest.approx([took * len(names) / 3600] * 3)
+    assert [one.cut for one in found.hours] == [30, 300, 1800]
+    assert [one.hours for one in found.hours] == pytest.approx([took * len(names) / 3600] * 3)
 
 
 def test_levels_are_those_that_scores_have() -> None:
@@ -209,17 +210,20 @@ def test_levels_are_those_that_scores_have() -> None:
 def test_raters_who_are_not_named_are_not_taken_for_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("system,document,score\nA,d,1\nB,d,2\n")
     page = said(capsys, "agreement", str(tmp_path / "table.csv"))
-    assert "The table does not say who rated: how far raters agree is not known." in page
+    assert "How far raters agree on scores is not known: the table does not say who rated." in page
     assert "one rater" not in page
 
 
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ("A,d1,r,1\nB,d1,r,2\nA,d2,r,3\nB,d2,r,1\n", "All ratings are by one rater"),
-        ("A,d1,r,1\nB,d1,r,2\nA,d2,s,3\nB,d2,s,1\n", "No output has ratings of two raters"),
-        ("A,d1,r,1\nB,d1,r,2\nA,d1,s,3\nB,d1,s,1\n", "Intervals (95 %) are over documents"),
-        ("A,d1,r,5\nB,d1,r,5\nA,d1,s,5\nB,d1,s,5\nA,d2,r,5\nB,d2,r,5\nA,d2,s,5\nB,d2,s,5\n", "Sharpness is"),
+        ("A,d1,r,1\nB,d1,r,2\nA,d2,r,3\nB,d2,r,1\n", "all ratings are by one rater"),
+        ("A,d1,r,1\nB,d1,r,2\nA,d2,s,3\nB,d2,s,1\n", "no output has ratings of two raters"),
+        ("A,d1,r,1\nB,d1,r,2\nA,d1,s,3\nB,d1,s,1\n", "too few for an interval"),
+        (
+            "A,d1,r,5\nB,d1,r,5\nA,d1,s,5\nB,d1,s,5\nA,d2,r,5\nB,d2,r,5\nA,d2,s,5\nB,d2,s,5\n",
+            "scores that can be compared are all equal",
+        ),
     ],
 )
 def test_what_a_table_cannot_tell_is_said(
@@ -232,7 +236,7 @@ def test_what_a_table_cannot_tell_is_said(
     told = json.loads(said(capsys, "agreement", str(path), "--format", "json"))
     for one in told["coefficients"]:
         assert one["low"] is None or one["value"] is not None
-        if "No output" in says or "one rater" in says:
+        if "no output" in says or "one rater" in says:
             assert one["value"] is None
     assert "nan" not in page
 
@@ -240,9 +244,13 @@ def test_what_a_table_cannot_tell_is_said(
 @pytest.mark.slow
 def test_the_figure_shows_leniency_where_it_is_known() -> None:
     rng = np.random.default_rng(8)
-    drawn = figure.draw(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8))))
+    drawn = figure_of(report(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8)))))
     drawn.draw_without_rendering()
-    assert len(drawn.axes) == 4
-    assert "higher is better" in drawn.axes[1].get_xlabel()
-    alone = figure.draw(agreement_of(ratings_of(simulated(rng, np.zeros(1), 8))))
-    assert len(alone.axes) == 2
+    assert [axes.get_title() for axes in drawn.axes] == [
+        "How lenient are raters?",
+        "How sharp are raters?",
+        "What scores do raters give?",
+    ]
+    assert "higher is better" in drawn.axes[2].get_xlabel()
+    alone = figure_of(report(agreement_of(ratings_of(simulated(rng, np.zeros(1), 8)))))
+    assert [axes.get_title() for axes in alone.axes] == [""]

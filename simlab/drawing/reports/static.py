@@ -6,9 +6,11 @@ import base64
 import io
 from typing import TYPE_CHECKING, Any
 
+from simlab.drawing.figures import around, panels
 from simlab.drawing.figures.look import SCREEN
 from simlab.drawing.figures.styles import COLOURS, style
-from simlab.drawing.reports.terms import Chart, Explorer, Mark, PairMatrix
+from simlab.drawing.reports.terms import Chart, Explorer, Mark, PairMatrix, Report
+from simlab.drawing.reports.values import said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 WIDTH = 6.5
 """Inches: a page of text is about as wide."""
+PANEL, MOST_BESIDE = 3.4, 2
+"""Inches of a chart beside others, and how many stand in a row."""
 LONGEST = 40
 """Letters of a name that are written; the table behind a figure has all of them."""
 
@@ -44,8 +48,33 @@ def draw(block: Chart | PairMatrix | Explorer) -> Figure:
 
 
 def _chart(chart: Chart) -> Figure:
-    up = list(dict.fromkeys(str(mark.y) for mark in chart.marks)) if chart.kind == "intervals" else []
-    axes = _axes(1.2 + 0.3 * len(up) if up else 3.6)
+    axes = _axes(1.2 + 0.3 * len(_names_of(chart)) if chart.kind == "intervals" else 3.6)
+    _draw_chart(axes, chart)
+    return _of(axes)
+
+
+def figure_of(report: Report) -> Figure:
+    """Draw the charts of a report beside each other, with its question above and its numbers below."""
+    charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
+    rows = max((len(_names_of(chart)) for chart in charts), default=1)
+    figure, grid = panels.laid([PANEL] * max(len(charts), 1), min(1.6 + 0.3 * rows, 20), MOST_BESIDE)
+    all_axes = [axes for line in grid for axes in line]
+    if not charts:
+        all_axes[0].set_axis_off()
+    for axes, chart in zip(all_axes, charts, strict=False):
+        _draw_chart(axes, chart)
+        axes.set_title(chart.question)
+    around.question(figure, report.question)
+    around.footnote(figure, "; ".join(f"{value.label}: {said(value)}" for value in report.figures))
+    return figure
+
+
+def _names_of(chart: Chart) -> list[str]:
+    return list(dict.fromkeys(str(mark.y) for mark in chart.marks)) if chart.kind == "intervals" else []
+
+
+def _draw_chart(axes: Axes, chart: Chart) -> None:
+    up = _names_of(chart)
     lines = list(dict.fromkeys(mark.line for mark in chart.marks))
     for k, line in enumerate(lines):
         marks = [mark for mark in chart.marks if mark.line == line]
@@ -53,11 +82,10 @@ def _chart(chart: Chart) -> Figure:
     if up:
         axes.set_yticks(range(len(up)), [_short(name) for name in up])
         axes.invert_yaxis()
-    axes.set(xlabel=_short(chart.x, 90), ylabel="" if up else _short(chart.y, 90))
+    axes.set(xlabel=_short(chart.x, 90), ylabel=_short(chart.y, 90))
     _bound(axes, chart)
     if any(lines):
         axes.legend(title=_short(chart.legend) or None, loc="upper left", bbox_to_anchor=(1, 1))
-    return _of(axes)
 
 
 def _line(axes: Axes, chart: Chart, marks: list[Mark], k: int, aside: float, up: list[str]) -> None:

@@ -222,7 +222,7 @@ class Report:
     question: str
     answer: tuple[str, ...]
     sections: tuple[Section, ...]
-    data: Any
+    data: Any = None
     figures: tuple[Value, ...] = ()
     held_fixed: tuple[str, ...] = ()
     reservations: tuple[str, ...] = ()

@@ -11,10 +11,13 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab.measures.ranges import FEW_CLUSTERS
 from simlab.messages import or_nearest, shown, word
+
+if TYPE_CHECKING:
+    from simlab.answers.records import Record as AnswerRecord
 
 Record = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "csv", "json"]
@@ -33,6 +36,15 @@ def write(records: Sequence[Record], form: str) -> str:
 
         raise InputError(f"--format {shown(form)}: records are not written in this form; {or_nearest(form, FORMS)}")
     return FORMS[form](records)
+
+
+def write_tables(record: AnswerRecord, form: str) -> str:
+    """Write a record as JSON; in another form its tables below each other, the first column naming them."""
+    if form == "json":
+        return json.dumps(record.plain(), indent=1)
+    rows = [{"table": name, **row} for name, row in record.rows()]
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return write([{key: row.get(key) for key in keys} for row in rows], form)
 
 
 def to_json(records: Sequence[Record]) -> str:
@@ -133,7 +145,7 @@ def bounded(value: float, mcse: float, interval: tuple[float, float], digits: in
 def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Align a table whose columns are the values of an axis, with the name of the axis above the first of them."""
     edge = max(len(row[0]) for row in (header, *rows)) + 2
-    return f"{_heading(' ' * edge + axis)}\n{aligned(header, rows)}"
+    return f"{heading(' ' * edge + axis)}\n{aligned(header, rows)}"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
@@ -142,7 +154,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
     edges = ["<" if k < left or (last_left and k == len(header) - 1) else ">" for k in range(len(header))]
     layout = list(zip(edges, widths, strict=True))
     lines = ["  ".join(f"{cell:{e}{w}}" for cell, (e, w) in zip(row, layout, strict=True)) for row in (header, *rows)]
-    return "\n".join(line.rstrip() for line in (_heading(lines[0]), *lines[1:]))
+    return "\n".join(line.rstrip() for line in (heading(lines[0]), *lines[1:]))
 
 
 def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
@@ -154,7 +166,7 @@ def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
         )
         for name, text in rows
     ]
-    return "\n".join([_heading(title), *lines])
+    return "\n".join([heading(title), *lines])
 
 
 def width() -> int:
@@ -178,7 +190,8 @@ def counted(counts: Sequence[int], noun: str) -> str:
     return f"{span} {noun}" if span == "1" else f"{span} {noun}s"
 
 
-def _heading(line: str) -> str:
+def heading(line: str) -> str:
+    """Return a line in bold type where a person reads it."""
     plain = "NO_COLOR" in os.environ or not sys.stdout.isatty()
     return line if plain else f"{BOLD}{line}{PLAIN}"
 

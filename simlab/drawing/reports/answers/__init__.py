@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from simlab.answers.records import read_record
+from simlab.drawing.reports.answers import reading
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 
 COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect")
 """Commands whose kept answers become reports; each has a module of its name here."""
+MODELS = {"agreement": ("simlab.answers.agreement", "Agreement")}
+"""The records of answers, by their commands."""
 OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")
 
 
@@ -22,13 +27,19 @@ def of(saved: Mapping[str, Any]) -> Report:
 
     Raises InputError for a command whose answers have no report, and for an answer that is not of its form.
     """
-    name = command_of(str(saved.get("command", "")))
+    name = command_of(reading.command(saved))
     if name in OF_STORES:
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
     if name not in COMMANDS:
         raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")
-    made: Report = import_module(f"{__name__}.{name}").report(saved)
-    return made
+    report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
+    if name not in MODELS:
+        return report(saved)
+    module, model = MODELS[name]
+    found = read_record(getattr(import_module(module), model), saved["answer"])
+    return replace(
+        report(found), data=dict(saved), reproduce=(reading.command(saved),), provenance=reading.provenance(saved)
+    )
 
 
 def command_of(line: str) -> str:

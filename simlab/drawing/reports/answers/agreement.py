@@ -1,53 +1,20 @@
-"""Report how far the raters of a table agree and what each is like, from what `simlab agreement --save` kept."""
+"""Report how far the raters of a table agree, and what each is like."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import TypeAlias
 
+from simlab.answers.agreement import Agreement, Coefficient, HoursPredicted, MeanAgreement, RaterBesideOthers
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import agreement_tables, reading
-from simlab.drawing.reports.answers.reading import FLAG, MAYBE, MAYBE_WHOLE, NUMBER, TEXT, WHOLE, Row
-from simlab.drawing.reports.terms import Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
 from simlab.drawing.text import tables
 from simlab.messages import several
-from simlab.tables.times import CUT
 
-READ = {**dict.fromkeys(("used", "systems", "documents"), WHOLE), "raters": MAYBE_WHOLE}
-COEFFICIENT = {
-    "coefficient": TEXT,
-    **dict.fromkeys(("value", "low", "high", "ratings_each"), MAYBE),
-    **dict.fromkeys(("ratings", "outputs", "raters", "documents"), WHOLE),
-}
-RANKING = {
-    "kind": TEXT,
-    **dict.fromkeys(("kendall", "standard_error"), MAYBE),
-    **dict.fromkeys(("rater_pairs", "pairs_left_out", "documents", "comparisons", "undefined"), WHOLE),
-}
-PAIR = {
-    **dict.fromkeys(("first", "second"), TEXT),
-    **dict.fromkeys(("single", "shared"), MAYBE),
-    **dict.fromkeys(("documents", "constant", "partial"), WHOLE),
-}
-SCORED = ("mean", "sd", "q25", "q50", "q75", "q90", "maximum", "zero_share", "errors_per_segment")
-RATER = {"rater": TEXT, "ratings": WHOLE, "documents": WHOLE, **dict.fromkeys(SCORED, MAYBE)}
-TRAITS = tuple(f"{name}{end}" for name in ("leniency", "sharpness") for end in ("", "_low", "_high"))
-BESIDE = {
-    "rater": TEXT,
-    **dict.fromkeys((*TRAITS, "seconds", "hours", "failed_share", "failed_low", "failed_high"), MAYBE),
-    **dict.fromkeys(("shared", "shared_documents", "timed", "controls", "failed"), WHOLE),
-}
-HOURS = {
-    "rule": TEXT,
-    **dict.fromkeys(("cut", "hours", "seconds"), NUMBER),
-    **dict.fromkeys(("answers", "logins", "people"), WHOLE),
-}
-PREDICTED = {
-    **dict.fromkeys(("cut", "low", "median", "high", "happened"), NUMBER),
-    **dict.fromkeys(("log_score", "flat_log_score"), MAYBE),
-    "people": WHOLE,
-    "inside": FLAG,
-}
+Rows: TypeAlias = tuple[tuple[Cell, ...], ...]
+
+UNKNOWN = "not known from this table"
 UNSHARED = "no output has ratings of two raters"
 UNNAMED = "the table does not say who rated"
 ALONE = "all ratings are by one rater"
@@ -56,216 +23,327 @@ UNMET = "no two raters rated all outputs of a document"
 FEW = 20
 """Over fewer documents, intervals from documents drawn anew tend to be too narrow."""
 MOST_MARKS = 60
-OF = "95 % interval"
+TRAITS = {
+    "leniency": (
+        "How lenient are raters?",
+        "better than others on the same outputs [points], 95 %",
+        "shared",
+        (None, None),
+    ),
+    "sharpness": ("How sharp are raters?", "slope on the others' mean, 95 %", "shared", (None, None)),
+    "seconds": ("How fast are raters?", "mean time of an answer [s]", "timed", (0.0, None)),
+    "failed_share": ("Who failed control items?", "share of control items failed, 95 %", "controls", (0.0, 1.0)),
+}
+"""What can be drawn of raters: the question, the axis with its unit, what n is, and the range."""
+SCORES = {
+    "mean": "mean",
+    "sd": "sd",
+    "q25": "25 %",
+    "q50": "50 %",
+    "q75": "75 %",
+    "q90": "90 %",
+    "maximum": "most",
+    "zero_share": "share of 0",
+    "errors_per_segment": "errors a segment",
+}
+"""Columns of the scores of each rater."""
 
 
-class Held(NamedTuple):
-    """Hold what an answer has: what was read, and the tables of `simlab agreement`."""
-
-    read: Row
-    coefficients: list[Row]
-    rankings: list[Row]
-    pairs: list[Row]
-    raters: list[Row]
-    beside: list[Row]
-    hours: list[Row]
-    predicted: list[Row]
-
-    @property
-    def known(self) -> list[Row]:
-        """Coefficients that have a value."""
-        return [row for row in self.coefficients if row["value"] is not None]
-
-
-def report(saved: Mapping[str, Any]) -> Report:
-    """Make the report of an answer of `simlab agreement`; raise InputError for what is none."""
-    held = _held(saved.get("answer"))
-    told = tuple(_sentences(held))
+def report(found: Agreement) -> Report:
+    """Make the report of an answer of `simlab agreement`."""
+    told = tuple(_sentences(found))
     return Report(
         "Agreement of raters",
         "How far do the raters of this table agree, and how do they differ?",
         told,
-        tuple(_sections(held)),
-        dict(saved),
-        tuple(_large(held, reading.amount(saved, "--cut", CUT))),
+        tuple(_sections(found)),
+        figures=tuple(_large(found)),
         held_fixed=("these raters: intervals draw the documents anew, not the people",),
-        reservations=tuple(_reservations(held)),
-        reproduce=(reading.command(saved),),
-        references=references.cited([*_cited(held), references.SIMLAB]),
-        paragraph=_paragraph(held, told),
-        provenance=reading.provenance(saved),
+        reservations=tuple(_reservations(found)),
+        references=references.cited([*_cited(found), references.SIMLAB]),
+        paragraph=_paragraph(found, told),
     )
 
 
-def _held(held: Any) -> Held:
-    parts = reading.record(held, "answer", {"read": reading.OBJECT})
-    read = reading.record(parts["read"], "answer.read", READ)
-    fields = {
-        "coefficients": COEFFICIENT,
-        "agreement": RANKING,
-        "pairs": PAIR,
-        "raters": RATER,
-        "corated": BESIDE,
-        "hours": HOURS,
-        "predicted": PREDICTED,
-    }
-    found = {name: reading.records(held.get(name), f"answer.{name}", wanted) for name, wanted in fields.items()}
-    if not found["raters"]:
-        raise reading.wrong("answer.raters", "is empty, so that there is nothing to report")
-    return Held(read, *found.values())
+def _known_coefficients(found: Agreement) -> list[Coefficient]:
+    return [row for row in found.coefficients if isfinite(row.value)]
 
 
-def _paragraph(held: Held, told: Sequence[str]) -> str:
-    intervals = " Intervals are of 95 %, over documents, for these raters." if held.known else ""
+def _known_rankings(found: Agreement) -> list[MeanAgreement]:
+    return [row for row in found.agreement if isfinite(row.kendall)]
+
+
+def _ordered_by(found: Agreement, trait: str) -> list[RaterBesideOthers]:
+    """Return the raters of whom a trait is known, least first."""
+    known = [row for row in found.corated if isfinite(getattr(row, trait))]
+    return sorted(known, key=lambda row: float(getattr(row, trait)))
+
+
+def _paragraph(found: Agreement, told: Sequence[str]) -> str:
+    intervals = " Intervals are of 95 %, over documents, for these raters." if _known_coefficients(found) else ""
     return f"{' '.join(told)}{intervals} Agreement of raters was measured with simlab."
 
 
-def _cited(held: Held) -> Iterator[str]:
-    if held.known:
+def _cited(found: Agreement) -> Iterator[str]:
+    if _known_coefficients(found):
         yield from ("Krippendorff 2004", "McGraw and Wong 1996")
-    if any(row["kendall"] is not None for row in held.rankings):
+    if _known_rankings(found):
         yield "Riley et al. 2024"
-    if any(row["controls"] for row in held.beside):
+    if any(row.controls for row in found.corated):
         yield "Clopper and Pearson 1934"
 
 
-def _sentences(held: Held) -> Iterator[str]:
-    raters = held.read["raters"]
+def _sentences(found: Agreement) -> Iterator[str]:
+    raters, known = found.read.raters, _known_coefficients(found)
     by = "raters who are not named" if raters is None else several(raters, "rater")
-    of = f"{several(held.read['systems'], 'system')} on {several(held.read['documents'], 'document')}"
-    yield f"{several(held.read['used'], 'rating')} of {of} by {by} were read."
-    if not held.known:
-        yield f"How far raters agree on scores is not known: {_unknown(held)}."
+    of = f"{several(found.read.systems, 'system')} on {several(found.read.documents, 'document')}"
+    yield f"{several(found.read.used, 'rating')} of {of} by {by} were read."
+    if not known:
+        yield f"How far raters agree on scores is not known: {_why_unknown(found)}."
     else:
-        first, *others = (f"{_name(row)} is {_interval(row)}" for row in held.known)
+        first, *others = (f"{_name(row)} is {_number_with_interval(row)}" for row in known)
         rest = f"; {', '.join(others)}" if others else ""
-        yield f"{first} over {several(held.known[0]['outputs'], 'output')}{rest}."
-    known = [row for row in held.rankings if row["kendall"] is not None]
-    for row in known:
-        pairs = several(row["rater_pairs"], "rater pair")
-        yield f"Over {row['kind']}, two raters rank the systems with a Kendall's tau of {_tau(row)} ({pairs})."
-    if not known and (raters or 0) > 1:
-        why = EQUAL if any(row["documents"] for row in held.pairs) else UNMET
+        yield f"{first} over {several(known[0].outputs, 'output')}{rest}."
+    for row in _known_rankings(found):
+        tau, pairs = tables.measured(row.kendall, row.standard_error, 2), several(row.rater_pairs, "rater pair")
+        yield f"Over {row.kind}, two raters rank the systems with a Kendall's tau of {tau} ({pairs})."
+    if not _known_rankings(found) and (raters or 0) > 1:
+        why = EQUAL if any(row.documents for row in found.pairs) else UNMET
         yield f"How far rankings by two raters agree is not known: {why}."
     for name, unit in (("leniency", " points"), ("sharpness", "")):
-        yield from _ends(held, name, unit)
-    timed = sorted((row for row in held.beside if row["seconds"] is not None), key=lambda row: float(row["seconds"]))
-    if len(timed) > 1:
-        least, most = (f"{tables.number(row['seconds'], 1)} s ({row['rater']})" for row in (timed[0], timed[-1]))
+        yield from _ends(found, name, unit)
+    if len(timed := _ordered_by(found, "seconds")) > 1:
+        least, most = (f"{tables.number(row.seconds, 1)} s ({row.rater})" for row in (timed[0], timed[-1]))
         yield f"An answer took from {least} to {most} on average."
-    if met := sum(row["controls"] for row in held.beside):
-        yield f"{sum(row['failed'] for row in held.beside):,} of {several(met, 'answer')} to control items were failed."
+    if met := sum(row.controls for row in found.corated):
+        yield f"{sum(row.failed for row in found.corated):,} of {several(met, 'answer')} to control items were failed."
 
 
-def _unknown(held: Held) -> str:
+def _why_unknown(found: Agreement) -> str:
     """Say why no coefficient of agreement has a value."""
-    if held.read["raters"] is None:
+    if found.read.raters is None:
         return UNNAMED
-    if held.read["raters"] == 1:
+    if found.read.raters == 1:
         return ALONE
-    return EQUAL if any(row["outputs"] and row["raters"] > 1 for row in held.coefficients[:1]) else UNSHARED
+    return EQUAL if any(row.outputs and row.raters > 1 for row in found.coefficients[:1]) else UNSHARED
 
 
-def _name(row: Row) -> str:
-    each = row["ratings_each"]
-    return f"{row['coefficient']}, k = {each:.3g}," if each is not None else str(row["coefficient"])
+def _name(row: Coefficient) -> str:
+    return f"{row.coefficient}, k = {row.ratings_each:.3g}" if isfinite(row.ratings_each) else row.coefficient
 
 
-def _tau(row: Row) -> str:
-    error = row["standard_error"]
-    return tables.measured(row["kendall"], float("nan") if error is None else error, 2)
-
-
-def _interval(row: Row) -> str:
-    text = tables.number(row["value"], 2)
-    if row["low"] is None or row["high"] is None:
+def _number_with_interval(row: Coefficient) -> str:
+    text = tables.number(row.value, 2)
+    if not isfinite(row.low):
         return text
-    return f"{text} ({tables.number(row['low'], 2)} to {tables.number(row['high'], 2)})"
+    return f"{text} ({tables.number(row.low, 2)} to {tables.number(row.high, 2)})"
 
 
-def _ends(held: Held, name: str, unit: str) -> Iterator[str]:
+def _ends(found: Agreement, name: str, unit: str) -> Iterator[str]:
     """Say who has least and who most of a trait."""
-    known = sorted((row for row in held.beside if row[name] is not None), key=lambda row: float(row[name]))
-    if known and known[0][name] < known[-1][name]:
-        least, most = (_trait(row, name, unit) for row in (known[0], known[-1]))
+    known = _ordered_by(found, name)
+    if known and getattr(known[0], name) < getattr(known[-1], name):
+        least, most = (_trait_of(row, name, unit) for row in (known[0], known[-1]))
         yield f"{name.capitalize()} runs from {least} to {most}."
 
 
-def _trait(row: Row, name: str, unit: str) -> str:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    bounds = "" if low is None or high is None else f", {tables.number(low, 2)} to {tables.number(high, 2)}"
-    return f"{tables.number(row[name], 2)}{unit} ({row['rater']}{bounds})"
+def _trait_of(row: RaterBesideOthers, name: str, unit: str) -> str:
+    value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+    bounds = f", {tables.number(low, 2)} to {tables.number(high, 2)}" if isfinite(low) else ""
+    return f"{tables.number(value, 2)}{unit} ({row.rater}{bounds})"
 
 
-def _large(held: Held, cut: float) -> Iterator[Value]:
-    for row in held.known[:1]:
-        yield agreement_tables.coefficient(row, label=row["coefficient"])
-    for row in held.rankings:
-        if row["kendall"] is not None:
-            yield agreement_tables.ranking(row, label=f"Kendall's tau over {row['kind']}")
-    for row in held.hours:
-        if row["cut"] == cut:
-            yield Value(row["hours"], n=row["answers"], unit="h", label=f"hours of work, gaps cut at {cut:g} s")
+def _large(found: Agreement) -> Iterator[Value]:
+    for row in _known_coefficients(found)[:1]:
+        yield _coefficient(row, label=row.coefficient)
+    for ranking in _known_rankings(found):
+        yield _ranking(ranking, label=f"Kendall's tau over {ranking.kind}")
+    for worked in found.hours:
+        if worked.cut == found.cut:
+            label = f"hours of work, gaps cut at {worked.cut:g} s"
+            yield Value(worked.hours, n=worked.answers, unit="h", label=label)
 
 
-def _sections(held: Held) -> Iterator[Section]:
-    if held.known or any(row["kendall"] is not None for row in held.rankings):
-        blocks = (agreement_tables.coefficients(held.coefficients), agreement_tables.rankings(held.rankings))
-        yield Section("How far raters agree", tuple(table for table in blocks if table.rows))
-    beside = agreement_tables.beside(held.beside)
-    if charts := tuple(_charts(held, beside)):
-        notes = Points(tuple(_traits(held)))
-        yield Section("How raters differ", (*charts, notes))
-    scores = agreement_tables.scores(held.raters)
-    yield Section("The scores of each rater", (scores,), folded=bool(charts))
-    if any(row["single"] is not None or row["shared"] is not None for row in held.pairs):
-        yield Section("Pairs of raters", (agreement_tables.pairs(held.pairs),), folded=True)
-    if held.hours:
-        told = (agreement_tables.predicted(held.predicted),) if held.predicted else ()
-        yield Section("Hours of work", (agreement_tables.worked(held.hours), *told))
+def _sections(found: Agreement) -> Iterator[Section]:
+    blocks = (_table_of_coefficients(found), _table_of_rankings(found))
+    if shown := tuple(table for table in blocks if table.rows):
+        yield Section("How far raters agree", shown)
+    if charts := tuple(_charts(found)):
+        yield Section("How raters differ", (*charts, Points(tuple(_words_on_traits(found)))))
+    yield Section("The scores of each rater", tuple(_scores(found)), folded=bool(charts))
+    if (pairs := _table_of_pairs(found)).rows:
+        yield Section("Pairs of raters", (pairs,), folded=True)
+    if found.hours:
+        told = (_table_of_predictions(found.predicted),) if found.predicted else ()
+        notes = (Points((found.rule,)),) if found.rule else ()
+        yield Section("Hours of work", (_table_of_hours(found), *told, *notes))
 
 
-def _charts(held: Held, table: Table) -> Iterator[Chart]:
+def _charts(found: Agreement) -> Iterator[Chart]:
     """Draw leniency, sharpness, speed and failed control items of the raters, where they are known."""
-    for name, (question, axis, of, bounds) in agreement_tables.CHARTS.items():
-        known = sorted((row for row in held.beside if row[name] is not None), key=lambda row: float(row[name]))
+    table = _table_beside_others(found.corated)
+    for name, (question, axis, n, bounds) in TRAITS.items():
+        known = _ordered_by(found, name)
         if len(known) > 1:
             shown = known if len(known) <= MOST_MARKS else known[: MOST_MARKS // 2] + known[-MOST_MARKS // 2 :]
-            marks = tuple(_mark(row, name, of) for row in shown)
-            least, most = (f"{row['rater']} {tables.number(row[name], 2)}" for row in (known[0], known[-1]))
+            marks = tuple(_mark(row, name, n) for row in shown)
+            least, most = (f"{row.rater} {tables.number(getattr(row, name), 2)}" for row in (known[0], known[-1]))
             alt = f"{several(len(known), 'rater')}, from {least} to {most}."
-            yield Chart("intervals", question, axis, "rater", marks, alt, bounds=bounds, table=table, interval=OF)
+            yield Chart(
+                "intervals", question, axis, "rater", marks, alt, bounds=bounds, table=table, interval="95 % interval"
+            )
 
 
-def _mark(row: Row, name: str, of: str) -> Mark:
-    stem = name.removesuffix("_share")
-    return Mark(row[name], row["rater"], row.get(f"{stem}_low"), row.get(f"{stem}_high"), n=row[of])
+def _scores(found: Agreement) -> Iterator[Chart | Table]:
+    """Draw the middle half of each rater's scores, the harshest first, with the table of all."""
+    table = _table_of_scores(found)
+    if not 1 < len(found.raters) <= MOST_MARKS:
+        yield table
+        return
+    order = sorted(found.raters, key=lambda row: row.mean, reverse=found.read.better == "lower")
+    marks = tuple(Mark(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in order)
+    least, most = (f"{row.rater} {tables.number(row.q50, 1)}" for row in (order[0], order[-1]))
+    alt = f"Median scores of {several(len(order), 'rater')}, from {least} to {most}."
+    axis = f"score ({found.read.better} is better): median, 25 to 75 %"
+    yield Chart(
+        "intervals", "What scores do raters give?", axis, "rater", marks, alt, table=table, interval="25 to 75 %"
+    )
 
 
-def _traits(held: Held) -> Iterator[str]:
-    if any(row["leniency"] is not None for row in held.beside):
+def _mark(row: RaterBesideOthers, name: str, n: str) -> Mark:
+    value = _bounded(row, name, n)
+    return Mark(getattr(row, name), row.rater, value.low, value.high, n=value.n)
+
+
+def _words_on_traits(found: Agreement) -> Iterator[str]:
+    if _ordered_by(found, "leniency"):
         yield "Leniency is how much better than the other raters of the same outputs one scores, in points."
         yield "Sharpness is the slope on their mean: noise in it makes all slopes smaller, so compare raters."
-    if any(row["failed_share"] is not None for row in held.beside):
-        yield "Intervals of failed control items are exact (95 %)."
-    if max(sum(row[name] is not None for row in held.beside) for name in agreement_tables.CHARTS) > MOST_MARKS:
+    if found.controls:
+        yield f"A control item is failed where {found.controls}; intervals of shares are exact (95 %)."
+    if max(len(_ordered_by(found, name)) for name in TRAITS) > MOST_MARKS:
         yield f"Figures have the {MOST_MARKS} raters at the ends; the tables have all."
 
 
-def _reservations(held: Held) -> Iterator[str]:
-    documents = min((row["documents"] for row in held.known), default=FEW)
+def _reservations(found: Agreement) -> Iterator[str]:
+    known = _known_coefficients(found)
+    documents = min((row.documents for row in known), default=FEW)
     if documents < FEW:
-        told = any(row["low"] is not None for row in held.known)
+        told = any(isfinite(row.low) for row in known)
         why = "intervals are likely too narrow" if told else "too few for an interval"
         yield f"Scores of two raters are on {several(documents, 'document')} only: {why}."
-    if any(row["kendall"] is not None for row in held.rankings):
+    if _known_rankings(found):
         yield "Standard errors of Kendall's tau are over pairs, which share raters: too small for raters at large."
-    if partial := sum(row["partial"] for row in held.pairs):
+    if partial := sum(row.partial for row in found.pairs):
         yield f"Left out of rankings: {several(partial, 'comparison')} on documents that the two did not both complete."
-    if constant := sum(row["constant"] for row in held.pairs):
+    if constant := sum(row.constant for row in found.pairs):
         yield f"Left out of rankings: {several(constant, 'comparison')} in which a rater scored all systems the same."
-    if (held.read["raters"] or 0) > 1:
+    if (found.read.raters or 0) > 1:
         yield "Where raters rated different documents, their mean scores differ by these as well."
-    for row in held.predicted:
-        if not row["inside"]:
+    for row in found.predicted:
+        if not row.inside:
             yield "The hours that happened lie outside what the speeds of other people predict."
+
+
+def _number(value: float, low: float = float("nan"), high: float = float("nan"), **more: object) -> Value:
+    """Hold a number of a table, its interval where that is known, or why there is none."""
+    interval = {"low": low, "high": high} if isfinite(low) else {}
+    return Value(value, **interval, **more) if isfinite(value) else Value(None, reason=UNKNOWN, **more)  # type: ignore[arg-type]
+
+
+def _coefficient(row: Coefficient, label: str = "") -> Value:
+    return _number(row.value, row.low, row.high, n=row.ratings, clusters=row.documents, label=label)
+
+
+def _ranking(row: MeanAgreement, label: str = "") -> Value:
+    """Hold a mean Kendall's tau with its standard error over pairs of raters."""
+    error = row.standard_error if isfinite(row.standard_error) else None
+    return _number(row.kendall, standard_error=error, n=row.rater_pairs, label=label)
+
+
+def _table_of_coefficients(found: Agreement) -> Table:
+    body = tuple(
+        (_name(row), _coefficient(row), row.outputs, row.ratings, row.raters, row.documents)
+        for row in _known_coefficients(found)
+    )
+    columns = ("agreement on outputs", "value", "outputs", "ratings", "raters", "documents")
+    return Table("Agreement of scores, with 95 % intervals over documents", columns, body)
+
+
+def _table_of_rankings(found: Agreement) -> Table:
+    body = tuple(
+        (row.kind, _ranking(row), row.rater_pairs, row.documents, row.comparisons, row.undefined)
+        for row in _known_rankings(found)
+    )
+    columns = ("over", "Kendall's tau", "pairs of raters", "documents", "comparisons", "without a ranking")
+    return Table("Agreement of rankings of the systems, ± standard error over pairs of raters", columns, body)
+
+
+def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> Table:
+    """Lay out raters beside the others; what nobody knows of anyone has no column."""
+    columns: dict[str, tuple[Cell, ...]] = {"rater": tuple(row.rater for row in rows)}
+    for name, title in (("leniency", "leniency [points]"), ("sharpness", "sharpness")):
+        if any(isfinite(getattr(row, name)) for row in rows):
+            columns["shared outputs"] = tuple(row.shared for row in rows)
+            columns[title] = tuple(_bounded(row, name, "shared") for row in rows)
+    if any(isfinite(row.seconds) for row in rows):
+        columns["answers timed"] = tuple(row.timed for row in rows)
+        columns["seconds"] = tuple(_number(row.seconds, n=row.timed) for row in rows)
+        columns["hours"] = tuple(_number(row.hours) for row in rows)
+    if any(row.controls for row in rows):
+        columns["control items"] = tuple(row.controls for row in rows)
+        columns["failed"] = tuple(row.failed for row in rows)
+        columns["share failed"] = tuple(_bounded(row, "failed_share", "controls") for row in rows)
+    caption = "Each rater beside the others, with 95 % intervals"
+    return Table(caption, tuple(columns), tuple(zip(*columns.values(), strict=True)))
+
+
+def _bounded(row: RaterBesideOthers, name: str, n: str) -> Value:
+    stem = name.removesuffix("_share")
+    low, high = (getattr(row, f"{stem}_{end}", float("nan")) for end in ("low", "high"))
+    return _number(getattr(row, name), low, high, n=getattr(row, n))
+
+
+def _table_of_scores(found: Agreement) -> Table:
+    known = [name for name in SCORES if any(isfinite(getattr(row, name)) for row in found.raters)]
+    body: Rows = tuple(
+        (row.rater, row.ratings, row.documents, *(_number(getattr(row, name)) for name in known))
+        for row in found.raters
+    )
+    columns = ("rater", "ratings", "documents", *(SCORES[name] for name in known))
+    return Table("Scores of each rater [points]", columns, body)
+
+
+def _table_of_pairs(found: Agreement) -> Table:
+    body: Rows = tuple(
+        (row.first, row.second, *(_number(tau, n=row.documents) for tau in (row.single, row.shared)), row.documents)
+        for row in found.pairs
+        if isfinite(row.single) or isfinite(row.shared)
+    )
+    columns = ("rater", "and rater", "per document", "all shared documents", "documents")
+    return Table("Kendall's tau between the rankings of systems by two raters", columns, body)
+
+
+def _table_of_hours(found: Agreement) -> Table:
+    body = tuple(
+        (f"{row.cut:,g}", Value(row.hours), Value(row.seconds), row.answers, row.logins, row.people)
+        for row in found.hours
+    )
+    columns = ("gaps cut at [s]", "hours", "seconds an answer", "answers", "logins", "people")
+    return Table("Hours of work, gaps between answers cut", columns, body)
+
+
+def _table_of_predictions(rows: Sequence[HoursPredicted]) -> Table:
+    """Lay out what speeds of other people predict of the hours."""
+    body = tuple(
+        (
+            row.people,
+            f"{row.cut:,g}",
+            Value(row.median, low=row.low, high=row.high),
+            Value(row.happened),
+            "yes" if row.inside else "NO",
+        )
+        for row in rows
+    )
+    columns = ("people whose speeds were learnt", "gaps cut at [s]", "hours predicted", "happened", "inside")
+    return Table("Hours predicted from the speeds of other people, with 90 % intervals", columns, body)

@@ -1,0 +1,99 @@
+"""The model of every answer: frozen records that are written as JSON and read back as they were.
+
+JSON has neither NaN nor infinities: each kind of number says what its null means.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from simlab.messages import legible, shown
+from simlab.types import InputError
+
+MOST_ROWS = 20_000
+LARGEST = 1e15
+"""No number of an answer is larger in size."""
+REMEDY = "keep the answer anew with --save"
+
+
+def _null_for(missing: float) -> BeforeValidator:
+    return BeforeValidator(lambda held: missing if held is None else held)
+
+
+def _refuse_huge(value: float) -> float:
+    if math.isfinite(value) and abs(value) > LARGEST:
+        raise ValueError("must be a number of at most 15 digits")
+    return value
+
+
+_Bounded = AfterValidator(_refuse_huge)
+Num = Annotated[float, _null_for(math.nan), _Bounded]
+"""A number; null is what is not known (NaN)."""
+Upper = Annotated[float, _null_for(math.inf), _Bounded]
+"""An upper bound; null is none (+inf)."""
+Lower = Annotated[float, _null_for(-math.inf), _Bounded]
+"""A lower bound; null is none (-inf)."""
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+"""A whole number from 0."""
+
+
+class Record(BaseModel):
+    """Hold named values that nobody changes; each is of its type, or the record is refused."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", ser_json_inf_nan="null")
+
+    def plain(self) -> dict[str, Any]:
+        """Return the record as JSON holds it: mappings, lists, texts and numbers, null for what is not finite."""
+        held: dict[str, Any] = json.loads(self.model_dump_json())
+        return held
+
+    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the rows of every table of the record, each with the name of its table."""
+        for name in type(self).model_fields:
+            held = getattr(self, name)
+            if isinstance(held, tuple) and held and isinstance(held[0], Record):
+                yield from ((name, dict(row)) for row in held)
+
+
+Read = TypeVar("Read", bound=Record)
+
+
+def read_record(model: type[Read], held: Any, where: str = "answer") -> Read:
+    """Return the record that JSON holds.
+
+    Raises InputError, in one line, naming the first value that is not of its type.
+    """
+    try:
+        # As JSON, in which a list is a tuple: strict records take none in Python.
+        return model.model_validate_json(json.dumps(held))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InputError(f"{_path(where, first['loc'])}: {_reason(first)}; {REMEDY}") from None
+
+
+def _path(where: str, parts: Sequence[int | str]) -> str:
+    return where + "".join(f"[{part}]" if isinstance(part, int) else f".{legible(part, 60)}" for part in parts)
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    """Say what is wrong with a value, in the words of the other messages."""
+    if error["type"] == "missing":
+        return "is missing"
+    if error["type"] == "extra_forbidden":
+        return "is not a part of this answer"
+    wanted = str(error["msg"]).removeprefix("Input ").removeprefix("Value error, ").replace("should be", "must be")
+    return f"{shown(_brief(error['input']))} {wanted[0].lower()}{wanted[1:]}"
+
+
+def _brief(held: Any) -> Any:
+    """Return what fits in a line: of a list or an object, that it is one."""
+    if isinstance(held, dict | list):
+        return f"{'an object' if isinstance(held, dict) else 'a list'} of {len(held)}"
+    if isinstance(held, int) and not isinstance(held, bool) and abs(held) > LARGEST:
+        return "a number of many digits"
+    return legible(held, 60) if isinstance(held, str) else held

@@ -1,0 +1,70 @@
+"""Write reports for a terminal: the answer first, tables in place of charts, long tables that may be left out named."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from simlab.drawing.reports.paper import stills
+from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, Section, Table
+from simlab.drawing.reports.values import cells, numeric, said
+from simlab.drawing.text import tables
+
+MOST_ROWS = 12
+"""A folded section with a longer table is left out, and named."""
+
+
+def page(report: Report) -> str:
+    """Write a report, without its references and provenance: these are for pages that leave the terminal."""
+    left_out = [section.heading for section in report.sections if _is_left_out(section)]
+    shown = [section for section in report.sections if not _is_left_out(section)]
+    notes = [*report.reservations, *(f"Held fixed: {one}." for one in report.held_fixed)]
+    notes += [f"Left out here: {', '.join(left_out)} (--save and `simlab report`)."] if left_out else []
+    parts = [_lines(report.answer), *(part for section in shown for part in _parts(section)), _lines(notes)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _is_left_out(section: Section) -> bool:
+    return section.folded and any(isinstance(one, Table) and len(one.rows) > MOST_ROWS for one in stills(section))
+
+
+def _parts(section: Section) -> Iterator[str]:
+    blocks = [_WRITERS[type(block)](block) for block in stills(section)]
+    yield tables.heading(section.heading)
+    yield from blocks
+
+
+def _lines(texts: Any) -> str:
+    return "\n".join(_wrapped(text) for text in texts)
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, tables.width(), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+
+
+def _prose(block: Prose) -> str:
+    return "\n\n".join(_wrapped(part) for part in block.text.split("\n\n") if part.strip())
+
+
+def _points(block: Points) -> str:
+    return _lines(block.items)
+
+
+def _figures(block: Figures) -> str:
+    return "\n".join(f"{value.label}: {said(value)}" for value in block.values)
+
+
+def _table(block: Table) -> str:
+    """Align the columns of numbers on their right edge; an interval is a column of its own beside its number."""
+    left = next((k for k, right in enumerate(numeric(block)) if right), len(block.columns))
+    return tables.aligned(block.columns, cells(block), left=left)
+
+
+_WRITERS: Mapping[type, Callable[[Any], str]] = {
+    Prose: _prose,
+    Points: _points,
+    Code: lambda block: block.text,
+    Figures: _figures,
+    Table: _table,
+}
