@@ -953,17 +953,29 @@ def fit_metric(
 @app.command(epilog="Example: simlab verify outputs/item_grouping")
 def verify(
     where: Where = None,
+    replay: Annotated[
+        str | None, typer.Option("--replay", metavar="CELL.WORLD.STUDY", help="Carry out this campaign again, alone.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Replay: stop in the debugger where it fails.")] = False,
+    plugins: Plugins = None,
     form: Format = "table",
     save: Save = None,
 ) -> None:
-    """Check a store: checksums, missing or torn cells."""
+    """Check a store: checksums, missing or torn cells; or one campaign.
+
+    With --replay: carry out one campaign again; say whether the bits are the same. CELL counts the cells of DIR from
+    0, in the order in which `simlab query` lists them, or is the beginning of a cell's key. With pools and draws:
+    CELL.WORLD.POOL.DRAW.STUDY. A block that failed is carried out whole.
+    """
     from simlab.commands import saving
     from simlab.commands import verify as checks
 
     saving.check(save)
-    found = checks.answer(*_store(where))
-    _say(_with_csv(lambda form: found.text if form == "table" else saving.soundness(*found[1:])), form, save)
-    raise typer.Exit(DONE if found.sound else RESERVED)
+    if replay is None and (debug or plugins):
+        raise UsageError(f"{'--debug' if debug else '--plugins'} goes with --replay CELL.WORLD.STUDY")
+    found = checks.answer(*_store(where), replay=replay, plugins=plugins or [], debug=debug)
+    _say(_with_csv(lambda form: found.text if form == "table" else found.as_json), form, save)
+    raise typer.Exit(found.code)
 
 
 @app.command(epilog="Example: simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
@@ -1039,33 +1051,6 @@ def cluster_script(
             plugins=plugins or [],
         )
     )
-
-
-@app.command(epilog="Example: simlab replay outputs/item_grouping 4.3.0")
-def replay(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
-    campaign: Annotated[str, typer.Argument(metavar="CELL.WORLD.STUDY", hidden=True)],
-    debug: Annotated[bool, typer.Option("--debug", help="Stop in the debugger where it fails.")] = False,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Carry out one campaign again, alone; say whether the bits are the same.
-
-    CELL counts the cells of DIR from 0, in the order in which `simlab query` lists them, or is the beginning of a
-    cell's key. With pools and draws: CELL.WORLD.POOL.DRAW.STUDY. A block that failed is carried out whole.
-    """
-    from simlab.commands import replay as replays
-
-    code = DONE
-
-    def write(form: Form) -> str:
-        nonlocal code
-        text, code = replays.answer(folder, campaign, plugins=plugins or [], form=form, debug=debug)
-        return text
-
-    _say(_with_csv(write), form, save)
-    raise typer.Exit(code)
 
 
 @app.command(epilog="Example: simlab report outputs/item_grouping --out report.html")

@@ -98,11 +98,11 @@ def _following(files: Sequence[Path]) -> str:
 
 
 def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()) -> Again:
-    """Carry out one campaign of a folder again, by the rules of `replay`, up to what it collects.
+    """Carry out one campaign of a folder again, by the rules of `verify --replay`, up to what it collects.
 
     Raises InputError for a folder that cannot be trusted, and for a campaign that it does not hold or that failed.
     """
-    from simlab.commands.replay import block_limits, block_of, trusted
+    from simlab.commands.replay import block_limits, find_block, trusted_config
     from simlab.engine import exporting, ledger
     from simlab.engine.limits import start_clock, stop_clock
     from simlab.store.folder import last_store
@@ -111,13 +111,15 @@ def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, pl
     where = last_store() if folder is None else folder
     with ledger.reading(where) as book:
         entry, values = one_cell(book, conditions)
-        held = block_of(book, entry, place)
+        held = find_block(book, entry, place)
         asked = book.wanted().of_worlds(entry.cell)
     if held is None:
         raise InputError(f"{legible(where)} holds no {named(place)} of this cell; {_there(asked)}")
     if held.failed:
-        raise InputError(f"{named(place)}: its block failed ({held.reason}); `simlab replay` carries it out again")
-    config = trusted(entry, plugins, str(where))
+        raise InputError(
+            f"{named(place)}: its block failed ({held.reason}); `simlab verify --replay` carries it out again"
+        )
+    config = trusted_config(entry, plugins, str(where))
     entering(f"carrying out {named(place)}", plugins)
     start_clock(block_limits(entry))
     collected = exporting.collected(config, place)

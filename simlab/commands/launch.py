@@ -194,7 +194,7 @@ def _of_blocks(failures: Sequence[Failure]) -> list[str]:
 
 def _of_block(failed: Failure, others: int) -> str:
     more = f" and {others} more block{'s' if others > 1 else ''}" if others else ""
-    alone = f", `simlab replay DIR {failed.campaign} --debug` stops where it fails" if failed.campaign else ""
+    alone = f", `simlab verify DIR --replay {failed.campaign} --debug` stops where it fails" if failed.campaign else ""
     return f"failed: {failed.address}{more}: {failed.reason}; the same command tries again{alone}"
 
 

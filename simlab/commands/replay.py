@@ -1,4 +1,4 @@
-"""Answer what one campaign, or a block that failed, comes to when it is carried out again, alone."""
+"""Answer `verify --replay`: carry out one campaign, or a block that failed, again and alone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended
 from simlab.messages import shown
-from simlab.types import Array, InputError
+from simlab.types import Array, InputError, Place
 
 if TYPE_CHECKING:
     from simlab.engine.addresses import Address, Finished
@@ -19,22 +19,14 @@ if TYPE_CHECKING:
     from simlab.engine.ledger import Entry, Ledger
     from simlab.engine.limits import Limits
 
-WRITTEN = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
+ADDRESS_FORM = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
 KEY_LENGTH = 8
 """From so many letters on, CELL is the beginning of a cell's key, below it is its number on the grid."""
 LARGEST = 10**9
 
 
-class Kept(NamedTuple):
-    """Hold what a folder says of a campaign: its cell, where the cell stands, and the block that holds it, if any."""
-
-    entry: Entry
-    name: str
-    block: Finished | None
-
-
-def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug: bool) -> tuple[str, int]:
-    """Carry out a campaign again and write what it came to; return the exit code beside it.
+def answer(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) -> tuple[str, str, int]:
+    """Carry out a campaign again; return a page with its outcomes, the same as JSON, and the exit code.
 
     A campaign whose block failed is carried out with its whole block. With `debug` the interpreter stops where the
     campaign fails. Raises InputError for an address that the folder does not have, and for a folder whose cell cannot
@@ -44,43 +36,44 @@ def answer(folder: Path, words: str, *, plugins: Sequence[str], form: str, debug
     from simlab.engine import ledger
     from simlab.engine.addresses import Address
     from simlab.engine.block_checks import Fitting
+    from simlab.engine.failures import cell_names
     from simlab.engine.run import study_block
     from simlab.supervision import entering
 
-    cell, world, pool, draw, study = parsed(words)
+    cell, place = parse_address(words)
     with ledger.reading(folder) as book:
-        entry = _entry(book, cell)
-        kept = Kept(entry, _name(book, entry), block_of(book, entry, (world, pool, draw, study)))
-    config = trusted(entry, plugins, f"{folder}, {words}")
-    failed = kept.block is not None and kept.block.failed
-    address = kept.block.address if failed and kept.block else Address(entry.cell, world, study, 1, pool, draw)
+        entry = _find_cell(book, cell)
+        name, kept = cell_names(book)[entry.cell], find_block(book, entry, place)
+    config = trusted_config(entry, plugins, f"{folder}, {words}")
+    alone = Address(entry.cell, place.world, place.study, 1, place.pool, place.draw)
+    address = kept.address if kept is not None and kept.failed else alone
     began = time.monotonic()
     fitting, limits = Fitting(study_block(), len(entry.systems)), block_limits(entry)
     entering(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
-    finished = _debugged(fitting, config, address) if debug else _again(fitting, config, address, limits)
-    said = _record(kept, finished, address, time.monotonic() - began)
-    following = ["replay", str(folder), words, "--debug"] if said["failed"] else ["verify", str(folder)]
-    text = json.dumps(said, indent=1) if form == "json" else ended(replays.page(said), *following)
-    as_kept = said["same"] if said["same"] is not None else said["kept"] is None
-    return text, DONE if as_kept and not said["failed"] else RESERVED
+    run = _debug_block if debug else _run_block
+    record = _record(name, kept, run(fitting, config, address, limits), address, time.monotonic() - began)
+    following = ["verify", str(folder), *(["--replay", words, "--debug"] if record["failed"] else [])]
+    as_kept = record["kept"] is None if record["same"] is None else record["same"]
+    code = DONE if as_kept and not record["failed"] else RESERVED
+    return ended(replays.page(record), *following), json.dumps(record, indent=1), code
 
 
-def parsed(words: str) -> tuple[str, int, int, int, int]:
-    """Take an address apart: the cell's word, then world, pool, draw and study.
+def parse_address(words: str) -> tuple[str, Place]:
+    """Split the address of a campaign into the word for its cell and its place.
 
-    >>> parsed("4.3.0"), parsed("4.3.1.2.0")
-    (('4', 3, 0, 0, 0), ('4', 3, 1, 2, 0))
+    >>> parse_address("4.3.0"), parse_address("4.3.1.2.0")[1]
+    (('4', Place(world=3, pool=0, draw=0, study=0)), Place(world=3, pool=1, draw=2, study=0))
     """
     cell, *numbers = words.split(".")
     places = [int(text) for text in numbers if text.isascii() and text.isdigit() and int(text[:10]) <= LARGEST]
     if len(places) != len(numbers) or len(places) not in (2, 4) or not (cell.isascii() and cell.isalnum()):
-        raise InputError(f"{shown(words)} names no campaign; write {WRITTEN}, in whole numbers from 0, such as 4.3.0")
-    world, *nested, study = places
-    pool, draw = nested or (0, 0)
-    return cell, world, pool, draw, study
+        raise InputError(
+            f"{shown(words)} names no campaign; write {ADDRESS_FORM}, in whole numbers from 0, such as 4.3.0"
+        )
+    return cell, Place(*places) if len(places) == 4 else Place(places[0], study=places[1])
 
 
-def trusted(entry: Entry, plugins: Sequence[str], where: str) -> dict[str, Any]:
+def trusted_config(entry: Entry, plugins: Sequence[str], where: str) -> dict[str, Any]:
     """Return the config of a cell as it was asked for; raise InputError for one that nobody should carry out.
 
     A folder may come from a stranger: the packages that it names are imported only if the user names them, too, its
@@ -100,7 +93,7 @@ def trusted(entry: Entry, plugins: Sequence[str], where: str) -> dict[str, Any]:
     return check(config, plugins=plugins)
 
 
-def _entry(book: Ledger, cell: str) -> Entry:
+def _find_cell(book: Ledger, cell: str) -> Entry:
     entries = book.entries()
     if len(cell) >= KEY_LENGTH:
         found = [entry for entry in entries if entry.cell.startswith(cell.lower())]
@@ -115,22 +108,15 @@ def _entry(book: Ledger, cell: str) -> Entry:
     return found[0]
 
 
-def _name(book: Ledger, entry: Entry) -> str:
-    from simlab.engine.failures import cell_names
-
-    return cell_names(book)[entry.cell]
-
-
-def block_of(book: Ledger, entry: Entry, place: tuple[int, int, int, int]) -> Finished | None:
+def find_block(book: Ledger, entry: Entry, place: Place) -> Finished | None:
     """Find the block that holds a campaign; one that failed only where no other does."""
-    world, pool, draw, study = place
-    held = [
+    holding = [
         row.block
         for row in book.blocks(entry.cell)
-        if (at := row.block.address).world == world and (at.pool, at.draw) == (pool, draw)
-        if row.sound and at.first <= study < at.first + at.count
+        if (at := row.block.address).world == place.world and (at.pool, at.draw) == (place.pool, place.draw)
+        if row.sound and at.first <= place.study < at.first + at.count
     ]
-    return min(held, key=lambda block: block.failed, default=None)
+    return min(holding, key=lambda block: block.failed, default=None)
 
 
 def block_limits(entry: Entry) -> Limits:
@@ -141,7 +127,7 @@ def block_limits(entry: Entry) -> Limits:
     return Limits(float(seconds) if type(seconds) in (int, float) and seconds > 0 else None)
 
 
-def _again(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
+def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
     """Carry out a block here, for as long as a block may take: past that the system ends this process."""
     from simlab.engine.limits import start_clock, stop_clock
     from simlab.engine.replaying import replayed
@@ -152,8 +138,8 @@ def _again(fitting: Fitting, config: Mapping[str, Any], address: Address, limits
     return finished
 
 
-def _debugged(fitting: Fitting, config: Mapping[str, Any], address: Address) -> Finished:
-    """Carry out a block in this process; where an exception leaves it, hand the terminal to the debugger."""
+def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
+    """Carry out a block here, without limits; where an exception leaves it, hand the terminal to the debugger."""
     import pdb
 
     from simlab.engine.addresses import Finished, pack
@@ -167,41 +153,34 @@ def _debugged(fitting: Fitting, config: Mapping[str, Any], address: Address) -> 
     return Finished(address, pack(done.arrays), failures=failures)
 
 
-def _record(kept: Kept, finished: Finished, address: Address, seconds: float) -> dict[str, Any]:
-    """Say what a campaign came to, beside what the folder keeps of it."""
+def _record(name: str, kept: Finished | None, finished: Finished, address: Address, seconds: float) -> dict[str, Any]:
+    """Return the outcomes of a campaign, and whether they are those that the folder keeps."""
     from simlab.engine.addresses import unpack
+    from simlab.engine.replaying import differing
 
     outcomes = {} if finished.failed else unpack(finished.payload)
     reasons = [finished.reason] if finished.failed else [reason for _, reason in finished.failures]
-    before = kept.block
-    differs = _differing(outcomes, before, address)
-    known = before is not None and not before.failed and bool(outcomes)
+    comparable = kept is not None and not kept.failed and bool(outcomes)
+    differs: list[str] = []
+    if kept is not None and comparable:
+        block, row = unpack(kept.payload), address.first - kept.address.first
+        differs = [name for k in range(address.count) for name in differing(block, row + k, outcomes, k)]
     return {
-        "cell": kept.name.removesuffix(", "),
+        "cell": name.removesuffix(", "),
         "key": address.cell,
         "at": str(address),
         "seconds": seconds,
         "failed": finished.failed or bool(finished.failures),
         "reason": "; ".join(dict.fromkeys(reasons)),
-        "kept": None if before is None else before.reason or "carried out",
-        "same": not differs if known else None,
+        "kept": None if kept is None else kept.reason or "carried out",
+        "same": not differs if comparable else None,
         "differs": differs,
-        "outcomes": {name: _plain(array) for name, array in outcomes.items()},
+        "outcomes": {name: _json_value(array) for name, array in outcomes.items()},
     }
 
 
-def _differing(outcomes: Mapping[str, Array], before: Finished | None, address: Address) -> list[str]:
-    from simlab.engine.addresses import unpack
-    from simlab.engine.replaying import differing
-
-    if before is None or before.failed or not outcomes:
-        return []
-    row = address.first - before.address.first
-    return [name for k in range(address.count) for name in differing(unpack(before.payload), row + k, outcomes, k)]
-
-
-def _plain(array: Array) -> Any:
-    """Write an array as JSON can: what is not a number is null."""
+def _json_value(array: Array) -> Any:
+    """Return an array as lists for JSON; what is not a number is null."""
     from simlab.drawing.text.tables import plain
 
     listed = array[0].tolist() if len(array) == 1 else array.tolist()

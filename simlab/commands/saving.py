@@ -79,11 +79,5 @@ def to_csv(text: str) -> str:
     return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in records])
 
 
-def soundness(text: str, sound: bool) -> str:
-    """Write as JSON what checking a store came to: lines of problems, and what was checked."""
-    *problems, checked = text.splitlines()
-    return json.dumps([{"sound": sound, "checked": checked, "problems": problems}], indent=1)
-
-
 def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list | dict) else value

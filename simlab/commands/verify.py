@@ -1,12 +1,14 @@
-"""Answer whether a store is what its ledger says, or its calculation gives."""
+"""Answer whether a store is what its ledger says, or its calculation gives, and a campaign the bits that are kept."""
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended, reported
 from simlab.commands.stores import named
 from simlab.drawing.text import soundness
@@ -20,29 +22,50 @@ from simlab.store.wholeness import remedy
 from simlab.types import InputError
 
 
-class Checked(NamedTuple):
-    """Hold what a check came to: a page for people, all its lines for programs, and whether all is well."""
+class Verified(NamedTuple):
+    """The answer as a page for people and as JSON, and the exit code."""
 
     text: str
-    lines: str
-    sound: bool
+    as_json: str
+    code: int
 
 
-def answer(folder: Path | None, conditions: Sequence[str]) -> Checked:
-    """Check a store; raise InputError for conditions, and where there is nothing that can be checked."""
+def answer(
+    folder: Path | None,
+    conditions: Sequence[str],
+    *,
+    replay: str | None = None,
+    plugins: Sequence[str] = (),
+    debug: bool = False,
+) -> Verified:
+    """Check a store, or with `replay` carry out one of its campaigns again.
+
+    Raises InputError for conditions, and where there is nothing that can be checked or carried out.
+    """
     if conditions:
         raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
     where = named(folder)
+    if replay is not None:
+        from simlab.commands import replay as replays
+
+        return Verified(*replays.answer(where, replay, plugins=plugins, debug=debug))
     if not (where / ledger.FILE).exists():
         if calculated := calculations.verify(where):
             text = soundness.of_calculation(*calculated)
             page = _with_command(text, where) if calculated[1] else ended(text, *reported(where))
-            return Checked(page, text, not calculated[1])
+            return _verified(page, text, not calculated[1])
         if (path := store_in(where)) is not None:
             raise InputError(f"{where}: {remedy(path)}")
     report = verifying.verify(where, own(where))
-    text = soundness.of_studies(report)
-    return Checked(_with_next(text, where, report), soundness.of_studies(report, most=None), not report.problems)
+    page = _with_next(soundness.of_studies(report), where, report)
+    return _verified(page, soundness.of_studies(report, most=None), not report.problems)
+
+
+def _verified(page: str, lines: str, sound: bool) -> Verified:
+    """Put what a check found, a line for each problem and a last one of what was checked, into an answer."""
+    *problems, checked = lines.splitlines()
+    record = {"sound": sound, "checked": checked, "problems": problems}
+    return Verified(page, json.dumps([record], indent=1), DONE if sound else RESERVED)
 
 
 def _with_next(text: str, where: Path, report: verifying.Report) -> str:

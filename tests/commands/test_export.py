@@ -133,7 +133,7 @@ def test_a_run_is_exported_concluded_and_carried_out_again(
     capsys.readouterr()
     assert answer(["conclude", "a.csv", "--plan", "a.csv.study.yaml", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["plan"]["deviations"] == []
-    assert answer(["replay", "s", "0.0.1", "--format", "json"]) == 0
+    assert answer(["verify", "s", "--replay", "0.0.1", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["same"] is True
     assert answer(["verify", "s"]) == 0
 

@@ -24,7 +24,7 @@ STUDY = ["systems=gaussian", "systems.n_systems=8", "systems.n_documents=20", "s
 STUDY += ["raters.pool_size=6", "raters.raters_per_bucket=6", "raters.buckets_per_rater=1", "design.documents=12"]
 
 FIRST: Mapping[str, Sequence[Sequence[str]]] = {
-    **{name: [SWEEP] for name in ("query", "compare", "plot", "export", "verify", "merge", "replay")},
+    **{name: [SWEEP] for name in ("query", "compare", "plot", "export", "verify", "merge")},
     "mutt": [["corrupt", "examples/sentences.jsonl", "--out", "the trials.jsonl"]],
 }
 """What is done before a command has something to answer."""
@@ -38,7 +38,6 @@ CASES: Mapping[str, Sequence[str]] = {
     "export": ["export", STORE, "grouping=ungrouped", "documents=20", "--out", "a campaign.csv"],
     "verify": ["verify", STORE],
     "merge": ["merge", "all of it", STORE],
-    "replay": ["replay", STORE, "0.0.0"],
     "plan": [*PLAN, "--over", "design.documents=6,8", "--smallest-difference", "1", "--out", "a plan"],
     "assign": ["assign", "a study", "--items", "examples/items.csv"],
     "conclude": ["conclude", "examples/preferences.csv"],

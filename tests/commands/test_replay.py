@@ -43,16 +43,16 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
+def said(capsys: pytest.CaptureFixture[str], folder: str, *words: str, code: int = 0) -> dict[str, Any]:
     capsys.readouterr()
-    assert answer(["replay", *words, "--format", "json"]) == code
+    assert answer(["verify", folder, "--replay", *words, "--format", "json"]) == code
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
 
 def test_one_answer_is_a_table_of_one_row(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = said(capsys, str(swept), "0.0.0")
-    assert answer(["replay", str(swept), "0.0.0", "--format", "csv"]) == 0
+    assert answer(["verify", str(swept), "--replay", "0.0.0", "--format", "csv"]) == 0
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert list(row) == list(found)
     assert row["key"] == found["key"]
@@ -74,7 +74,7 @@ def test_a_campaign_that_was_never_asked_for_can_be_carried_out(
 ) -> None:
     found = said(capsys, str(swept), "0.7.9")
     assert (found["kept"], found["same"]) == (None, None)
-    assert answer(["replay", str(swept), "0.7.9"]) == 0
+    assert answer(["verify", str(swept), "--replay", "0.7.9"]) == 0
     assert "the folder keeps nothing of it" in capsys.readouterr().out
 
 
@@ -106,10 +106,10 @@ def test_the_config_of_a_stranger_is_not_carried_out(
     assert answer(RUN) == 0
     change(tmp_path / "s", tamper, sealed=True)
     with pytest.raises(InputError, match=refused):
-        replay.answer(tmp_path / "s", "0.0.0", plugins=[], form="table", debug=False)
+        replay.answer(tmp_path / "s", "0.0.0", plugins=[], debug=False)
     change(tmp_path / "s", tamper, sealed=False)
     with pytest.raises(InputError, match=r"damaged in its ledger: .*; `simlab verify DIR` says"):
-        replay.answer(tmp_path / "s", "0.0.0", plugins=[], form="table", debug=False)
+        replay.answer(tmp_path / "s", "0.0.0", plugins=[], debug=False)
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_a_sealed_config_with_a_part_that_is_none_is_refused(tmp_path: Path, mon
     config = {**entry.config, "systems": {**entry.config["systems"], "_target_": "os.system"}}
     forged = replace(entry, config=config, cell=cell_key(config))
     with pytest.raises(InputError, match="names no part"):
-        replay.trusted(forged, [], "s")
+        replay.trusted_config(forged, [], "s")
 
 
 @pytest.mark.slow
@@ -164,7 +164,7 @@ def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fai
     code = answer([*RUN, "analysis.normalization=falling", "--plugins", "mine_replayed"])
     err = capsys.readouterr().err
     assert code == 4, err
-    assert answer(["replay", "s", "0.1.1"]) == 2
+    assert answer(["verify", "s", "--replay", "0.1.1"]) == 2
     assert "if you trust it, add --plugins mine_replayed" in capsys.readouterr().err
     found = said(capsys, "s", "0.1.1", "--plugins", "mine_replayed", code=3)
     assert found["failed"]
@@ -172,7 +172,7 @@ def test_a_failed_block_is_carried_out_whole_and_the_debugger_stops_where_it_fai
     assert "by nothing" in found["reason"] == found["kept"]
     stops: list[object] = []
     monkeypatch.setattr(pdb, "post_mortem", stops.append)
-    assert answer(["replay", "s", "0.1.1", "--plugins", "mine_replayed", "--debug"]) == 3
+    assert answer(["verify", "s", "--replay", "0.1.1", "--plugins", "mine_replayed", "--debug"]) == 3
     assert len(stops) == 1
     assert "by nothing" in capsys.readouterr().out
 
@@ -188,7 +188,7 @@ def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
         book.withdraw(at, "study 0 gave another estimate")
     found = said(capsys, "s", at.campaign(0), code=3)
     assert (found["failed"], found["same"], found["kept"]) == (False, None, "study 0 gave another estimate")
-    assert answer(["replay", "s", at.campaign(0)]) == 3
+    assert answer(["verify", "s", "--replay", at.campaign(0)]) == 3
     assert "it did not fail this time; the folder keeps of it: study 0 gave another" in capsys.readouterr().out
 
 
@@ -213,7 +213,7 @@ def test_a_debugged_part_that_ends_the_process_is_no_success(tmp_path: Path, mon
     assert ran.returncode == 4, ran.stderr
     for debug in ([], ["--debug"]):
         ended = subprocess.run(
-            [*simlab, "replay", "s", "0.0.0", *plugin, *debug], cwd=tmp_path, capture_output=True, text=True
+            [*simlab, "verify", "s", "--replay", "0.0.0", *plugin, *debug], cwd=tmp_path, capture_output=True, text=True
         )
         assert (ended.returncode, ended.stdout) == (4, "")
         assert "ended without an answer (exit 0) while carrying out 0.0.0" in ended.stderr

@@ -32,7 +32,7 @@ VERBS = {
         ["verify", "DIR"],
         ["export", "DIR", "--out", "x.csv"],
         ["export", "DIR", "--as", "parquet", "--out", "x.parquet"],
-        ["replay", "DIR", "0.0.0"],
+        ["verify", "DIR", "--replay", "0.0.0"],
         ["merge", "all", "DIR"],
     ],
     "store": [

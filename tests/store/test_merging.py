@@ -140,7 +140,7 @@ def test_other_results_of_a_block_are_refused_with_its_address(parts: list[Path]
         cell = cell_names(book)[at.cell]
     assert cell.startswith("documents=")
     assert f"{cell}{at}: {parts[0]} and {tmp_path / 'other'} hold different results (estimate)" in said
-    assert f"simlab replay {parts[0]} {at.cell[:8]}.{at.world}.{at.first}" in said
+    assert f"simlab verify {parts[0]} --replay {at.cell[:8]}.{at.world}.{at.first}" in said
     assert not (tmp_path / "all").exists()
     assert before == {folder: contents(folder) for folder in before}
 

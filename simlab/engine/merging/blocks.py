@@ -112,7 +112,8 @@ def _contradiction(one: Held, other: Held, sources: Sequence[Source], names: Map
     campaign = f"{one.cell[:8]}{one.address.campaign(0).removeprefix('0')}"
     return (
         f"{names.get(one.cell, '')}{one.address}: {legible(first)} and {legible(second)} hold different results "
-        f"({what}); `simlab replay {legible(first)} {campaign}` tells whether the first is right; leave the other out"
+        f"({what}); `simlab verify {legible(first)} --replay {campaign}` tells whether the first is right; leave the "
+        "other out"
     )
 
 
