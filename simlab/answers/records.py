@@ -52,7 +52,7 @@ class Record(BaseModel):
         held: dict[str, Any] = json.loads(self.model_dump_json())
         return held
 
-    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the rows of every table of the record, each with the name of its table."""
         for name in type(self).model_fields:
             held = getattr(self, name)
@@ -87,13 +87,13 @@ def _reason(error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
         return "is not a part of this answer"
     wanted = str(error["msg"]).removeprefix("Input ").removeprefix("Value error, ").replace("should be", "must be")
-    return f"{shown(_brief(error['input']))} {wanted[0].lower()}{wanted[1:]}"
+    return f"{_brief(error['input'])} {wanted[0].lower()}{wanted[1:]}"
 
 
-def _brief(held: Any) -> Any:
-    """Return what fits in a line: of a list or an object, that it is one."""
+def _brief(held: Any) -> str:
+    """Write what fits in a line: of a list or an object, that it is one."""
     if isinstance(held, dict | list):
         return f"{'an object' if isinstance(held, dict) else 'a list'} of {len(held)}"
     if isinstance(held, int) and not isinstance(held, bool) and abs(held) > LARGEST:
         return "a number of many digits"
-    return legible(held, 60) if isinstance(held, str) else held
+    return shown(legible(held, 60) if isinstance(held, str) else held)

@@ -254,10 +254,10 @@ def agreement(
     """Tell how far the raters of a table agree (None: of the built-in one).
 
     Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
-    raters, and the scores of `raters` in points; `.rows()` yields the rows of all tables, `.plain()` gives all of it as
-    JSON has it. `columns`, `better`, `scale`, `people`, `where` and `cut` are those of `fit`. `plot` names the file of
-    a figure; from `speeds`, another table with times, hours are predicted. Raises InputError for a table that cannot be
-    read.
+    raters, and the scores of `raters` in points; `.each_row()` yields the rows of all tables, `.plain()` gives all of
+    it as JSON has it. `columns`, `better`, `scale`, `people`, `where` and `cut` are those of `fit`. `plot` names the
+    file of a figure; from `speeds`, another table with times, hours are predicted. Raises InputError for a table that
+    cannot be read.
 
     >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
     """

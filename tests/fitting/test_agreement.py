@@ -135,7 +135,7 @@ def test_profiles_of_the_built_in_table(built_in: Agreement) -> None:
 
 
 def test_rows_are_plain(built_in: Agreement) -> None:
-    rows = list(built_in.rows())
+    rows = list(built_in.each_row())
     counts = Counter(name for name, _ in rows)
     assert [counts[name] for name in ("agreement", "pairs", "raters")] == [2, 20, 10]
     for _, row in rows:

@@ -42,7 +42,7 @@ def write_tables(record: AnswerRecord, form: str) -> str:
     """Write a record as JSON; in another form its tables below each other, the first column naming them."""
     if form == "json":
         return json.dumps(record.plain(), indent=1)
-    rows = [{"table": name, **row} for name, row in record.rows()]
+    rows = [{"table": name, **row} for name, row in record.each_row()]
     keys = dict.fromkeys(key for row in rows for key in row)
     return write([{key: row.get(key) for key in keys} for row in rows], form)
 
