@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.conclusions import conclusions_of
-from simlab.engine.ledger import Entry, Ledger, Row
+from simlab.engine.ledger import Ledger, Row
 from simlab.engine.workers import BlockFunction, BlockLike, BlocksFunction, Ended
 from simlab.studies.outcomes import COMMON, IDENTITY
 from simlab.studies.questions import built_in, kind_of
@@ -131,7 +131,16 @@ def unusable(
 def declared_in(book: Ledger) -> dict[str, Declared]:
     """Return what the blocks of each cell of a ledger can hold; nothing where its declaration is lost."""
     stored = None if book.is_damaged("sweep") else book.declaration()
-    return {} if stored is None else _declared(stored, {entry.cell: entry for entry in book.entries()})
+    if stored is None:
+        return {}
+    entries = book.entries()
+    about, declared = conclusions_of(stored, [entry.config for entry in entries]), {}
+    for entry in entries:
+        kind = built_in(entry.config)
+        # Of a plug-in's kind only the largest sizes are known here.
+        sizes = {**(kind.sizes(entry.config) if kind else about.sizes), **_sized(len(entry.systems))}
+        declared[entry.cell] = Declared(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)
+    return declared
 
 
 def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:
@@ -146,18 +155,6 @@ def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:
     except Exception as error:
         # Bytes that somebody sealed and that are no arrays.
         return f"cannot be read ({type(error).__name__})"
-
-
-def _declared(stored: Mapping[str, Any], cells: Mapping[str, Entry]) -> dict[str, Declared]:
-    """Return what the blocks of each cell can hold; of a plug-in's kind only the largest sizes are known here."""
-    about = conclusions_of(stored, [entry.config for entry in cells.values()])
-    declared = {}
-    for cell, entry in cells.items():
-        kind = built_in(entry.config)
-        sizes = kind.sizes(entry.config) if kind else about.sizes
-        sizes = {**sizes, **_sized(len(entry.systems))}
-        declared[cell] = Declared(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)
-    return declared
 
 
 def _sized(n_systems: int) -> dict[str, int]:

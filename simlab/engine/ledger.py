@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from simlab.config.alike import Alike
 from simlab.engine.addresses import Address, Finished, gaps
-from simlab.engine.asked import Asked, Requests, crossed_in, size_of
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
     COLUMNS,
@@ -28,14 +27,28 @@ from simlab.engine.ledger_file import (
     STORE,
     DamagedLedger,
     LostLedger,
+    Salvaged,
     loss,
     opened_alone,
     opened_to_read,
+    salvage,
     seal_of_row,
 )
-from simlab.engine.ledger_rows import Entry, Record, Row, Written, block_row, cell_row, names, read_block
+from simlab.engine.ledger_rows import (
+    Entry,
+    Record,
+    RequestedSizes,
+    Requests,
+    Row,
+    Written,
+    block_row,
+    cell_row,
+    crossed_in,
+    names,
+    read_block,
+    size_of,
+)
 from simlab.engine.provenance import LOST
-from simlab.engine.salvage import Salvaged, salvage
 from simlab.types import InputError, Place
 
 Held = TypeVar("Held")
@@ -135,19 +148,15 @@ class Ledger:
                     f"{self.folder}: the declaration of its sweep is damaged, and it holds more cells than are asked; "
                     "give the command that asked for all of them, or another --out"
                 )
-        sizes = [size for of_cell in self.asked(None).sizes.values() for size in of_cell]
+        sizes = self.requests()
+        # How many pools and draws of documents there were is read from the blocks.
+        last = [n if type(n) is int else 0 for n in next(self._select("SELECT max(pool), max(draw) FROM blocks"))]
         return {
             **asked,
             "worlds": max([asked["worlds"], *(worlds for worlds, _ in sizes)]),
             "studies": max([asked["studies"], *(studies for _, studies in sizes)]),
-            **self._crossed_before(asked),
+            **crossed(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked),
         }
-
-    def _crossed_before(self, asked: Mapping[str, Any]) -> dict[str, int]:
-        """Read from the blocks how many pools and draws of documents there are, where no declaration says so."""
-        held = self._database.execute("SELECT max(pool), max(draw) FROM blocks")
-        last = [number if type(number) is int else 0 for number in held.fetchone()]
-        return crossed(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked)
 
     def is_damaged(self, key: str) -> bool:
         """Tell whether a record of the folder as a whole is damaged."""
@@ -251,8 +260,8 @@ class Ledger:
         for record in self.damaged():
             self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
         self._forget("meta", "cells")
-        if lost := self.asked(size).lost if size else ():
-            self._ask((cell, size) for cell in lost if size)
+        if size:
+            self._ask((cell, size) for cell in self._without_request())
 
     def note(self, **records: Any) -> None:
         """Keep records of the folder as a whole, by their names; those that are kept already stay as they are."""
@@ -376,21 +385,23 @@ class Ledger:
         kept = self._once("blocks", f"held, {failed}", read)
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
-    def asked(self, size: tuple[int, int] | None) -> Asked:
-        """Say what was asked of each cell, in a sweep of so many worlds and studies (None: that is not known)."""
-        sizes = dict[str, tuple[tuple[int, int], ...]]()
-        for one, cells in self.requests().items():
-            sizes |= {cell: (*sizes.get(cell, ()), one) for cell in cells}
-        lost = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")} - sizes.keys()
-        return Asked(sizes | dict.fromkeys(lost, (size,)) if size else sizes, tuple(sorted(lost)))
-
-    def wanted(self) -> Asked:
-        """Say what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
+    def wanted(self) -> RequestedSizes:
+        """Return what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
 
         Raises InputError where what the sweep declares is damaged.
         """
-        declared = self.declaration()
-        return self.asked(size_of(declared))._replace(crossed=crossed_in(declared))
+        declared, lost = self.declaration(), self._without_request()
+        sizes = dict[str, tuple[tuple[int, int], ...]]()
+        for size, cells in self.requests().items():
+            sizes |= {cell: (*sizes.get(cell, ()), size) for cell in cells}
+        if whole := size_of(declared):
+            sizes |= dict.fromkeys(lost, (whole,))
+        return RequestedSizes(sizes, lost, crossed_in(declared))
+
+    def _without_request(self) -> tuple[str, ...]:
+        """List the cells of which it is lost what was asked."""
+        cells = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")}
+        return tuple(sorted(cells.difference(*self.requests().values())))
 
     def shortfall(self) -> tuple[int, int]:
         """Count the campaigns of known cells that are there, and all that are wanted.
@@ -411,7 +422,7 @@ class Ledger:
         empty name stands for them.
         """
         known = set(self.cells().values())
-        counts = dict.fromkeys(self.asked(None).sizes, 0)
+        counts = {cell: 0 for cells in self.requests().values() for cell in cells}
         counts |= dict(self._database.execute("SELECT cell, count(*) FROM blocks GROUP BY cell").fetchall())
         lost = {cell: count for cell, count in counts.items() if cell not in known}
         return lost if lost or known else {"": 0}
@@ -498,13 +509,10 @@ class Ledger:
         return self._database.execute(query, values)
 
     def _get(self, key: str) -> Any:
-        row = self._database.execute("SELECT value, seal FROM meta WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
         try:
-            if row[1] != seal_of_row("meta", key, row[0]):
+            if self.is_damaged(key):
                 raise ValueError("its checksum does not hold")
-            return json.loads(row[0])
+            return json.loads(self._rows("meta")[1].get(key, "null"))
         except ValueError as error:
             where = self.folder / FILE
             raise DamagedLedger(f"{where}: the record {key} is damaged ({error}); the same command mends it") from error

@@ -1,14 +1,17 @@
-"""Say what the rows of a ledger hold: cells and blocks, as they are written and as they are read."""
+"""The rows of a ledger, as they are written and read: cells, blocks, and what was asked of each cell."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise, product
+from typing import Any, NamedTuple, TypeAlias
 
 from simlab.engine.addresses import Address, Finished
+from simlab.engine.continuation import CROSSED
 from simlab.messages import legible
 
 Written = dict[tuple[str, int | str], str]
@@ -92,3 +95,55 @@ def read_block(row: Sequence[Any]) -> Row:
         return Row(block, sound, at)
     except (ValueError, TypeError, RecursionError):
         return Row(Finished(address), sound=False, at=at)
+
+
+Requests: TypeAlias = Mapping[tuple[int, int], AbstractSet[str]]
+"""The cells of which so many worlds and studies were asked."""
+
+
+class RequestedSizes(NamedTuple):
+    """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
+
+    Of these all is wanted that the sweep declares: that much the store has places for. Each world is wanted with all
+    `crossed` pairs of a pool of raters and a draw of documents.
+    """
+
+    sizes: Mapping[str, tuple[tuple[int, int], ...]]
+    lost: tuple[str, ...]
+    crossed: tuple[tuple[int, int], ...] = ((0, 0),)
+
+    def of_worlds(self, cell: str) -> list[int]:
+        """Return how many studies of each world of a cell are wanted, with each pool and draw of documents."""
+        return [studies for worlds, studies in self._steps(cell) for _ in range(worlds)]
+
+    def campaigns(self) -> dict[str, int]:
+        """Count the campaigns that are wanted of each cell."""
+        pairs = len(self.crossed)
+        return {cell: pairs * sum(worlds * studies for worlds, studies in self._steps(cell)) for cell in self.sizes}
+
+    def _steps(self, cell: str) -> Sequence[tuple[int, int]]:
+        """List runs of worlds of which as many studies are wanted."""
+        return _steps(self.sizes.get(cell, ()))
+
+
+@lru_cache(maxsize=1024)
+def _steps(sizes: tuple[tuple[int, int], ...]) -> Sequence[tuple[int, int]]:
+    """List runs of worlds of which as many studies are wanted; cells of a sweep mostly have the same sizes."""
+    ends = sorted({0, *(worlds for worlds, _ in sizes if worlds > 0)})
+    return [(end - begin, max(studies for worlds, studies in sizes if worlds >= end)) for begin, end in pairwise(ends)]
+
+
+def size_of(declared: Any) -> tuple[int, int] | None:
+    """Return the worlds and studies that a sweep declares; None where it declares none."""
+    if not isinstance(declared, Mapping):
+        return None
+    worlds, studies = declared.get("worlds"), declared.get("studies")
+    return (worlds, studies) if isinstance(worlds, int) and isinstance(studies, int) else None
+
+
+def crossed_in(declared: Any) -> tuple[tuple[int, int], ...]:
+    """List the pairs of a pool and a draw of documents that a sweep declares for each world."""
+    sizes = declared if isinstance(declared, Mapping) else {}
+    numbers = [sizes.get(key, 1) for key in CROSSED]
+    pools, draws = (number if type(number) is int and number > 0 else 1 for number in numbers)
+    return tuple(product(range(pools), range(draws)))

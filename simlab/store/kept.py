@@ -6,9 +6,9 @@ The view is laid in memory, so nothing in a user's folder changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,28 +42,18 @@ def own_measures(book: Ledger) -> tuple[Measures, list[str]]:
     return measures_of({"measure": own}), sorted(sections.keys() - own.keys())
 
 
-class Standing(NamedTuple):
-    """Hold whether a store is known to hold all that its ledger does, and a line where that lacks campaigns."""
+def compare_with_ledger(folder: Path, dataset: xr.Dataset) -> tuple[bool, str | None]:
+    """Return whether an open store lacks campaigns that its ledger holds, and a line where that lacks some itself.
 
-    laid: bool
-    incomplete: str | None
-
-
-def standing(folder: Path) -> Standing:
-    """Look how the store of a folder stands to its ledger, whose blocks are counted and not read.
-
-    Raises InputError where another run is at it, or the ledger cannot be read.
+    Blocks are counted, not read. Raises InputError where another run is at it, or the ledger cannot be read.
     """
     with ledger.reading(folder, PATIENCE) as book:
         there, wanted = book.shortfall()
         line = f"incomplete: {FILE} keeps {there:,} of {wanted:,} campaigns; the same command computes the rest"
-        return Standing(book.laid(), line if there < wanted else None)
+        return not book.laid() and _lacks(dataset, book.campaigns()), line if there < wanted else None
 
 
-def lacks(folder: Path, dataset: xr.Dataset) -> bool:
-    """Tell whether an open store lacks campaigns that the ledger of its folder holds."""
-    with ledger.reading(folder, PATIENCE) as book:
-        counts = book.campaigns()
+def _lacks(dataset: xr.Dataset, counts: Mapping[tuple[str, str], int]) -> bool:
     status = dataset["status"].values
     ran, failed = int(np.sum(status != UNRUN)), int(np.sum(status == BLOCK_FAILED))
     held = sum(count for (_, state), count in counts.items() if state == "ok")

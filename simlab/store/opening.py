@@ -16,7 +16,7 @@ from simlab.files import reason
 from simlab.messages import Reservation, legible
 from simlab.store.folder import store_in, valid_store
 from simlab.store.held_fixed import say
-from simlab.store.kept import lacks, standing, view
+from simlab.store.kept import compare_with_ledger, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.missing import HOLDS, absent_cells, restored
@@ -146,8 +146,8 @@ def _newest(folder: Path, path: Path, chunks: Any, *, filled: bool) -> xr.Datase
     """Open a store, or where it lacks campaigns that its ledger holds what is there; what is in doubt is warned of."""
     dataset = _opened(path, chunks)
     try:
-        laid, incomplete = standing(folder)
-        if not laid and lacks(folder, dataset):
+        lacks, incomplete = compare_with_ledger(folder, dataset)
+        if lacks:
             return _view(folder, chunks)
     except InputError as error:
         incomplete, filled = f"{error} (shown is what its store holds)", False

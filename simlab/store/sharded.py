@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simlab.engine.addresses import Address
-from simlab.engine.asked import crossed_in
 from simlab.engine.ledger import Ledger
+from simlab.engine.ledger_rows import crossed_in
 from simlab.engine.shards import Shard, Whole, missing_blocks, named
 from simlab.types import Place
 

@@ -62,23 +62,42 @@ def verify(folder: Path, measures: Measures | None = None, jobs: int | None = No
 
 def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
     refuse_strange_declaration(book)
-    records = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
-    blocks, torn, lost = _unusable(book)
+    names, shards = cell_names(book), shards_in(book)
+    damaged = _damage(book, names)
     problems = [
-        *records,
-        *torn,
-        *lost,
-        *_unasked(book),
+        *damaged,
+        *(
+            f"lost: what was asked of {names[cell].removesuffix(', ') or 'the cell'} is not in {FILE} any more; all "
+            "that its sweep declares is wanted of it"
+            for cell in book.wanted().lost
+            if cell in names
+        ),
         *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book)),
+        *(f"missing: {names[at.cell]}{at}" for at in missing(book)),
     ]
-    names = cell_names(book)
-    problems += [f"missing: {names[at.cell]}{at}" for at in missing(book)]
     # What a damaged block or record, or one that is lost, held is not known, so the store cannot be held against it.
-    shards = shards_in(book)
     # A folder of shards has no store, and one that holds no longer all of the ledger is none to hold against it.
-    unknown = torn or records or lost or (shards and not book.laid())
+    unknown = damaged or (shards and not book.laid())
     arrays, wrong = (0, []) if unknown else _check_store(book, measures, jobs)
-    return Report(len(book.entries()), blocks, arrays, tuple(dict.fromkeys(problems + wrong)), listed(shards))
+    problems = list(dict.fromkeys(problems + wrong))
+    return Report(len(book.entries()), book.n_blocks(), arrays, tuple(problems), listed(shards))
+
+
+def _damage(book: Ledger, names: Mapping[str, str]) -> list[str]:
+    """List damaged records, blocks that cannot be used (torn, or unlike what their cell declares), and lost cells."""
+    lines = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
+    torn = Counter[str]()
+    for row, why in unusable(book):
+        at = row.block.address
+        torn[at.cell] += 1
+        word = "misfit" if row.sound else "torn"
+        lines.append(f"{word}: {names.get(at.cell, 'unknown cell, ')}{at}: {why}")
+    for cell, count in book.without_cell().items():
+        # A torn block may name any cell.
+        if not count or count > torn[cell]:
+            what = f"the cell {cell[:8]} of {count} blocks" if count else "a cell without blocks"
+            lines.append(f"lost: {what} is not in {FILE} any more; the same command writes it anew")
+    return lines
 
 
 def _without_ledger(folder: Path, *, lost: bool) -> list[str]:
@@ -92,42 +111,6 @@ def _without_ledger(folder: Path, *, lost: bool) -> list[str]:
         return [f"{folder} has no {STORE} either: what the ledger does not give back is lost"]
     what = "what the ledger held is lost" if lost else "only blocks are lost that cannot be read"
     return [*problems] or [f"{STORE} is whole: query, compare and plot answer from it, and {what}"]
-
-
-def _unusable(book: Ledger) -> tuple[int, list[str], list[str]]:
-    """Count the blocks; list those that cannot be used (torn, or unlike what their cell declares), and lost cells."""
-    names = cell_names(book)
-    lines, torn = [], Counter[str]()
-    for row, why in unusable(book):
-        at = row.block.address
-        torn[at.cell] += 1
-        word = "misfit" if row.sound else "torn"
-        lines.append(f"{word}: {names.get(at.cell, 'unknown cell, ')}{at}: {why}")
-    return book.n_blocks(), lines, _lost_cells(book, torn)
-
-
-def _lost_cells(book: Ledger, torn: Mapping[str, int]) -> list[str]:
-    """List the cells that the ledger does not know any more though it has blocks of them, or was asked for them.
-
-    A torn block may name any cell: `torn` counts them.
-    """
-    return [
-        f"lost: {f'the cell {cell[:8]} of {count} blocks' if count else 'a cell without blocks'} is not in {FILE} any "
-        "more; the same command writes it anew"
-        for cell, count in book.without_cell().items()
-        if not count or count > torn.get(cell, 0)
-    ]
-
-
-def _unasked(book: Ledger) -> list[str]:
-    """List the cells of which it is lost what was asked."""
-    names, wanted = cell_names(book), book.wanted()
-    return [
-        f"lost: what was asked of {names[cell].removesuffix(', ') or 'the cell'} is not in {FILE} any more; all that "
-        "its sweep declares is wanted of it"
-        for cell in wanted.lost
-        if cell in names
-    ]
 
 
 def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list[str]]:

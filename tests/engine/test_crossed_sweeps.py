@@ -14,7 +14,6 @@ import simlab
 from simlab.commands.replay import answer
 from simlab.engine import ledger
 from simlab.engine.ledger import FILE
-from simlab.store.kept import standing
 from simlab.store.verifying import verify
 from simlab.types import InputError
 
@@ -67,9 +66,8 @@ def test_what_is_lost_of_a_pool_is_missed_and_computed_again(tmp_path: Path) -> 
     with sqlite3.connect(folder / FILE) as database:
         database.execute("DELETE FROM blocks WHERE pool = 1 AND world = 1")
     database.close()
-    assert standing(folder).incomplete == (
-        "incomplete: ledger.sqlite keeps 9 of 12 campaigns; the same command computes the rest"
-    )
+    with ledger.reading(folder) as book:
+        assert book.shortfall() == (9, 12)
     assert any("world 1, pool 1, studies 0 to 2" in problem for problem in verify(folder).problems)
     assert by_place(run(folder, "pools=2", "studies=3")) == whole
 

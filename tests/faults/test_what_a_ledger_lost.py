@@ -13,7 +13,7 @@ import pytest
 from reading import Undisturbed, composed, copy, digest, everything, fill, mended, say, undisturbed, well_said
 
 from simlab.commands import launch
-from simlab.engine import ledger, salvage
+from simlab.engine import ledger, ledger_file
 from simlab.engine import run as engine
 from simlab.engine.provenance import LOST, provenance
 from simlab.measures.labels import LABELS
@@ -233,10 +233,10 @@ def test_a_calculation_is_laid_anew_by_the_same_command(tmp_path: Path, monkeypa
 def test_rows_with_large_numbers_are_read_from_a_damaged_ledger(
     sound: Undisturbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(salvage, "MOST_ROWS", 3)
+    monkeypatch.setattr(ledger_file, "MOST_ROWS", 3)
     folder = change(copy(sound, tmp_path / "d"), "UPDATE blocks SET rowid = rowid + 3000000")
-    monkeypatch.setattr(salvage, "_is_damaged", lambda folder: True)
-    salvaged = salvage.salvage(folder)
+    monkeypatch.setattr(ledger_file, "_is_damaged", lambda folder: True)
+    salvaged = ledger_file.salvage(folder)
     assert salvaged is not None
     assert salvaged.blocks == 8
     assert digest(folder) == sound.digest
@@ -247,7 +247,7 @@ def test_rows_with_large_numbers_are_read_from_a_damaged_ledger(
 def test_rows_that_nobody_looks_for_are_said(
     sound: Undisturbed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(salvage, "MOST_ROWS", 3)
+    monkeypatch.setattr(ledger_file, "MOST_ROWS", 3)
     folder = copy(sound, tmp_path / "d")
     with closing(sqlite3.connect(folder / ledger.FILE)) as database:
         (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'blocks'").fetchone()

@@ -7,11 +7,10 @@ from contextlib import closing, contextmanager
 from itertools import zip_longest
 from typing import Any
 
-from simlab.engine.asked import Requests
 from simlab.engine.continuation import position
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.ledger_file import SEALED, draft
-from simlab.engine.ledger_rows import cell_row
+from simlab.engine.ledger_rows import Requests, cell_row
 from simlab.engine.merging.sources import Source
 from simlab.messages import legible
 from simlab.types import InputError
