@@ -23,10 +23,24 @@ class Chains(NamedTuple):
     rounds: int = 1
 
 
+class ManyChains(NamedTuple):
+    """Say how many chains are warmed up, in how many sweeps, and how many go on from where each of them stands.
+
+    Then `kept` draws of each are kept in a round, for so many rounds at most, of which the second half counts.
+    """
+
+    starts: int
+    warmup: int
+    per_start: int
+    kept: int
+    rounds: int
+
+
 class Effort(NamedTuple):
     """Hold the chains of each law, the tables and studies that are simulated, and the seconds of a forecast.
 
-    `scales` and `rough_scales` are the chains of laws of scales, where one is fitted and where several are compared;
+    `scales` and `rough_scales` are the chains of laws of scales, where one is fitted and where several are compared,
+    `outputs` those where a few draws of a table's own outputs are wanted;
     `mqm_tables` are tables around the law of error counts, first as the priors have them, then ever nearer around the
     answer. Of a fitted law `draws` are kept and `checked_tables` are held against the real one. A conclusion is checked
     on `equal_studies` of systems that are equal. A dry run times cells for `timing_seconds` and quotes for
@@ -35,6 +49,7 @@ class Effort(NamedTuple):
 
     scales: Chains = Chains(4, 150, 200, 12)
     rough_scales: Chains = Chains(2, 60, 60)
+    outputs: ManyChains = ManyChains(4, 100, 8, 4, 30)
     preferences: Chains = Chains(4, 200, 150, 16)
     mqm_tables: tuple[int, ...] = (100, 80, 150, 280)
     draws: int = 100

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from simlab.effort import Chains, Effort
+from simlab.effort import Chains, Effort, ManyChains
 
 SHORT = Effort(
     scales=Chains(2, 150, 150),
+    outputs=ManyChains(2, 100, 4, 4, 6),
     preferences=Chains(2, 150, 100),
     mqm_tables=(30, 40),
     draws=40,

@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from simlab.analysis.multiplicity import Family
-from simlab.types import Bools, Floats
+from simlab.formulas import passes
+from simlab.types import Bools, Floats, Ints
 
 _NODES, _SPREAD, _TAIL = 241, 9.0, 30.0
 """Nodes over the logarithm of the estimated standard deviation; its range in standard deviations, and to the left."""
@@ -44,24 +45,42 @@ class StudentFamily(NamedTuple):
 
         return np.asarray(2 * stdtr(self.freedom, -self.size))
 
-    def max_t(self, most: float = 1.0) -> Floats:
-        """Return step-down p-values for all pairs at once; 1 where a pair's own, surely no larger, is beyond `most`.
+    def max_t(self) -> Floats:
+        """Return step-down p-values for all pairs at once.
 
         The most extreme pair is held against the largest of all pairs, the next against the largest of all but the
         first, and so on. All pairs: the studentized range with each pair's degrees of freedom, conservative where
         systems have errors of unequal size. Fewer: as if these were independent, which is conservative; the smaller of
         both. Source: Tukey 1953; Kramer 1956; Hayter 1984; Sidak 1967; Romano and Wolf 2005 for stepping down.
         """
-        own = self.p_values()
-        order = np.argsort(own, kind="stable")
-        order = order[: np.searchsorted(own[order], most * (1 + ERROR), "right")]
-        left = np.arange(len(own), len(own) - len(order), -1)
-        step = -np.expm1(left * np.log1p(-np.minimum(own[order], 1 - EPSILON)))
+        order, own = self._ordered()
+        step = _sidak_steps(own)
         if self.n_systems:
-            step = np.minimum(step, tail(self.size[order], self.freedom[order], self.n_systems, len(own)))
-        adjusted = np.ones_like(own)
+            step = np.minimum(step, self._range_steps(order))
+        adjusted = np.empty_like(step)
         adjusted[order] = np.maximum.accumulate(step)
         return adjusted
+
+    def claims(self, level: float) -> Bools:
+        """Return which pairs pass a level by `max_t`; the range is worked out only where it decides."""
+        order, own = self._ordered()
+        passed = passes(_sidak_steps(own), level)
+        if self.n_systems:
+            # A p-value for all pairs is no smaller than the pair's own, but for the error of the table.
+            near = np.flatnonzero(~passed & (own <= level * (1 + ERROR)))
+            passed[near] = passes(self._range_steps(order[near]), level)
+        claimed = np.empty_like(passed)
+        claimed[order] = np.logical_and.accumulate(passed)
+        return claimed
+
+    def _ordered(self) -> tuple[Ints, Floats]:
+        """Return pairs in the order of their own p-values, and these."""
+        own = self.p_values()
+        order = np.argsort(own, kind="stable")
+        return order, own[order]
+
+    def _range_steps(self, pairs: Ints) -> Floats:
+        return tail(self.size[pairs], self.freedom[pairs], self.n_systems, len(self.size))
 
     def single_step(self) -> Floats:
         """Return p-values for all pairs at once in a single step, as intervals are."""
@@ -87,6 +106,11 @@ class StudentFamily(NamedTuple):
         return high
 
 
+def _sidak_steps(own: Floats) -> Floats:
+    """Return step-down p-values before they are made to rise, from pairs' own in their order."""
+    return np.asarray(-np.expm1(np.arange(len(own), 0, -1) * np.log1p(-np.minimum(own, 1 - EPSILON))))
+
+
 class SimulatedFamily(NamedTuple):
     """|t| and degrees of freedom of pairs, `[pair]`, and |t| in studies of equal systems, `null[study, pair]`."""
 
@@ -100,11 +124,15 @@ class SimulatedFamily(NamedTuple):
 
         return np.asarray(2 * stdtr(self.freedom, -self.size))
 
-    def max_t(self, most: float = 1.0) -> Floats:
-        """Return p-values for all pairs at once, also beyond `most`: in a single step, as intervals are."""
+    def max_t(self) -> Floats:
+        """Return p-values for all pairs at once: in a single step, as intervals are."""
         largest = np.sort(self.null.max(1))
         beyond = len(largest) - np.searchsorted(largest, self.size)
         return np.asarray((1 + beyond) / (1 + len(largest)))
+
+    def claims(self, level: float) -> Bools:
+        """Return which pairs pass a level by `max_t`."""
+        return passes(self.max_t(), level)
 
     def single_step(self) -> Floats:
         """Return `max_t`, which is in a single step."""

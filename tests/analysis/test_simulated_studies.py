@@ -66,14 +66,20 @@ def test_studies_of_a_large_design_make_one_step_each() -> None:
     np.testing.assert_allclose(step.component[:, 0], found.component, rtol=1e-3, atol=1e-4)
 
 
-def test_p_values_up_to_a_bound_are_those_of_all() -> None:
-    rng = np.random.default_rng(2)
-    family = StudentFamily(np.abs(rng.normal(0, 2, 45)), rng.uniform(3, 50, 45), 10)
-    whole, some = family.max_t(), family.max_t(0.05)
-    low = whole <= 0.05
-    assert 0 < low.sum() < 45
-    np.testing.assert_array_equal(some[low], whole[low])
-    assert (some[~low] > 0.05).all()
+@pytest.mark.parametrize("n_systems", [10, 0])
+def test_claims_are_those_of_step_down_p_values(n_systems: int) -> None:
+    rng, some, near = np.random.default_rng(2), 0, 0
+    for _ in range(60):
+        family = StudentFamily(np.abs(rng.normal(0, 2.5, 45)), rng.uniform(3, 50, 45), n_systems)
+        adjusted = family.max_t()
+        for level in (0.01, 0.05, 0.3):
+            claimed = family.claims(level)
+            np.testing.assert_array_equal(claimed, adjusted <= level + 1e-12)
+            some += 0 < claimed.sum() < 45
+            near += (claimed != (family._replace(n_systems=0).max_t() <= level)).any()
+    assert some > 50
+    # The range decides some of them.
+    assert near > 5 or not n_systems
 
 
 def by_scipy(score: Floats, system: Ints, item: Ints) -> list[float]:

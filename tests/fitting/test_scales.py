@@ -10,15 +10,16 @@ import pytest
 from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from scipy.stats import kstest, norm, truncnorm
 
+from simlab.effort import USUAL, ManyChains, use_effort
 from simlab.fitting.other_raters import other_raters
-from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, diagnosing, fitting, telling
-from simlab.fitting.scales.fitting import assembled, prepare, priors_of, scale_of
+from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, diagnosing, fitting, outputs, telling
+from simlab.fitting.scales.fitting import assembled, prepare, priors_of, scale_of, worst_nested_r_hat
 from simlab.fitting.scales.latents import truncated_normal
 from simlab.fitting.scales.lattices import lattice_step
 from simlab.fitting.scales.normal_effects import draw_effects
 from simlab.fitting.scales.observing import categories, gaussian_scale, seen_points
 from simlab.fitting.scales.one_term import Alike, _evidence
-from simlab.fitting.scales.sampling import Draws, begin, go_on
+from simlab.fitting.scales.sampling import Draws, begin, go_on, multiplied
 from simlab.fitting.scales.terms import terms_of
 from simlab.fitting.scales.thinning import MOST_RATINGS, thinned
 from simlab.tables.held import Ratings
@@ -167,6 +168,50 @@ def test_chains_are_diagnosed_as_elsewhere() -> None:
     assert diagnosing.r_hat(chains) == pytest.approx(float(split_gelman_rubin(chains.T)), rel=1e-6)
     assert diagnosing.effective_draws(chains) == pytest.approx(float(effective_sample_size(chains.T)), rel=0.05)
     assert diagnosing.r_hat(chains + np.arange(4)) > 1.1
+
+
+def test_nested_r_hat_is_its_definition_and_sees_starts_that_are_not_forgotten() -> None:
+    chains = np.random.default_rng(0).standard_normal((12, 8))
+    starts = [chains[:, :4], chains[:, 4:]]
+    within = np.mean([np.var(one.mean(0), ddof=1) + np.mean(np.var(one, 0, ddof=1)) for one in starts])
+    between = np.var([one.mean() for one in starts], ddof=1)
+    assert diagnosing.nested_r_hat(chains, 4) == pytest.approx(np.sqrt(1 + between / within), rel=1e-12)
+    many = np.random.default_rng(1).standard_normal((40, 32))
+    assert diagnosing.nested_r_hat(many, 8) < 1.02
+    assert diagnosing.nested_r_hat(many + np.repeat([0.0, 0.0, 0.0, 1.0], 8), 8) > 1.05
+
+
+def test_chains_of_one_start_part_at_once() -> None:
+    table = scored(Size(3, 5, 1, 2, 2))
+    model, seen = prepare("ordinal", table, scale_of("ordinal", table), priors_of("ordinal", table), 2)
+    chains = multiplied(begin(np.random.default_rng(3), model, seen, 5), 3)
+    before = chains.state.unit.copy()
+    assert np.array_equal(before[:, :3], before[:, [0, 0, 0]])
+    assert not np.array_equal(before[:, 0], before[:, 3])
+    drawn = go_on(chains, 4).effect["system"]
+    assert drawn.shape == (4, 3, 6)
+    assert len(np.unique(drawn[0, 0])) == 6
+
+
+@pytest.mark.parametrize(("limit", "rounds"), [(np.inf, 1), (0.0, 5)])
+def test_draws_of_outputs_end_when_starts_are_forgotten_or_after_all_rounds(
+    monkeypatch: pytest.MonkeyPatch, limit: float, rounds: int
+) -> None:
+    sizes: list[int] = []
+
+    def worst(draws: Draws, per_start: int) -> float:
+        sizes.append(len(draws.mean))
+        return worst_nested_r_hat(draws, per_start)
+
+    monkeypatch.setattr(fitting, "worst_nested_r_hat", worst)
+    monkeypatch.setattr(outputs, "FORGOTTEN", limit)
+    table = scored(Size(3, 5, 1, 2, 2))
+    with use_effort(USUAL._replace(outputs=ManyChains(2, 10, 4, 2, 5))):
+        found = outputs.on_outputs("gaussian", table, draws=16)
+    assert len(found) == 16
+    assert found[0].seen.shape == (3, 5)
+    # The second half of what was drawn, two draws a round.
+    assert sizes == [2, 2, 4, 4, 6][:rounds]
 
 
 def test_large_tables_are_thinned_by_whole_documents_and_it_is_said() -> None:

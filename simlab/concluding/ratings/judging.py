@@ -146,7 +146,10 @@ def judge_studies(
     claims = np.zeros(differences.shape, bool)
     for claimed, each in zip(claims, families, strict=True):
         kept = each.keep(family)
-        at_once = kept.max_t(prepared.level) if prepared.multiplicity == "max_t" else kept.p_values()
+        if prepared.multiplicity == "max_t":
+            claimed[family] = kept.claims(prepared.level)
+            continue
+        at_once = kept.p_values()
         if prepared.multiplicity in ("holm", "bh"):
             at_once = adjusted(at_once, prepared.multiplicity)
         claimed[family] = passes(at_once, prepared.level)

@@ -18,6 +18,19 @@ def r_hat(draws: Floats) -> float:
     return float(np.sqrt((half - 1) / half + between / within))
 
 
+def nested_r_hat(draws: Floats, per_start: int) -> float:
+    """Return the nested R-hat of `draws[draw, chain]`, so many neighbouring chains of which began at one place.
+
+    Unlike that of few long chains it asks whether starts are forgotten, and not how long each chain is (Margossian and
+    others, Bayesian Analysis 2024, "Nested R-hat").
+    """
+    means = draws.mean(0).reshape(-1, per_start)
+    within = draws.var(0, ddof=1).mean() + (means.var(1, ddof=1).mean() if per_start > 1 else 0.0)
+    if within == 0:
+        return 1.0
+    return float(np.sqrt(1 + means.mean(1).var(ddof=1) / within))
+
+
 def effective_draws(draws: Floats) -> float:
     """Return the number of independent draws that tell a mean as well as `draws[draw, chain]` do (Geyer 1992)."""
     n, chains = draws.shape

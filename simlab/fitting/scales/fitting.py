@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -14,7 +15,7 @@ from simlab.fitting.scales.chain import Model
 from simlab.fitting.scales.observing import Seen, categories, gaussian_scale, ranked_scale, seen_points, seen_ranks
 from simlab.fitting.scales.priors import Priors, for_latents, for_normal_scores, for_points
 from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined
-from simlab.fitting.scales.terms import EFFECTS, terms_of
+from simlab.fitting.scales.terms import EFFECTS, SINGLE, terms_of
 from simlab.fitting.scales.thinning import thinned
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -118,15 +119,26 @@ def settled(chains: Chains, rounds: int | None = None) -> tuple[Draws, dict[str,
 
 def diagnosed(draws: Draws) -> dict[str, float]:
     """Return the worst R-hat of standard deviations, systems and thresholds, and the fewest effective draws."""
-    single = [value[:, k] for value in draws.effect.values() for k in range(value.shape[1])]
-    cuts = [draws.thresholds[:, k] for k in range(draws.thresholds.shape[1])]
-    watched = [value for value in draws.sd.values() if np.ptp(value) > 0] + single + cuts
+    parameters = list(_list_parameters(draws))
     return {
-        "r_hat": max(diagnosing.r_hat(value) for value in watched),
-        "effective_draws": min(diagnosing.effective_draws(value) for value in watched),
+        "r_hat": max(diagnosing.r_hat(value) for value in parameters),
+        "effective_draws": min(diagnosing.effective_draws(value) for value in parameters),
         "draws": float(draws.mean.size),
         "chains": float(draws.mean.shape[1]),
     }
+
+
+def worst_nested_r_hat(draws: Draws, per_start: int) -> float:
+    """Return the worst nested R-hat of standard deviations, systems and thresholds."""
+    return max(diagnosing.nested_r_hat(value, per_start) for value in _list_parameters(draws))
+
+
+def _list_parameters(draws: Draws) -> Iterator[Floats]:
+    """Yield standard deviations, effects of systems and raters, and thresholds: `[draw, chain]` each."""
+    yield from (value for value in draws.sd.values() if np.ptp(value) > 0)
+    for name in SINGLE:
+        yield from np.moveaxis(draws.effect[name], 1, 0) if name in draws.effect else ()
+    yield from np.moveaxis(draws.thresholds, 1, 0)
 
 
 def assembled(

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.effort import current_effort
+from simlab.effort import ManyChains, current_effort
 from simlab.fitting.scales import fitting
 from simlab.fitting.scales.chain import Model
-from simlab.fitting.scales.sampling import Draws, begin, go_on
+from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined, multiplied
 from simlab.fitting.scales.terms import SHARED
 from simlab.fitting.scales.thinning import thinned
 from simlab.rng import stream
@@ -19,6 +19,9 @@ from simlab.world.laws.scales import ScaleEffects
 
 APART = 5
 """Draws of outputs are so many sweeps apart."""
+
+FORGOTTEN = 1.02
+"""Nested R-hat from which starts move means by less than a hundred independent draws err: a tenth of their scatter."""
 
 
 class OnOutputs(NamedTuple):
@@ -31,22 +34,33 @@ class OnOutputs(NamedTuple):
 def on_outputs(
     law: fitting.LawName, ratings: Ratings, *, seed: int = 0, draws: int = fitting.DRAWS, rough: bool = False
 ) -> list[OnOutputs]:
-    """Fit a law to a table, then let its chains run on and keep what they say of the table's own outputs.
+    """Fit a law to a table and draw from it, with what the draws say of the table's own outputs.
 
-    Memory holds `draws` values of each rating. Documents that a large table is thinned by are drawn anew. A `rough` fit
-    takes a quarter of the time.
+    Documents that a large table is thinned by are drawn anew. A `rough` fit takes a quarter of the time.
     """
     used, _ = thinned(stream(seed, "fit", law, "documents"), ratings)
     scale = fitting.scale_of(law, used)
-    n_chains, warmup, *_ = current_effort().rough_scales if rough else current_effort().scales
-    model, bounds = fitting.prepare(law, used, scale, fitting.priors_of(law, used), n_chains)
-    chains = begin(stream(seed, "fit", law), model, bounds, warmup)
-    if not rough:
-        fitting.settled(chains)
-    held = go_on(chains, -(-draws // n_chains), 2 if rough else APART, rated=True)
+    effort = current_effort().rough_scales if rough else current_effort().outputs
+    model, bounds = fitting.prepare(law, used, scale, fitting.priors_of(law, used), effort[0])
+    chains = begin(stream(seed, "fit", law), model, bounds, effort.warmup)
+    if isinstance(effort, ManyChains):
+        held = _draw_until_starts_are_forgotten(multiplied(chains, effort.per_start), effort, draws)
+    else:
+        held = go_on(chains, -(-draws // effort.chains), 2, rated=True)
     rng = stream(seed, "fit", law, "others")
     effects = fitting.assembled(rng, model, held, scale, draws, used.n_systems)
     return with_outputs(rng, model, held, effects, used)
+
+
+def _draw_until_starts_are_forgotten(chains: Chains, effort: ManyChains, draws: int) -> Draws:
+    """Return the second half of what chains draw until their starts no longer differ and `draws` are there."""
+    rounds: list[Draws] = []
+    while True:
+        rounds.append(go_on(chains, effort.kept, APART, rated=True))
+        held = joined(rounds[len(rounds) // 2 :])
+        forgotten = held.mean.size >= draws and fitting.worst_nested_r_hat(held, effort.per_start) <= FORGOTTEN
+        if forgotten or len(rounds) == effort.rounds:
+            return held
 
 
 def with_outputs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,19 @@ def begin(rng: np.random.Generator, model: Model, seen: Seen, warmup: int) -> Ch
     for _ in range(warmup):
         sweep(chains, tune=True)
     return chains
+
+
+def multiplied(chains: Chains, per_start: int) -> Chains:
+    """Let so many chains, neighbours of each other, go on from where each chain stands."""
+
+    def each(record: Any) -> dict[str, Any]:
+        arrays = {one.name: getattr(record, one.name) for one in fields(record)}
+        return {
+            name: value if value is None else np.repeat(value, per_start, axis=-1) for name, value in arrays.items()
+        }
+
+    seen = Seen(**each(chains.seen))
+    return replace(chains, seen=seen, open=seen.open, state=State(**each(chains.state)))
 
 
 def go_on(chains: Chains, keep: int, every: int = 1, *, rated: bool = False) -> Draws:
