@@ -170,11 +170,20 @@ def sweep(
     allow_version: AllowVersion = False,
     force: Force = False,
     shard: Shard = None,
+    script: Annotated[
+        Literal["slurm", "pbs", "dask-jobqueue"] | None,
+        typer.Option("--script", help="Run nothing; print a script that runs the sweep on such a cluster."),
+    ] = None,
+    shards: Annotated[
+        int | None, typer.Option("--shards", metavar="N", help="Script: cut the sweep into N jobs of --jobs cores.")
+    ] = None,
 ) -> None:
     """Run a grid of designs, or continue it; print the finding.
 
     NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
+
+    With --script: time, memory and queue of the jobs are lines of the script, to be edited. They merge into --out.
     """
     from simlab.commands import show_config
     from simlab.commands import sweep as sweeps
@@ -182,7 +191,9 @@ def sweep(
     from simlab.config.groups import own_options
     from simlab.config.sweepfile import QUICK, with_preset, with_until
 
-    _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
+    _check_answered(form, save, nothing_run=bool(cfg) or dry_run or bool(script))
+    if (script is None) != (shards is None) or (script and (out is None or cfg or dry_run or shard)):
+        raise UsageError("--script goes with --shards N and --out DIR, and without --cfg, --dry-run and --shard")
     with own_options(config_dir):
         changes = overrides or []
         quick = quick or preset == QUICK
@@ -190,6 +201,30 @@ def sweep(
         declared = with_until(sized, precision, at_most)
         if cfg:
             print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
+            return
+        if script and shards is not None and out is not None:
+            from simlab.commands import sweep_script
+
+            switches = {"--quick": quick, "--force": force, "--allow-version": allow_version}
+            options = [switch for switch, given in switches.items() if given]
+            options += ["--preset", preset] if preset and preset != QUICK else []
+            options += ["--config-dir", str(config_dir)] if config_dir else []
+            options += [word for plugin in plugins or [] for word in ("--plugins", plugin)]
+            print(
+                sweep_script.answer(
+                    script,
+                    declared,
+                    name,
+                    changes,
+                    options,
+                    shards=shards,
+                    out=out,
+                    cores=jobs or 1,
+                    quick=quick,
+                    plugins=plugins or [],
+                    force=force,
+                )
+            )
             return
         _end(
             sweeps.answer(
@@ -998,58 +1033,6 @@ def merge(
 
     _end(
         merging.answer(out, folders, plugins=plugins or [], form=form, keep=_keeping(save), allow_version=allow_version)
-    )
-
-
-@app.command(
-    "cluster-script", epilog="Example: simlab cluster-script slurm item_grouping --shards 16 --out outputs/all > job.sh"
-)
-def cluster_script(
-    system: Annotated[
-        Literal["slurm", "pbs", "dask-jobqueue"], typer.Argument(metavar="slurm|pbs|dask-jobqueue", hidden=True)
-    ],
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)],
-    shards: Annotated[int, typer.Option(metavar="N", help="Cut the sweep into N jobs.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Merge here; shards and logs go to folders in it.")],
-    overrides: Overrides = None,
-    time: Annotated[str, typer.Option(metavar="T", help="Ask for so long a job: 90m, 4h, 2d.")] = "4h",
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Ask for so much memory a job: 500M, 4G.")] = "4G",
-    cpus: Annotated[int, typer.Option(metavar="N", help="Ask for so many cores a job.", min=1, max=1024)] = 1,
-    queue: Annotated[
-        str | None, typer.Option("--queue", "--partition", metavar="NAME", help="Submit to this queue, or partition.")
-    ] = None,
-    account: Annotated[str | None, typer.Option(metavar="NAME", help="Charge this account.")] = None,
-    activate: Annotated[
-        str | None, typer.Option(metavar="LINE", help="Make simlab known by this line of shell; else as it is here.")
-    ] = None,
-    quick: Quick = False,
-    preset: Preset = None,
-    plugins: Plugins = None,
-) -> None:
-    """Print the script that runs a sweep on a cluster.
-
-    slurm and pbs: a script for bash that submits one job per shard, and one that merges them when all have ended well.
-    dask-jobqueue: a script for Python that starts workers of Dask as jobs. Nothing is run or submitted.
-    """
-    from simlab.commands import cluster_script as scripts
-
-    _end(
-        scripts.answer(
-            system,
-            name,
-            overrides or [],
-            shards=shards,
-            out=out,
-            cpus=cpus,
-            memory=memory,
-            time=time,
-            queue=queue,
-            account=account,
-            activate=activate,
-            quick=quick,
-            preset=preset,
-            plugins=plugins or [],
-        )
     )
 
 

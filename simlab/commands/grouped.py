@@ -14,13 +14,14 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("run", "sweep", "query", "compare", "plot", "detect", "calculator"),
         *("list", "show", "demo"),
     ),
-    "Keep what was found": ("verify", "merge", "export", "cluster-script"),
+    "Keep what was found": ("verify", "merge", "export"),
 }
 """Every command stands in one group; within a group they stand in the order in which they are used."""
 
 MOVED_VERBS: Mapping[str, str] = {
     "order": "plot DIR --study N",
     "replay": "verify DIR --replay CELL.WORLD.STUDY",
+    "cluster-script": "sweep NAME --script slurm --shards N --out DIR",
 }
 """What does today what a verb of another version did; the error for an unknown verb names it."""
 

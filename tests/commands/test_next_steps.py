@@ -55,7 +55,6 @@ QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "list", "show
 BESIDE = ("run", "sweep", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
-    "cluster-script": "its answer is a script, which a cluster is given",
     "demo": "it tells a story of many answers; tests of its own hold its last line",
     "report": "its answer is a page that one opens",
     "calculator": "its answer is a page that one opens",

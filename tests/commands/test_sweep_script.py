@@ -1,9 +1,11 @@
-"""Run the scripts that `simlab cluster-script` prints, with stand-ins for what submits jobs."""
+"""Run the scripts that `simlab sweep --script` prints, with stand-ins for what submits jobs."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -77,10 +79,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 ACTIVATE = f"export PATH={sysconfig.get_path('scripts')}:$PATH"
 
 
-def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
-    assert answer(["cluster-script", *words]) == code
-    said = capsys.readouterr()
-    return said.out if code == 0 else said.err
+def printed(capsys: pytest.CaptureFixture[str], system: str, *words: str, activate: str = ACTIVATE) -> str:
+    """Return the script of a sweep, its line that makes simlab known edited."""
+    assert answer(["sweep", *words, "--script", system]) == 0
+    return edited(capsys.readouterr().out, activate=shlex.quote(activate))
+
+
+def edited(script: str, **settings: str) -> str:
+    """Edit lines of a script as its comments tell the user to."""
+    for name, value in settings.items():
+        assert len(re.findall(f"^{name}=.*$", script, re.MULTILINE)) == 1
+        script = re.sub(f"^{name}=.*$", lambda _, line=f"{name}={value}": line, script, flags=re.MULTILINE)
+    return script
 
 
 def submitted(script: str) -> str:
@@ -99,13 +109,14 @@ def test_an_array_job_and_the_job_that_merges_give_the_store_of_one_run(
     system: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = "outputs; echo 'all' $(date)"
-    options = ["--shards", "2", "--out", out, "--activate", ACTIVATE, "--time", "90m", "--memory", "2G"]
-    options += ["--cpus", "1", "--queue", "short", "--account", "ours"]
-    script = printed(capsys, system, "item_grouping", *SMALL, *options)
-    assert "# ADAPT: " in script
+    script = printed(capsys, system, "item_grouping", *SMALL, "--shards", "2", "--out", out, "--jobs", "1")
+    more, memory = ("(--partition=short --account=ours)", "2G") if system == "slurm" else ("(-q short -A ours)", "2gb")
+    assert "# EDIT: " in script
+    # Only the first line of `options` is the user's.
+    script = edited(script.replace("options=()", f"options={more}"), time="01:30:00", memory=memory)
     assert "shards: job 0" in submitted(script)
     assert (state("0.code"), state("1.code")) == ("0", "0"), state("0.1.log") + state("1.None.log")
-    for asked in ("01:30:00", "short", "ours", "2G" if system == "slurm" else "mem=2gb"):
+    for asked in ("01:30:00", "short", "ours", memory):
         assert asked in state("0.said")
         assert asked in state("1.said")
     assert answer(["sweep", "item_grouping", *SMALL, "--out", "direct", "--jobs", "1"]) == 0
@@ -128,7 +139,7 @@ def test_nothing_is_merged_where_a_shard_has_failed(
     # A file is in the way of the second shard's folder.
     (here / "out" / "shards").mkdir(parents=True)
     (here / "out" / "shards" / "2").write_text("")
-    submitted(printed(capsys, system, "item_grouping", *SMALL, "--shards", "2", "--out", "out", "--activate", ACTIVATE))
+    submitted(printed(capsys, system, "item_grouping", *SMALL, "--shards", "2", "--out", "out"))
     assert (state("0.code"), state("1.code")) == ("2", "never")
     assert not (here / "out" / "results.zarr").exists()
     assert (here / "out" / "shards" / "1" / "ledger.sqlite").exists()
@@ -146,8 +157,7 @@ def test_a_shard_some_of_whose_campaigns_failed_is_merged(here: Path, capsys: py
         "2",
         "--out",
         "out",
-        "--activate",
-        "simlab() { return 3; }",
+        activate="simlab() { return 3; }",
     )
     submitted(script)
     assert state("0.code") == "0"
@@ -170,8 +180,6 @@ def test_words_are_quoted_for_the_shell(here: Path, capsys: pytest.CaptureFixtur
             "2",
             "--out",
             "`touch broken`",
-            "--activate",
-            ACTIVATE,
         )
     )
     assert state("1.code") == "0", state("0.1.log") + state("1.None.log")
@@ -180,11 +188,8 @@ def test_words_are_quoted_for_the_shell(here: Path, capsys: pytest.CaptureFixtur
 
 
 REFUSED = {
-    "is no time; write 90m, 4h, 2d or 04:00:00": ["--time", "1:2"],
-    "is no size; write 4G, 500M or 1T": ["--memory", "lots"],
-    "--queue 'a b' names none": ["--queue", "a b"],
-    "--account 'x\\n#SBATCH --wrap=y' names none": ["--account", "x\n#SBATCH --wrap=y"],
-    "holds a character that cannot be printed": ["--activate", "true\nEND_OF_JOB\nrm x"],
+    "holds a character that cannot be printed": ["systems.path=a\nrm x"],
+    "--script goes with --shards N and --out DIR, and without": ["--shard", "1/2"],
     "--shards 99 must lie within 2 and 6: item_grouping has 6 blocks": ["--shards", "99"],
     "--shards 1 must lie within 2 and 6": ["--shards", "1"],
     "design.documentz": ["design.documentz=3"],
@@ -193,9 +198,10 @@ REFUSED = {
 
 @pytest.mark.parametrize("said", REFUSED)
 def test_what_no_script_can_hold_is_refused(said: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["slurm", "item_grouping", *SMALL, "--out", "out", *REFUSED[said]]
+    words = ["sweep", "item_grouping", *SMALL, "--script", "slurm", "--out", "out", *REFUSED[said]]
     words += [] if "--shards" in words else ["--shards", "2"]
-    err = printed(capsys, *words, code=2)
+    assert answer(words) == 2
+    err = capsys.readouterr().err
     assert said in err
     assert len(err.splitlines()) == 1
     assert list(here.iterdir()) == []
@@ -220,21 +226,9 @@ SLURMCluster = PBSCluster = Cluster
 
 
 def test_workers_of_dask_are_started_asked_and_closed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = [
-        "--shards",
-        "3",
-        "--out",
-        "it's",
-        "--time",
-        "2h",
-        "--cpus",
-        "2",
-        "--queue",
-        "short",
-        "--activate",
-        "a 'b'",
-    ]
-    script = printed(capsys, "dask-jobqueue", "item_grouping", *SMALL, "--quick", *options)
+    words = ["item_grouping", *SMALL, "--quick", "--shards", "3", "--out", "it's", "--jobs", "2"]
+    assert answer(["sweep", *words, "--script", "dask-jobqueue"]) == 0
+    script = capsys.readouterr().out
     (here / "job.py").write_text(script)
     (here / "dask_jobqueue.py").write_text(RECORDING)
     (here / "simlab").mkdir()
@@ -253,20 +247,19 @@ def test_workers_of_dask_are_started_asked_and_closed(here: Path, capsys: pytest
         "cores": 2,
         "processes": 2,
         "memory": "4GiB",
-        "walltime": "02:00:00",
-        "queue": "short",
-        "job_script_prologue": ["a 'b'"],
+        "walltime": "04:00:00",
+        "job_script_prologue": [f"source {Path(sys.prefix) / 'bin' / 'activate'}"],
     }
 
 
 def test_dask_jobqueue_takes_these_settings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobqueue = pytest.importorskip("dask_jobqueue")
-    options = ["--shards", "3", "--out", "out", "--time", "2h", "--account", "ours", "--queue", "short"]
     held: dict[str, object] = {"__name__": "script"}
-    exec(printed(capsys, "dask-jobqueue", "item_grouping", *SMALL, *options), held)
+    assert answer(["sweep", "item_grouping", *SMALL, "--script", "dask-jobqueue", "--shards", "3", "--out", "o"]) == 0
+    exec(capsys.readouterr().out.replace("SETTINGS = dict(", "SETTINGS = dict(queue='short', account='ours',"), held)
     settings = held["SETTINGS"]
     assert isinstance(settings, dict)
     for job in (jobqueue.slurm.SLURMJob, jobqueue.pbs.PBSJob):
         text = job(scheduler="tcp://10.0.0.1:8786", name="one", **settings).job_script()
-        for asked in ("02:00:00", "ours", "short"):
+        for asked in ("04:00:00", "ours", "short"):
             assert asked in text
