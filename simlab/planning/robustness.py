@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.planning import telling
 from simlab.planning.curves import with_size
 from simlab.planning.figures import first_target, reaches, value_of
 from simlab.planning.stages import in_time
@@ -67,15 +66,10 @@ def over_draws(
     if not ground.draws or bench.left() <= 0:
         return None
     at = np.unique(np.linspace(0, ground.draws - 1, min(draws, ground.draws)).round().astype(int)).tolist()
-    looks = list(_rounds(bench, _candidates(found), at, worlds))
-    judged = _judged([one for _, one in looks], wanted)
+    judged = _judged(list(_rounds(bench, _candidates(found), at, worlds)), wanted)
     if judged is None or len(judged.draws) < FEWEST:
         return None
-    kept = [looks[i][0] for i in judged.draws]
-    more = telling.more(
-        judged.told[0].value[_first(wanted)], _error_between(judged.told[0])[_first(wanted)], kept, ground
-    )
-    return _robust(judged, wanted, "posterior draws", more)
+    return _robust(judged, wanted, "posterior draws")
 
 
 def over_scenarios(benches: Mapping[str, Bench], found: Found, wanted: Wanted, *, worlds: int = 96) -> Robust:
@@ -117,7 +111,7 @@ def _money(found: Found, one: Design) -> float:
 
 def _rounds(
     bench: Bench, designs: Sequence[Design], at: Sequence[int], worlds: int
-) -> Iterator[tuple[int, Mapping[Design, Looked]]]:
+) -> Iterator[Mapping[Design, Looked]]:
     """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
     for start in range(ROUNDS):
         named = {(one, k): with_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
@@ -125,7 +119,7 @@ def _rounds(
             return
         looked = bench.look(dict.fromkeys(named.values(), worlds))
         for k in at[start::ROUNDS]:
-            yield k, {one: looked.get(named[one, k], {}) for one in designs}
+            yield {one: looked.get(named[one, k], {}) for one in designs}
 
 
 def _judged(looks: Sequence[Mapping[Design, Looked]], wanted: Wanted) -> _Judged | None:
@@ -149,7 +143,7 @@ def _told(looks: Sequence[Looked], names: Sequence[str]) -> Told:
     return Told(value, error, np.array([value_of(look, "money") for look in looks]))
 
 
-def _robust(judged: _Judged, wanted: Wanted, source: str, more: str) -> Robust:
+def _robust(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Robust:
     sampled = source == "posterior draws"
     n, worlds = len(judged.draws), max(one.error.shape[2] for one in judged.told)
     rng = stream(wanted.seed, "plan", "robust")

@@ -175,8 +175,8 @@ class Robust(NamedTuple):
 
     `share` (with `low` and `high`) of the draws reach all targets, `q05` is the 5 % quantile of the first target's
     measure, `regret` (with an interval) the mean cost beyond that of the cheapest design that reaches the targets in
-    each, as a share of the advice's cost. `source` is "posterior draws" or "scenarios"; `more` says which ratings would
-    tell most.
+    each, as a share of the advice's cost. `source` is "posterior draws" or "scenarios"; `more` names the
+    scenarios in which the advice misses a target, and is empty for draws.
     """
 
     share: float

@@ -12,10 +12,8 @@ import pytest
 from benches import MadeBench
 from scipy.special import ndtr, ndtri
 
-from simlab.planning import telling
 from simlab.planning.robustness import DRAW, over_draws, over_scenarios
 from simlab.planning.terms import Design, Found, Looked, Robust, Target, with_setting
-from simlab.world.files.fitted_world import read_world
 
 DRAWS = 100
 PRICES = {"advice": 100.0, "cheap": 80.0, "dear": 130.0}
@@ -160,35 +158,6 @@ class Ending(MadeBench):
     def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
         self.looks += 1
         return super().look(wants)
-
-
-@pytest.mark.parametrize(
-    ("key", "said"), [("rater_system_sd", "more raters on"), ("system_document_sd", "more documents")]
-)
-def test_what_explains_the_spread_says_which_ratings_tell_most(key: str, said: str) -> None:
-    effects = read_world(None, None).effects
-    of = np.log([getattr(one, key) for one in effects])
-    z = -(of - of.mean()) / of.std()
-    ground = made.ground(words=("systems=fitted",), draws=len(effects))
-    bench = MadeBench(Posterior(z, 0.8, 0.3), 5, sd=0.2)
-    robust = over_draws(bench, FOUND, ground, WANTED)
-    assert robust is not None
-    assert said in robust.more
-    assert "halve" in robust.more
-
-
-def test_where_nothing_explains_the_spread_nothing_is_said() -> None:
-    n = len(read_world(None, None).effects)
-    ground = made.ground(words=("systems=fitted",), draws=n)
-    at = np.unique(np.linspace(0, n - 1, 24).round().astype(int))
-    known = [one.draws[at] for one in telling.components(ground)]
-    z = np.zeros(n)
-    rows = np.column_stack([np.ones(len(at)), *known])
-    pure = np.random.default_rng(1).standard_normal(len(at))
-    z[at] = pure - rows @ np.linalg.lstsq(rows, pure, rcond=None)[0]
-    robust = over_draws(MadeBench(Posterior(z, 0.8, 0.3), 5, sd=0.01), FOUND, ground, WANTED)
-    assert robust is not None
-    assert robust.more == ""
 
 
 def test_scenarios_are_counted_and_those_that_fail_are_named() -> None:
