@@ -13,7 +13,6 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.means import bets
-from simlab.analysis.means.stopping import empirical_bernstein_looks
 from simlab.types import Followed, InputError, Ints, Stops
 from simlab.types.bounds import Value
 
@@ -41,30 +40,13 @@ def fixed_width(
     return Stops(len(followed.y), False, low, high, looks=among)
 
 
-def bernstein_width(
-    followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
-) -> Stops:
-    """Stop at empirical Bernstein intervals of the human judgements, the level spread over looks.
-
-    Source: Mnih, Szepesvari and Audibert 2008, as Chaganty et al. 2018 (section 3.3) propose. Raises InputError for
-    judgements whose scale has no ends, or that exceed them, and for a batch that is larger than what is planned.
-    """
-    least, most = ends(followed, "bernstein_width", low, high)
-    n = looks(followed, batch_size)
-
-    def at(look: int, missing: float) -> tuple[float, float]:
-        found = empirical_bernstein_looks(followed.y, least, most, level=missing, looks=n[: look + 1])
-        return float(found.low[-1]), max(float(found.low[-1]), float(found.high[-1]))
-
-    return _stops(n, width, at, followed.level, level)
-
-
 def betting_width(
     followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
 ) -> Stops:
     """Stop at a betting confidence sequence of the human judgements, which holds whenever one looks.
 
-    Source: Waudby-Smith and Ramdas 2024, theorem 3. Raises InputError as `bernstein_width`.
+    Source: Waudby-Smith and Ramdas 2024, theorem 3. Raises InputError for judgements whose scale has no ends, or that
+    exceed them, and for a batch that is larger than what is planned.
     """
     least, most = ends(followed, "betting_width", low, high)
     n = looks(followed, batch_size)
@@ -82,7 +64,7 @@ def ppi_width(
     """Stop at a betting confidence sequence of what the metric leaves open: sequential prediction-powered inference.
 
     Bets are on `y - a (g - r)`, the slope a learned from the judgements before; see `simlab.analysis.means.bets`.
-    Raises InputError as `bernstein_width`, and for a metric of which too little is known.
+    Raises InputError as `betting_width`, and for a metric of which too little is known.
     """
     least, most = ends(followed, "ppi_width", low, high)
     n, metric = looks(followed, batch_size), _metric(followed)

@@ -78,7 +78,6 @@ VALUE_LABELS = {
     ("decision", "naive"): "naive (metric alone)",
     ("decision", "naive_width"): "naive looks",
     ("decision", "fixed_width"): "level shared among looks",
-    ("decision", "bernstein_width"): "empirical Bernstein",
     ("decision", "betting_width"): "bets",
     ("decision", "ppi_width"): "bets with the metric",
     ("estimator", "sample_mean"): "human judgements only",

@@ -93,6 +93,6 @@ def test_a_shared_level_counts_the_looks_that_were_planned() -> None:
 )
 def test_a_scale_has_ends_and_judgements_keep_to_them(keys: dict[str, Any], data: dict[str, Any], words: str) -> None:
     y = np.tile([0.0, 1.0], 20)
-    for rule in (stopping_rules.bernstein_width, stopping_rules.betting_width, stopping_rules.ppi_width):
+    for rule in (stopping_rules.betting_width, stopping_rules.ppi_width):
         with pytest.raises(InputError, match=words):
             rule(followed(y, **data), level=0.05, width=0.1, batch_size=10, **keys)

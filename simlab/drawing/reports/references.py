@@ -53,8 +53,8 @@ def cited(names: Iterable[str]) -> tuple[Reference, ...]:
 def named_in(source: str) -> list[str]:
     """Name the references that a source in a docstring means: the first author, and the year that comes next.
 
-    >>> named_in("Mnih, Szepesvari and Audibert 2008, as Chaganty et al. 2018 (section 3.3) propose")
-    ['Mnih et al. 2008', 'Chaganty et al. 2018']
+    >>> named_in("Morris, White and Crowther 2019, as Chaganty et al. 2018 (section 3.3) propose")
+    ['Morris et al. 2019', 'Chaganty et al. 2018']
     """
     return [key for key in REFERENCES if re.search(rf"\b{re.escape(_first(key))}\b[^;\d]*\b{key[-4:]}\b", source)]
 

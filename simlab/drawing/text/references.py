@@ -44,8 +44,6 @@ REFERENCES = {
     "best. Annals of Statistics 12, 1136-1144.",
     "Lan and DeMets 1983": "Lan, K. K. G. and DeMets, D. L. (1983). Discrete sequential boundaries for clinical "
     "trials. Biometrika 70, 659-663.",
-    "Mnih et al. 2008": "Mnih, V., Szepesvári, C. and Audibert, J.-Y. (2008). Empirical Bernstein stopping. ICML 2008, "
-    "672-679.",
     "Morris et al. 2019": "Morris, T. P., White, I. R. and Crowther, M. J. (2019). Using simulation studies to "
     "evaluate statistical methods. Statistics in Medicine 38, 2074-2102.",
     "O'Hagan et al. 2005": "O'Hagan, A., Stevens, J. W. and Campbell, M. J. (2005). Assurance in clinical trial "
@@ -188,9 +186,6 @@ METHODS = {
     "sample_mean": Method("a system's mean is that of the human judgements"),
     "fixed_width": Method(
         "judging of a system ended once its interval was narrow enough, the level shared among looks"
-    ),
-    "bernstein_width": Method(
-        "judging of a system ended once its empirical Bernstein interval was narrow enough", ("Mnih et al. 2008",)
     ),
     "betting_width": Method(
         "judging of a system ended once its betting confidence sequence was narrow enough",

@@ -51,7 +51,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 }
 WIDTHS: Mapping[str, tuple[str, ...]] = {
     rule: (f"decision={rule}", "decision.width=.5", "decision.batch_size=10")
-    for rule in ("fixed_width", "bernstein_width", "betting_width")
+    for rule in ("fixed_width", "betting_width")
 }
 
 

@@ -20,7 +20,6 @@ _OWN = {"level": LEVEL, "width": WIDTH, "batch_size": 10}
 _ENDS: dict[str, Any] = {**_OWN, "low": None, "high": None}
 RULES: dict[str, Callable[[Followed], Stops]] = {
     "fixed_width": partial(stopping_rules.fixed_width, **_OWN, form="spread"),
-    "bernstein_width": partial(stopping_rules.bernstein_width, **_ENDS),
     "betting_width": partial(stopping_rules.betting_width, **_ENDS),
 }
 NAIVE = partial(stopping_rules.fixed_width, **_OWN, form="naive")
