@@ -26,7 +26,8 @@ class Chains(NamedTuple):
 class ManyChains(NamedTuple):
     """Say how many chains are warmed up, in how many sweeps, and how many go on from where each of them stands.
 
-    Then `kept` draws of each are kept in a round, for so many rounds at most, of which the second half counts.
+    Then `kept` draws of each are kept in a round, of which the second half counts; starts that are not forgotten end
+    after so many rounds.
     """
 
     starts: int

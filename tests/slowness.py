@@ -9,7 +9,7 @@ from simlab.effort import Chains, Effort, ManyChains
 
 SHORT = Effort(
     scales=Chains(2, 150, 150),
-    outputs=ManyChains(2, 100, 4, 4, 6),
+    outputs=ManyChains(2, 100, 8, 4, 6),
     preferences=Chains(2, 150, 100),
     mqm_tables=(30, 40),
     draws=40,

@@ -58,8 +58,9 @@ def _draw_until_starts_are_forgotten(chains: Chains, effort: ManyChains, draws: 
     while True:
         rounds.append(go_on(chains, effort.kept, APART, rated=True))
         held = joined(rounds[len(rounds) // 2 :])
-        forgotten = held.mean.size >= draws and fitting.worst_nested_r_hat(held, effort.per_start) <= FORGOTTEN
-        if forgotten or len(rounds) == effort.rounds:
+        if held.mean.size < draws:
+            continue
+        if len(rounds) >= effort.rounds or fitting.worst_nested_r_hat(held, effort.per_start) <= FORGOTTEN:
             return held
 
 
