@@ -8,6 +8,7 @@ from pathlib import Path
 from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
+from simlab.engine.allocation import first_round
 from simlab.engine.backends import refuse_contradiction
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.checking import CheckFunction
@@ -17,7 +18,6 @@ from simlab.engine.purchases import Purchase, ends_first, purchase
 from simlab.engine.quoting import Quote, placed, quotes
 from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.shards import Shard
-from simlab.engine.sizing import first_round
 from simlab.engine.timing import seconds_of
 from simlab.engine.workers import BlockFunction, Task
 from simlab.studies.money import currency_of

@@ -8,32 +8,44 @@ folder is whole after every step: whoever stops between two leaves nothing half 
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, Protocol
+
+import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.config.until import Until
+from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.allocation import (
     FIRST_STUDIES,
     Estimates,
     Goal,
     Question,
+    first_studies,
+    is_one_world,
     onwards,
     questions,
+    refuse_too_few,
+    sets_of,
+    sized,
+    whole_sets,
     with_studies,
 )
 from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
 from simlab.engine.bounds import refuse_many_blocks
 from simlab.engine.checking import CheckFunction
-from simlab.engine.costs import world_in_studies
+from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
-from simlab.engine.limits import limits_of
+from simlab.engine.limits import Limits, limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.run import (
     Summary,
@@ -45,12 +57,12 @@ from simlab.engine.run import (
     sample_again,
     take_in,
 )
-from simlab.engine.sizing import first_studies, is_one_world, refuse_too_few, sets_of, sized, whole_sets
-from simlab.engine.workers import BlockFunction, Task
+from simlab.engine.workers import BlockFunction, BlockLike, Config, Task
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
+from simlab.studies.worlds import address
 from simlab.supervision import entering
-from simlab.types import Estimate, InputError
+from simlab.types import Array, Estimate, InputError, Place
 
 
 class Look(Protocol):
@@ -307,3 +319,66 @@ def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
     except InputError as error:
         return f"no folder holds what the targets need: {error}"
     return None
+
+
+MOST_CELLS = 6
+BLOCK_SECONDS = 0.004
+"""What a block costs beside its studies: to be handed over, packed, committed, read again."""
+BASE = 4.0
+"""Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seconds:
+    arrays: Mapping[str, Array]
+    failures: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopwatch:
+    """Take the CPU seconds of a study in a new world, and of the same study once more."""
+
+    block: BlockFunction
+
+    def __call__(self, config: Config, places: Sequence[Place]) -> BlockLike:
+        """Carry out studies for their time only."""
+        # The first imports and compiles.
+        self.block(config, places)
+        again = [place._replace(world=place.world + 1) for place in places]
+        took = []
+        for _ in range(2):
+            began = time.process_time()
+            self.block(config, again)
+            took.append(time.process_time() - began)
+        return _Seconds({"took": np.array(took)})
+
+
+def world_in_studies(block: BlockFunction, entries: Sequence[Entry], backend: Backend, limits: Limits) -> float:
+    """Return how many studies of a cell a world, shared by the cells that meet it, costs as much as.
+
+    A power of 4, so that it hardly depends on the machine. 1 where no study could be carried out.
+    """
+    sharing = Counter(address(entry.config) for entry in entries)
+    chosen = entries[:: max(1, -(-len(entries) // MOST_CELLS))]
+    tasks = [Task(Address(entry.cell, 0, 0, 1), entry.config) for entry in chosen]
+    shared = {entry.cell: sharing[address(entry.config)] for entry in chosen}
+    ratios: list[float] = []
+
+    def note(finished: Sequence[Finished]) -> None:
+        for one in finished:
+            if not one.failed:
+                whole, study = unpack(one.payload)["took"]
+                world = max(whole - study, 0.0) / shared[one.address.cell]
+                ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
+
+    dispatch(Stopwatch(block), tasks, backend, limits, note)
+    return coarse(median(ratios)) if ratios else 1.0
+
+
+def coarse(ratio: float) -> float:
+    """Round to a power of 4 between 1/16 and 256.
+
+    >>> coarse(3.0), coarse(1e9)
+    (4.0, 256.0)
+    """
+    return BASE ** min(max(round(math.log(ratio, BASE)), -2), 4)

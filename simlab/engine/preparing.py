@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 from simlab.config.alike import Alike
 from simlab.config.sweep import Cell, Sweep, Written, anywhere
-from simlab.engine.bounds import Memory, forecast_memory, refuse_many_blocks, refuse_memory
+from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_disk, refuse_many_blocks, refuse_memory
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import CROSSED, cell_key, declare
 from simlab.engine.ledger import FILE, Entry, Known, reading
-from simlab.engine.machine import check_jobs, free_disk
 from simlab.engine.provenance import installation
 from simlab.messages import replicated, shown
 from simlab.supervision import entering

@@ -1,12 +1,14 @@
-"""Show how far a sweep is: a bar on a terminal, now and then a line elsewhere. Always on stderr."""
+"""Show on stderr how far a sweep is, as a bar on a terminal or as lines, and estimate how long it still takes."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from statistics import median_low
 
+from simlab.engine.addresses import Finished
 from simlab.messages import duration
 
 LINE_SECONDS = 5.0
@@ -81,3 +83,49 @@ def _ending(done: int, total: int, seconds: float, left: Left) -> str:
 def _rate(done: int, seconds: float) -> str:
     rate = done / max(seconds, 1e-3)
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
+
+
+LATELY = 5
+"""Of so many last blocks of a cell the one in the middle says what a campaign takes: a first one is soon outvoted."""
+
+
+class Remaining:
+    """Learn from blocks as they come what a campaign of each cell takes.
+
+    `todo` counts the campaigns of each cell that are to be carried out, by so many `workers`. What is asked for again
+    and again is added up as blocks come: there may be a hundred thousand cells.
+    """
+
+    def __init__(self, todo: Mapping[str, int], workers: int) -> None:
+        self._left, self._workers = dict(todo), workers
+        self._took: dict[str, tuple[float, ...]] = {}
+        self._usual: dict[str, float] = {}
+        self._of_all_usual = self._seconds = 0.0
+        self._unknown = sum(self._left.values())
+
+    def came(self, finished: Sequence[Finished]) -> None:
+        """Take note of blocks; those that say not how long they took are only counted."""
+        for one in finished:
+            cell, count = one.address.cell, one.address.count
+            self._count(cell, -1)
+            self._left[cell] -= count
+            if one.seconds:
+                took = (*self._took.get(cell, ()), one.seconds / count)[-LATELY:]
+                self._took[cell], usual = took, median_low(took)
+                self._of_all_usual += usual - self._usual.get(cell, 0.0)
+                self._usual[cell] = usual
+            self._count(cell, 1)
+
+    def _count(self, cell: str, times: int) -> None:
+        """Add what is left of a cell to what is left of all, or take it away."""
+        if cell in self._usual:
+            self._seconds += times * self._left[cell] * self._usual[cell]
+        else:
+            self._unknown += times * self._left[cell]
+
+    def seconds(self) -> float | None:
+        """Return the seconds that are left; None before the first block. A cell without one counts as the mean."""
+        if not self._usual:
+            return None
+        mean = self._of_all_usual / len(self._usual)
+        return max(0.0, self._seconds + mean * self._unknown) / self._workers

@@ -23,9 +23,8 @@ from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.ledger_file import loss
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
-from simlab.engine.progress import progress
+from simlab.engine.progress import Remaining, progress
 from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
-from simlab.engine.remaining import Remaining
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.shards import Shard, Whole, missing_blocks, noted
 from simlab.engine.workers import BlockFunction, Task

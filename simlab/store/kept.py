@@ -23,7 +23,7 @@ from simlab.messages import legible
 from simlab.parts import is_own
 from simlab.store.layout import Grid, grid
 from simlab.store.measures import Measures, measures_of
-from simlab.store.writing import lay_kept
+from simlab.store.writing import lay_arrays, lay_group
 from simlab.types import BLOCK_FAILED, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
         size = grid(book)
         measures, others = own_measures(book)
         store = MemoryStore()
-        lay_kept(store, book, size, measures, LABELS, outcomes=_bytes(size, folder) <= MOST_BYTES)
+        outcomes = _bytes(size, folder) <= MOST_BYTES
+        lay_group(store, lambda root: lay_arrays(root, book, size, measures, LABELS, outcomes=outcomes))
         more = [f"{len(left_out)} damaged blocks are left out"] if left_out else []
         more += [f"{len(book.damaged())} damaged records of the ledger are left out"] if book.damaged() else []
         more += [f"blocks of {len(lost)} cells that are lost are left out"] if (lost := book.without_cell()) else []

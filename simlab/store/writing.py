@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,12 @@ from simlab.engine.ledger import Laid, Ledger
 from simlab.engine.provenance import CHANGED, installation
 from simlab.parts import is_own, target_of
 from simlab.store import missing, readme, units
+from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
 from simlab.store.folder import NEW, content, laying, settle, take_place
-from simlab.store.hearing import heard, slab
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
 from simlab.store.missing import missing_value, stored_type
-from simlab.store.tally import Tally
 from simlab.store.undivided import attribute
 from simlab.store.wholeness import SEAL, seal_of_attributes
 from simlab.studies.outcomes import IDENTITY
@@ -60,8 +59,9 @@ def materialise(
 def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:
     """Lay the store of a ledger, which takes the place of an old one; raise InputError where the disk takes none."""
     settle(book.folder)
+    where = book.folder / NEW
     with laying(book.folder):
-        lay_kept(book.folder / NEW, book, grid(book), measures, labels, jobs=jobs)
+        lay_group(where, lambda root: lay_arrays(root, book, grid(book), measures, labels, jobs=jobs, folder=where))
         take_place(book.folder)
         book.mark_laid(_laid(book, measures, labels))
 
@@ -77,22 +77,12 @@ def _laid(book: Ledger, measures: Measures, labels: Labels) -> Laid:
     return Laid(installation(), own, book.state(), content(book.folder) or "")
 
 
-def lay_kept(
-    where: Path | zarr.abc.store.Store,
-    book: Ledger,
-    size: Grid,
-    measures: Measures,
-    labels: Labels,
-    *,
-    outcomes: bool = True,
-    jobs: int = 1,
-) -> None:
-    """Lay a store of what a ledger keeps: measures, and what every campaign concluded unless that is not wanted."""
+def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], dict[str, Any]]) -> None:
+    """Lay a store, on the disk or in memory: `lay` lays its arrays in a group, and returns its attributes."""
     import zarr
 
     root = zarr.create_group(where, zarr_format=3)
-    folder = where if isinstance(where, Path) else None
-    about = lay_arrays(root, book, size, measures, labels, outcomes=outcomes, jobs=jobs, folder=folder)
+    about = lay(root)
     root.update_attributes({**about, SEAL: seal_of_attributes(about)})
     _consolidate(where)
 
@@ -113,7 +103,7 @@ def lay_arrays(
     wanted = kept_outcomes(book, size) if outcomes else frozenset(["status"])
     with closing(Tally(size, list(named), folder)) as tally:
         arrays = OutcomeArrays(root, size, wanted)
-        for run, parts in heard(book, size, arrays.cut, measures, wanted, jobs):
+        for run, parts in read_cells(book, size, arrays.cut, measures, wanted, jobs):
             tally.take(run, parts)
             arrays.write(run, slab(size, run, parts))
         arrays.settle(tally)

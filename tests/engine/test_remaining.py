@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from simlab.engine.addresses import Address, Finished
-from simlab.engine.remaining import Remaining
+from simlab.engine.progress import Remaining
 
 WORLDS, STUDIES, WORKERS = 40, 10, 2
 SECONDS = {"cheap": 0.01, "dear": 3.0, "middling": 0.2}

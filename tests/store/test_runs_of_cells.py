@@ -19,8 +19,8 @@ import xarray as xr
 import simlab
 from simlab.config.sweep import Axis
 from simlab.engine.backends import children
-from simlab.store import filling, hearing, layout, opening, tally
-from simlab.store.hearing import agreed
+from simlab.store import cell_reading, filling, layout, opening
+from simlab.store.cell_reading import agree_on_sets
 from simlab.store.layout import Cut, cut
 from simlab.store.verifying import verify
 from simlab.types import Estimate, InputError, Outcome, Outcomes, Place
@@ -56,8 +56,8 @@ def test_a_store_that_is_cut_holds_the_same(
 ) -> None:
     lay(tmp_path / "whole", block)
     monkeypatch.setattr(layout, "CHUNK_BYTES", most)
-    monkeypatch.setattr(hearing, "BATCH", 2)
-    monkeypatch.setattr(tally, "MOST_HELD", 10)
+    monkeypatch.setattr(cell_reading, "BATCH", 2)
+    monkeypatch.setattr(cell_reading, "MOST_HELD", 10)
     lay(tmp_path / "cut", block)
     with simlab.open_results(tmp_path / "whole") as whole, simlab.open_results(tmp_path / "cut") as split:
         xr.testing.assert_identical(whole.load(), split.load())
@@ -90,8 +90,8 @@ def test_processes_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             started.append(self)
 
     monkeypatch.setattr(children, "Child", Counted)
-    monkeypatch.setattr(hearing, "MANY", 1)
-    monkeypatch.setattr(hearing, "BATCH", 2)
+    monkeypatch.setattr(cell_reading, "MANY", 1)
+    monkeypatch.setattr(cell_reading, "BATCH", 2)
     monkeypatch.setattr(layout, "CHUNK_BYTES", 4_000)
     lay(tmp_path / "cut", block, jobs=1)
     assert started == []
@@ -112,8 +112,8 @@ def deadly(outcomes: Outcomes) -> Estimate:
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hearing, "MANY", 1)
-    monkeypatch.setattr(hearing, "BATCH", 2)
+    monkeypatch.setattr(cell_reading, "MANY", 1)
+    monkeypatch.setattr(cell_reading, "BATCH", 2)
     monkeypatch.setenv("SIMLAB_TEST_KILL", str(tmp_path / "kill"))
     sweep, measures = fake_studies.sweep(axes=AXES), {"mean": deadly, "share": fake_studies.share}
     filling.fill(sweep, tmp_path / "alone", measures, 1, block=fake_studies.block, **PARTS)
@@ -152,9 +152,9 @@ def test_a_run_names_every_cell_once_and_in_order() -> None:
 def test_document_sets_agree_where_they_are_known() -> None:
     outcome = Outcome(("replicate",), "int32", -1, "")
     first, second, third = np.array([0, 0, -1]), np.array([-1, 0, 1]), np.array([-1, 1, 1])
-    assert agreed([], 3, outcome).tolist() == [-1, -1, -1]
-    assert agreed([first, second], 3, outcome).tolist() == [0, 0, 1]
-    assert agreed([first, second, third], 3, outcome) is None
+    assert agree_on_sets([], 3, outcome).tolist() == [-1, -1, -1]
+    assert agree_on_sets([first, second], 3, outcome).tolist() == [0, 0, 1]
+    assert agree_on_sets([first, second, third], 3, outcome) is None
 
 
 def test_outcomes_are_read_chunk_by_chunk_where_that_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

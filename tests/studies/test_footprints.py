@@ -11,8 +11,7 @@ import pytest
 from slowness import slow_except
 
 from simlab.config import compose
-from simlab.engine.bounds import Memory, forecast_memory, refuse_memory
-from simlab.engine.machine import check_jobs, free_memory
+from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_memory, refuse_memory
 from simlab.studies.footprint import NOTHING, Footprint
 from simlab.studies.questions import kind_of
 from simlab.types import InputError

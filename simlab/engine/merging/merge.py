@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from simlab.engine.addresses import Finished
 from simlab.engine.block_checks import declared_in
+from simlab.engine.continuation import position
 from simlab.engine.failures import Failure, cell_names, failures
-from simlab.engine.ledger import Ledger, Row
-from simlab.engine.ledger_file import opened_alone
-from simlab.engine.merging import blocks, declared, versions
+from simlab.engine.ledger import Entry, Ledger, Row
+from simlab.engine.ledger_file import SEALED, draft, opened_alone
+from simlab.engine.ledger_rows import Requests, cell_row
+from simlab.engine.merging import blocks
 from simlab.engine.merging.sources import Source, opened
 from simlab.engine.progress import progress
+from simlab.engine.provenance import PROGRAM, UNKNOWN, installation
 from simlab.messages import legible, several
 from simlab.supervision import entering
 from simlab.types import InputError
@@ -60,9 +64,9 @@ def merge(
     _refuse_file(out)
     with opened(out, folders) as (into, sources):
         known = [*([into] if into and into.book.declaration() is not None else []), *sources]
-        versions.refuse_other_code(known, allowed=allow_version)
+        refuse_other_code(known, allowed=allow_version)
         entering("checking what is merged")
-        with declared.united(known) as union:
+        with unite(known) as union:
             look(union.book)
             names, holds = cell_names(union.book), declared_in(union.book)
             torn = [(source, source.look_through(holds)) for source in known]
@@ -99,8 +103,8 @@ def _write(
 ) -> Merged:
     book, before = into.book, into.book.n_blocks()
     shards = _shards(into, sources)
-    declared.write(union, book)
-    versions.note(book, sources)
+    book.adopt(union.book.declaration() or {}, union.rows(CELLS), union.book.requests())
+    note_versions(book, sources)
     book.note(shards=shards)
     for source, rows in torn:
         if source is into and rows:
@@ -144,3 +148,105 @@ def _left_out(source: Source, rows: Sequence[Row]) -> str:
         f"left out: {several(len(rows), 'block')} of {legible(source.folder)} ({first.block.address}: "
         f"{source.left_out[first.at]}); the command of the sweep computes them again"
     )
+
+
+def refuse_other_code(sources: Sequence[Source], *, allowed: bool) -> None:
+    """Raise InputError where folders were filled by different code, unless that is allowed."""
+    filled = [source for source in sources if source.book.provenance()]
+    if allowed or not filled:
+        return
+    first = filled[0]
+    for source in filled:
+        there, here = _versions(first.book), _versions(source.book)
+        for name in there:
+            if UNKNOWN in here[name]:
+                raise InputError(
+                    f"{legible(source.folder)} does not say any more which simlab filled it; leave it out, or give "
+                    "--allow-version to merge it as it is"
+                )
+            if there[name] != here[name]:
+                raise InputError(_different_code(name, first, there[name], source, here[name]))
+
+
+def _versions(book: Ledger) -> dict[str, set[str]]:
+    kept = book.provenance()
+    versions = {name: {one.get(name, UNKNOWN) for one in kept} for name in PROGRAM}
+    return versions | {"code": set(book.noted("code", [])) or {UNKNOWN}}
+
+
+def _different_code(name: str, first: Source, there: set[str], source: Source, here: set[str]) -> str:
+    what = "the code of simlab" if name == "code" else name
+    a, b = (" and ".join(sorted(one[:15] for one in values)) for values in (there, here))
+    return (
+        f"{legible(first.folder)} and {legible(source.folder)} were filled by different code ({what}: {a}, and {b}), "
+        "which may give other numbers; fill them by one simlab, or give --allow-version to merge them as they are"
+    )
+
+
+def note_versions(book: Ledger, sources: Sequence[Source]) -> None:
+    """Note of all that is merged which versions it comes from, and what was checked and is still to be."""
+    for source in sources:
+        for versions in source.book.provenance():
+            if versions not in book.provenance():
+                book.note_provenance(versions)
+        book.note_code(*source.book.noted("code", []))
+        book.note_known(installation(), source.book.known(installation()))
+    if not all(source.book.noted("sampled", True) for source in sources):
+        book.note(sampled=False)
+
+
+CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (no text from outside)
+
+
+@contextmanager
+def unite(sources: Sequence[Source]) -> Iterator[Source]:
+    """Draft a ledger of all that folders declare and ask, without a block.
+
+    Raises InputError where one of them holds another sweep than those before it, or none.
+    """
+    first = sources[0].folder
+    with closing(draft()) as database:
+        union = Source(first, database, Ledger(database, first))
+        for source in sources:
+            _add(union, source)
+        yield union
+
+
+def _add(union: Source, source: Source) -> None:
+    with source.reading():
+        declared = source.book.declaration()
+    if declared is None:
+        raise InputError(f"{legible(source.folder)} holds no sweep yet: nothing of it was begun; leave it out")
+    asked = source.book.requests()
+    before = union.book.declaration()
+    if before is None:
+        union.book.adopt(declared, source.rows(CELLS), asked)
+    elif before == declared and _same_cells(union, source):
+        union.book.adopt(declared, (), asked)
+    else:
+        _grow(union, source, declared, asked)
+
+
+def _same_cells(union: Source, source: Source) -> bool:
+    """Tell whether two ledgers have the same cells at the same places; keys say what determines their numbers."""
+    pairs = zip_longest(union.rows(CELLS), source.rows(CELLS))
+    return all(one and other and (one[:2], one[3]) == (other[:2], other[3]) for one, other in pairs)
+
+
+def _grow(union: Source, source: Source, declared: Mapping[str, Any], asked: Requests) -> None:
+    with source.reading():
+        entries = source.book.entries()
+    try:
+        grown = union.book.grown(declared)
+        placed = [_placed(entry, grown, declared) for entry in entries]
+        union.book.check(grown["axes"], placed)
+    except InputError as error:
+        said = str(error).removesuffix("; give another --out")
+        raise InputError(f"{legible(source.folder)}: {said}; merge folders of one sweep") from error
+    union.book.adopt(grown, map(cell_row, placed), asked)
+
+
+def _placed(entry: Entry, grown: Mapping[str, Any], declared: Mapping[str, Any]) -> Entry:
+    """Find the place of a cell on the grid of the union."""
+    values = [axis["values"][k] for axis, k in zip(declared["axes"], entry.position, strict=True)]
+    return Entry(position(grown, declared, values), entry.cell, entry.config, entry.systems)
