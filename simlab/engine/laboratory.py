@@ -26,6 +26,7 @@ from simlab.engine.continuation import cell_key, declare, determining, same_numb
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_program
 from simlab.engine.run import carry_out, fitting_of
+from simlab.engine.shards import Whole, missing_blocks
 from simlab.engine.workers import Task
 from simlab.types import Estimate, InputError, Place
 
@@ -80,7 +81,7 @@ class Laboratory:
         entries = [self.cells[design] for design in wants]
         for entry, n in zip(entries, wants.values(), strict=True):
             self.worlds[entry.cell] = max(n, self.worlds.get(entry.cell, 0))
-        if tasks := list(self._missing(entries)):
+        if tasks := self._missing(entries):
             self.book.fall_behind()
             self.tried.update(task.address for task in tasks)
             engine, began = self.base.base["engine"], time.monotonic()
@@ -119,19 +120,18 @@ class Laboratory:
         axis = {"key": "design", "name": "design", "values": [entry.cell for entry in entries]}
         return declare(self.base) | foreign([entry.config for entry in entries]) | {"axes": [axis]}
 
-    def _missing(self, entries: Sequence[Entry]) -> Iterator[Task]:
+    def _missing(self, entries: Sequence[Entry]) -> list[Task]:
         """List the campaigns that are missing, world by world, those of all designs in a row."""
-        crossed = [(pool, draw) for pool in range(self.base.pools) for draw in range(self.base.document_draws)]
-        most = max((self.worlds[entry.cell] for entry in entries), default=0)
-        for world in range(most):
-            for pool, draw in crossed:
-                at = Place(world, pool, draw)
-                for entry in entries:
-                    address = Address(entry.cell, world, 0, self.base.studies, pool, draw)
-                    if world >= self.worlds[entry.cell] or address in self.tried:
-                        continue
-                    if self.book.missing(entry.cell, at, self.base.studies):
-                        yield Task(address, entry.config)
+        studies, configs = self.base.studies, {entry.cell: entry.config for entry in entries}
+        most = max((self.worlds[cell] for cell in configs), default=0)
+        whole = Whole(most, self.base.pools, self.base.document_draws, studies, len(configs), studies)
+
+        def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
+            lacking = at.world < self.worlds[cell] and self.book.missing(cell, at, studies)
+            return [(0, studies)] if lacking else []
+
+        blocks = missing_blocks(whole, list(configs), gaps)
+        return [Task(at, configs[at.cell]) for at in blocks if at not in self.tried]
 
     def _measured(self, entry: Entry) -> Mapping[str, Estimate]:
         n = self.worlds[entry.cell]

@@ -43,7 +43,6 @@ from simlab.engine.block_checks import Fitting
 from simlab.engine.bounds import refuse_many_blocks
 from simlab.engine.checking import CheckFunction
 from simlab.engine.dispatch import dispatch
-from simlab.engine.failures import failures
 from simlab.engine.ledger import Entry, Ledger
 from simlab.engine.limits import Limits, limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
@@ -51,6 +50,7 @@ from simlab.engine.run import (
     Summary,
     backend_for,
     carry_out,
+    finish_run,
     fitting_of,
     missing,
     open_for_sweep,
@@ -143,12 +143,7 @@ def run(
         notes = (*taken.notes, *_to_the_end(rounds))
         unsampled = [*rounds.done, *taken.unsampled[len(taken.tasks) :]]
         sample_again(unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
-        if finish is not None:
-            entering("computing measures and laying the store", sweep.base.get("plugins", ()))
-            notes += tuple(finish(book))
-        campaigns = sum(task.address.count for task in rounds.done)
-        did = (len(taken.entries), len(rounds.done), campaigns, time.monotonic() - began, taken.torn)
-        return Summary(*did, failures(book), book.failed_designs(), notes)
+        return finish_run(sweep, book, replace(taken, tasks=rounds.done, notes=notes), finish, began)
 
 
 def _to_the_end(rounds: _Rounds) -> list[str]:

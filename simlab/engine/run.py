@@ -99,13 +99,20 @@ def run(
             carry_out(taken.tasks, book, fitting, backend, engine_of(sweep), quiet)
         sample_again(taken.unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
         book.note_seen(installation())
-        notes = taken.notes
-        if finish is not None:
-            entering("computing measures and laying the store", sweep.base.get("plugins", ()))
-            notes += tuple(finish(book))
-        campaigns = sum(task.address.count for task in taken.tasks)
-        did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
-        return Summary(*did, failures(book), book.failed_designs(), notes)
+        return finish_run(sweep, book, taken, finish, began)
+
+
+def finish_run(
+    sweep: Sweep, book: Ledger, taken: Taken, finish: Callable[[Ledger], Sequence[str]] | None, began: float
+) -> Summary:
+    """Lay the store, if `finish` does that, and sum up a run that began at a monotonic time."""
+    notes = taken.notes
+    if finish is not None:
+        entering("computing measures and laying the store", sweep.base.get("plugins", ()))
+        notes += tuple(finish(book))
+    campaigns = sum(task.address.count for task in taken.tasks)
+    did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
+    return Summary(*did, failures(book), book.failed_designs(), notes)
 
 
 def open_for_sweep(job: Job, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:

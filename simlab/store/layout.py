@@ -16,7 +16,7 @@ from simlab.engine.conclusions import conclusions_of
 from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Entry, Ledger, Row
 from simlab.formulas import systems_of_pairs
-from simlab.store.missing import masked, missing_value, stored_type
+from simlab.store.fill_values import masked, missing_value, stored_type
 from simlab.studies.outcomes import DRAW, IDENTITY, POOL
 from simlab.types import BLOCK_FAILED, OK, Array, InputError, Ints, Outcome
 

@@ -12,9 +12,9 @@ from simlab.engine.merging import merge as merge_ledgers
 from simlab.engine.shards import listed
 from simlab.messages import several, shown
 from simlab.parts import is_own
+from simlab.store.completeness import incomplete
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.measures import Labels, measures_of
-from simlab.store.sharded import incomplete
 from simlab.store.writing import materialise
 from simlab.types import InputError
 

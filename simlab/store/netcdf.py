@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.store.exporting import AT_ONCE, slabs
-from simlab.store.missing import HOLDS, missing_value, stored_type
+from simlab.store.fill_values import HOLDS, missing_value, stored_type
 from simlab.types import Outcome
 
 if TYPE_CHECKING:

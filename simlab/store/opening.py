@@ -14,12 +14,12 @@ import numpy as np
 from simlab.engine.ledger import FILE, STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible
+from simlab.store.fill_values import HOLDS, absent_cells, restored
 from simlab.store.folder import store_in, valid_store
 from simlab.store.held_fixed import say
 from simlab.store.kept import compare_with_ledger, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
-from simlab.store.missing import HOLDS, absent_cells, restored
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome

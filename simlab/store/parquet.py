@@ -18,8 +18,8 @@ import numpy as np
 
 from simlab.store import reached
 from simlab.store.exporting import beside, slabs
+from simlab.store.fill_values import HOLDS, absent_cells
 from simlab.store.layout import columns
-from simlab.store.missing import HOLDS, absent_cells
 from simlab.store.opening import axes_of, measures_of, outcome_names
 from simlab.store.query import REACHED, with_views
 from simlab.studies.outcomes import IDENTITY

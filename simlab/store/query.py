@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.measures.labels import LABELS
 from simlab.messages import or_nearest, word
-from simlab.store import missing, reached
+from simlab.store import fill_values, reached
 from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
 from simlab.store.intervals import VIEWS, campaigns, sureness
@@ -167,16 +167,16 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
 
 def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Dataset:
     """Name the cells without an outcome by where they lie among those that were kept along an axis."""
-    for name in [name for name in dataset.data_vars if missing.absent_cells(dataset[name].attrs)]:
+    for name in [name for name in dataset.data_vars if fill_values.absent_cells(dataset[name].attrs)]:
         about = dataset[name].attrs
         absent = [
             [*place[:axis], k, *place[axis + 1 :]]
             for k, index in enumerate(kept)
-            for place in missing.absent_cells(about)
+            for place in fill_values.absent_cells(about)
             if place[axis] == index
         ]
-        dataset[name].attrs = {key: value for key, value in about.items() if key != missing.ABSENT}
-        dataset[name].attrs |= missing.with_absent(absent)
+        dataset[name].attrs = {key: value for key, value in about.items() if key != fill_values.ABSENT}
+        dataset[name].attrs |= fill_values.with_absent(absent)
     return dataset
 
 

@@ -19,11 +19,11 @@ from simlab.engine.ledger_file import DamagedLedger, LostLedger
 from simlab.engine.provenance import LOST
 from simlab.engine.shards import listed
 from simlab.files import reason
+from simlab.store.completeness import missing, shards_in
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import cut, grid
 from simlab.store.measures import Measures
-from simlab.store.sharded import missing, shards_in
 from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
 from simlab.store.writing import lay_arrays
 from simlab.types import Array, InputError

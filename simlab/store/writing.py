@@ -22,13 +22,13 @@ from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Laid, Ledger
 from simlab.engine.provenance import CHANGED, installation
 from simlab.parts import is_own, target_of
-from simlab.store import missing, readme, units
+from simlab.store import fill_values, readme, units
 from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
+from simlab.store.fill_values import missing_value, stored_type
 from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
-from simlab.store.missing import missing_value, stored_type
 from simlab.store.undivided import attribute
 from simlab.store.wholeness import SEAL, seal_of_attributes
 from simlab.studies.outcomes import IDENTITY
@@ -213,7 +213,7 @@ def _about_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) ->
     present = set(tally.present[name])
     absent = [position for position in tally.failed if position not in present]
     outcome = size.outcomes[name]
-    about = {"label": outcome.label, **missing.about(name, outcome), **missing.with_absent(absent)}
+    about = {"label": outcome.label, **fill_values.about(name, outcome), **fill_values.with_absent(absent)}
     unit = units.of_outcome(name, names)
     if name == "estimate" and unit == "points" and not units.in_points([e.config for e in size.entries.values()]):
         unit = None

@@ -21,7 +21,7 @@ import simlab
 from simlab.config.sweep import Axis
 from simlab.store import exporting, filling
 from simlab.store.coordinates import as_written
-from simlab.store.missing import HOLDS, absent_cells
+from simlab.store.fill_values import HOLDS, absent_cells
 from simlab.store.opening import axes_of, measures_of, outcome_names, outcomes_of_cell
 from simlab.store.query import records, select
 from simlab.types import OK, UNRUN, InputError, Place

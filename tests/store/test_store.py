@@ -19,8 +19,8 @@ from simlab import schemas
 from simlab.config import compose
 from simlab.config.sweep import Axis, Sweep
 from simlab.store import filling, layout, opening
+from simlab.store.fill_values import BLANK, HOLDS
 from simlab.store.folder import last_store, remember_last
-from simlab.store.missing import BLANK, HOLDS
 from simlab.store.query import add_measures, records, select
 from simlab.store.verifying import verify
 from simlab.studies.blocks import run_block

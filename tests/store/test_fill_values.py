@@ -15,7 +15,7 @@ import simlab
 from simlab.cli import answer
 from simlab.engine import ledger
 from simlab.messages import Reservation
-from simlab.store.missing import HOLDS
+from simlab.store.fill_values import HOLDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SWEEP = """
