@@ -204,9 +204,14 @@ class Ledger:
             return
         before = None if self.is_damaged("sweep") else size_of(self.declaration())
         with self._transaction("cells"):
-            self._give_up_damaged(before or size_of(grown))
-            self._take(grown, "OR REPLACE", (cell_row(entry, written) for entry in entries))
-            self._ask(sizes.items())
+            for record in self.damaged():
+                self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
+            self._forget("meta", "cells")
+            # Of cells of which it is lost what was asked all is wanted that the sweep declared.
+            whole = before or size_of(grown)
+            lost = [(cell, whole) for cell in self._without_request()] if whole else []
+            rows = (cell_row(entry, written) for entry in entries)
+            self._take(grown, "OR REPLACE", rows, [*lost, *sizes.items()])
 
     def _holds(
         self,
@@ -233,19 +238,22 @@ class Ledger:
         From now on the store is behind. Rows that are there stay as they are.
         """
         with self._transaction("cells"):
-            self._take(grown, "OR IGNORE", cells)
-            self._ask((cell, size) for size, of in requests.items() for cell in of)
+            self._take(grown, "OR IGNORE", cells, [(cell, size) for size, of in requests.items() for cell in of])
 
-    def _take(self, grown: Mapping[str, Any], otherwise: str, cells: Iterable[tuple[Any, ...]]) -> None:
+    def _take(
+        self,
+        grown: Mapping[str, Any],
+        otherwise: str,
+        cells: Iterable[tuple[Any, ...]],
+        sizes: Iterable[tuple[str, tuple[int, int]]],
+    ) -> None:
         self._put("sweep", grown)
         self._put("store", BEHIND)
         self._insert(otherwise, "cells", cells)
-
-    def _ask(self, sizes: Iterable[tuple[str, tuple[int, int]]]) -> None:
-        asked = {size: set(cells) for size, cells in self.requests().items()}
+        requests = {size: set(cells) for size, cells in self.requests().items()}
         for cell, size in sizes:
-            asked.setdefault(size, set()).add(cell)
-        self._put("asked", [[*size, sorted(cells)] for size, cells in sorted(asked.items())])
+            requests.setdefault(size, set()).add(cell)
+        self._put("asked", [[*size, sorted(cells)] for size, cells in sorted(requests.items())])
 
     def requests(self) -> Requests:
         """Return of which cells how many worlds and studies were asked; of none where that is lost."""
@@ -254,14 +262,6 @@ class Ledger:
             return {(worlds, studies): frozenset(cells) for worlds, studies, cells in self.noted("asked", ())}
 
         return self._once("meta", "requests", read)
-
-    def _give_up_damaged(self, size: tuple[int, int] | None) -> None:
-        """Delete damaged rows; of cells of which it is lost what was asked, this size is wanted from now on."""
-        for record in self.damaged():
-            self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
-        self._forget("meta", "cells")
-        if size:
-            self._ask((cell, size) for cell in self._without_request())
 
     def note(self, **records: Any) -> None:
         """Keep records of the folder as a whole, by their names; those that are kept already stay as they are."""

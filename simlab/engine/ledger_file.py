@@ -135,11 +135,6 @@ def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Co
     return database
 
 
-def reading_leniently(path: Path) -> sqlite3.Connection:
-    """Open the file of a damaged ledger, whatever its header says, so that nothing of it can be changed."""
-    return _connect(path, "ro&immutable=1")
-
-
 def seal_of_row(table: str, *values: object) -> str:
     """Seal a row of a table: its checksum."""
     return blake2b(_SEALED.encode([table, *values]).encode(), digest_size=16).hexdigest()
@@ -280,7 +275,8 @@ def _copy(path: Path, new: sqlite3.Connection) -> tuple[str, ...]:
     for table in _COPIED:
         # A killed run may have left some.
         new.execute(f"DELETE FROM {table}")  # noqa: S608
-    with suppress(sqlite3.Error), closing(reading_leniently(path)) as old:
+    # The damaged file is opened whatever its header says, so that nothing of it can be changed.
+    with suppress(sqlite3.Error), closing(_connect(path, "ro&immutable=1")) as old:
         for table, columns in _COPIED.items():
             places = ", ".join("?" * (columns.count(",") + 1))
             for row in _rows(old, table, columns, _numbers(old, table, path, left_out)):
