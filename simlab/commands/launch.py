@@ -131,17 +131,17 @@ def carry_out(
 def doubted(dataset: xr.Dataset) -> list[str]:
     """Say what the values of a store hide: measures that failed, worlds that did, campaigns that tell nothing apart."""
     from simlab.store.measures import failures
-    from simlab.store.undivided import reservation
+    from simlab.store.quality_warnings import undivided_warning
 
-    lines = [dataset.attrs.get("reservation"), reservation(dataset)]
+    lines = [dataset.attrs.get("reservation"), undivided_warning(dataset)]
     return [*failures(dataset), *(line for line in lines if line)]
 
 
 def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
-    from simlab.store import skewness
     from simlab.store.opening import measures_of, open_filled
+    from simlab.store.quality_warnings import skewness_warning
     from simlab.store.query import records
 
     with open_filled(folder) as dataset:
@@ -149,7 +149,7 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
         unkept = saving.kept(keep, tables.to_json(rows)) if keep else []
         text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
         doubts, code = doubted(dataset), soundness(dataset)
-        narrow = [line] if (line := skewness.warning(dataset)) else []
+        narrow = [line] if (line := skewness_warning(dataset)) else []
         notes = [*unkept, *doubts, *narrow, *findings.ending(dataset, folder, program())]
         return Launched(text, notes, code or (RESERVED if doubts or unkept else DONE))
 
@@ -159,7 +159,8 @@ def soundness(dataset: xr.Dataset) -> int:
 
     A precision that was asked for and is not reached is a reservation; where no error can be told there is none.
     """
-    from simlab.store import reached, undivided
+    from simlab.store import reached
+    from simlab.store.quality_warnings import UNDIVIDED
 
     if "status" not in dataset:
         return DONE
@@ -168,7 +169,7 @@ def soundness(dataset: xr.Dataset) -> int:
     if not (ran == OK).any():
         return NOTHING
     short = (there := reached.column(dataset)) is not None and False in there
-    return DONE if (ran == OK).all() and undivided.ATTRIBUTE not in dataset.attrs and not short else RESERVED
+    return DONE if (ran == OK).all() and UNDIVIDED not in dataset.attrs and not short else RESERVED
 
 
 def told(summary: Summary | Merged) -> list[str]:

@@ -283,13 +283,13 @@ def found(folder: Path, lines: Sequence[str], *, whole: bool, level: int) -> xr.
     Of what is not the `whole` a warning says what is missing. `level` counts the calls up to the user's own.
     """
     from simlab.commands import launch
-    from simlab.store import skewness
     from simlab.store.opening import open_filled, open_results
+    from simlab.store.quality_warnings import skewness_warning
 
     for line in lines:
         warnings.warn(line, stacklevel=level)
     dataset = open_filled(folder) if whole else open_results(folder)
-    for line in [*launch.doubted(dataset), *filter(None, [skewness.warning(dataset)])]:
+    for line in [*launch.doubted(dataset), *filter(None, [skewness_warning(dataset)])]:
         warnings.warn(line, stacklevel=level)
     # Else measures would be read when they are used, and by then the folder may hold others.
     for variable in dataset.variables.values():

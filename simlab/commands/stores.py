@@ -21,10 +21,11 @@ from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible, or_nearest
-from simlab.store import opening, skewness, undivided
+from simlab.store import opening
 from simlab.store.beside import found_beside, with_found
 from simlab.store.folder import last_store
 from simlab.store.held_fixed import HELD_FIXED
+from simlab.store.quality_warnings import skewness_warning, undivided_warning
 from simlab.store.query import select, with_measures
 from simlab.store.wholeness import remedy
 from simlab.types import InputError
@@ -136,9 +137,9 @@ def viewed(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Datase
         # Only once the answer is there: a mistake is answered by one line.
         if condition := view.condition(dataset):
             note(condition)
-        if line := skewness.warning(dataset):
+        if line := skewness_warning(dataset):
             note(line)
-        for line in filter(None, (dataset.attrs.get("reservation"), undivided.reservation(dataset))):
+        for line in filter(None, (dataset.attrs.get("reservation"), undivided_warning(dataset))):
             warnings.warn(line, Reservation, stacklevel=3)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from simlab.engine.ledger import Ledger, Row
 from simlab.store.layout import Cut, Grid, Run, empty, gather, spread
 from simlab.store.measures import Columns, Measures, Position, columns, estimate
-from simlab.store.undivided import Undivided, undivided
+from simlab.store.quality_warnings import Undivided, count_undivided
 from simlab.types import OK, Array, Floats, Ints, Outcome
 
 BATCH = 50
@@ -156,7 +156,7 @@ def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: S
         if not outcomes:
             continue
         failed[k] = float(np.mean(outcomes["status"] != OK))
-        if (found := undivided(outcomes)) is not None:
+        if (found := count_undivided(outcomes)) is not None:
             same[k] = found
         of_sets = spread(outcomes, "document_set", size, cell.n_systems)
         sets.append(of_sets)

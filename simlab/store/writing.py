@@ -29,7 +29,7 @@ from simlab.store.fill_values import missing_value, stored_type
 from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
-from simlab.store.undivided import attribute
+from simlab.store.quality_warnings import undivided_attribute
 from simlab.store.wholeness import SEAL, seal_of_attributes
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import Array
@@ -112,7 +112,7 @@ def lay_arrays(
         _add_all(root, coordinates(size, tally.document_set) | measured)
         for j, (name, about) in enumerate(named.items()):
             _add_influence(root, f"{name}_influence", size, tally, j, about_influence(about))
-        return attributes(book) | attribute(tally.undivided)
+        return attributes(book) | undivided_attribute(tally.undivided)
 
 
 def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], variables: Variables) -> None:

@@ -14,8 +14,8 @@ from simlab.drawing.text import cells, tables
 from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
 from simlab.measures.ranges import FEW_CLUSTERS
-from simlab.store import skewness, undivided
 from simlab.store.coordinates import as_written
+from simlab.store.quality_warnings import skewness_warning, undivided_warning
 from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
 
 MOST_PLACES = 3
@@ -26,7 +26,7 @@ def reservations(seen: Seen, found: Sequence[str] = ()) -> tuple[str, ...]:
     """Say what is to be held against a store: first what checks `found`, then what its own numbers tell."""
     dataset = seen.dataset
     stored = [str(dataset.attrs[RESERVATION])] if RESERVATION in dataset.attrs else []
-    told = (view.condition(dataset), skewness.warning(dataset), undivided.reservation(dataset))
+    told = (view.condition(dataset), skewness_warning(dataset), undivided_warning(dataset))
     lines = [*found, *([seen.left_out] if seen.left_out else []), *stored, *(line for line in told if line)]
     if not seen.calculated:
         lines += [*_failed(seen), *_without(seen), *_promises(seen), *_few(seen), *_errors(seen), *precision(dataset)]
