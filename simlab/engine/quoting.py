@@ -1,4 +1,4 @@
-"""Quote what a campaign will take: money, hours of work and days, each between which values, and what may end it.
+"""Quote what a campaign will take (money, hours of work, days, what may end it), and read off one what it bought.
 
 Some campaigns are carried out, each in a world of its own and with people of its own, since how quick people are
 differs more from pool to pool than anything else does. They run in a process that can be ended, for a few seconds.
@@ -15,6 +15,7 @@ import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.effort import current_effort
+from simlab.engine.addresses import Finished, unpack
 from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.preparing import Checked
 from simlab.engine.threads import one_thread
@@ -177,3 +178,51 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
     pace = np.full(stop - first, (time.process_time() - began) / (stop - first))
     held = {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
     return Taken(held | {PACE: pace}, next((reason for _, reason in done.failures), ""))
+
+
+GOLDEN = 0.618033988749895
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """Hold what one campaign paid for, all systems together: ratings and their price; `outcomes` names what it gave."""
+
+    ratings: int
+    cost: float
+    systems: int
+    outcomes: frozenset[str]
+
+
+def purchase(finished: Finished) -> Purchase | None:
+    """Return what the first campaign of a block bought; None where it failed, or does not say."""
+    if finished.failed or finished.failures:
+        return None
+    arrays = unpack(finished.payload)
+    if not {"ratings_used", "cost", "estimate"} <= arrays.keys() or not np.isfinite(arrays["cost"][0]):
+        return None
+    systems = arrays["estimate"].shape[1]
+    return Purchase(int(arrays["ratings_used"][0]), float(arrays["cost"][0]), systems, frozenset(arrays))
+
+
+def ends_first(cells: Sequence[tuple[Any, ...]]) -> list[int]:
+    """Order cells, given by their values on the axes: those first that likely buy least and most.
+
+    That is where all numbers are least, or all most; then each number either; then the others. Of alike cells any first
+    few are spread over all.
+
+    >>> ends_first([(n, how) for n in (1, 2, 3) for how in "ab"])
+    [0, 5, 4, 1, 2, 3]
+    """
+    numbers = [
+        (k, min(values), max(values))
+        for k, values in enumerate(zip(*cells, strict=True))
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    ]
+
+    def late(cell: tuple[Any, ...]) -> int:
+        least = all(cell[k] == low for k, low, _ in numbers)
+        most = all(cell[k] == high for k, _, high in numbers)
+        return 0 if least or most else 1 if all(cell[k] in ends for k, *ends in numbers) else 2
+
+    # Multiples of the golden section, without their whole part, lie evenly, wherever one stops.
+    return sorted(range(len(cells)), key=lambda k: (late(cells[k]), k * GOLDEN % 1.0))

@@ -18,7 +18,7 @@ from simlab.drawing.text import (
     forecast,
     pass_rates,
 )
-from simlab.engine.purchases import Purchase
+from simlab.engine.quoting import Purchase
 from simlab.fitting.backtest.records import Record, averages, summary
 from simlab.mutt.pass_rates import by_kind
 from simlab.mutt.pass_rates import pass_rates as rates_of

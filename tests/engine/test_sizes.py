@@ -13,7 +13,7 @@ import pytest
 from simlab.config import compose_sweep
 from simlab.config.counting import MOST_CELLS, refuse_many
 from simlab.config.sweepfile import MULTIRUN
-from simlab.engine import bounds, preparing, run, timing
+from simlab.engine import bounds, preparing, run
 from simlab.engine.forecast import forecast
 from simlab.types import InputError, Place
 
@@ -69,7 +69,7 @@ def test_a_million_processes_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_study_that_takes_too_long_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timing, "LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr("simlab.engine.forecast.LONGEST_SECONDS", 0.3)
     found = forecast(fake_studies.sweep(), tmp_path / "out", 1, block=asleep, check=fake_studies.check)
     assert found.at_least
     assert "was cut off here" in found.how

@@ -13,7 +13,7 @@ from simlab.store.units import of_outcome
 
 if TYPE_CHECKING:
     from simlab.engine.forecast import Forecast
-    from simlab.engine.purchases import Purchase
+    from simlab.engine.quoting import Purchase
 
 
 def foreseen(forecast: Forecast, folder: Path, shard: str | None = None) -> str:
