@@ -1,4 +1,4 @@
-"""Forecast what a sweep would take, before it is run: studies are timed in a process that can be ended; nothing is written."""
+"""Forecast what a sweep would take: some studies are timed, in a process that can be ended; nothing is written."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import cut, grid
 from simlab.store.measures import Measures
-from simlab.store.wholeness import SEAL, examine, remedy, seal_of_attributes
+from simlab.store.wholeness import SEAL, examine, remedy
 from simlab.store.writing import lay_arrays
 from simlab.types import Array, InputError
 
@@ -213,7 +213,7 @@ def _attributes(stored: dict[str, Any], wanted: dict[str, Any], book: Ledger) ->
     if LOST in book.provenance():
         # The store may still say what the ledger does not know any more.
         wanted = wanted | {name: stored[name] for name in (*LOST, "dirty", "earlier_versions") if name in stored}
-    wanted = wanted | {SEAL: seal_of_attributes(wanted)}
-    for name in sorted(stored.keys() | wanted.keys()):
+    # Whether their seal holds was looked at before.
+    for name in sorted((stored.keys() | wanted.keys()) - {SEAL}):
         if stored.get(name) != wanted.get(name):
             yield f"{STORE}: the attribute {name} is not what the ledger says"
