@@ -161,7 +161,8 @@ def laboratory(
     from simlab.engine.preparing import jobs_of
 
     processes = check_jobs(jobs_of(base, jobs), "jobs")
-    with open_backend(base.base["engine"], processes, quiet=quiet) as backend, _open_ledger(kept) as book:
+    opened: AbstractContextManager[Ledger] = nullcontext(kept) if isinstance(kept, Ledger) else ledger.writing(kept)
+    with open_backend(base.base["engine"], processes, quiet=quiet) as backend, opened as book:
         folder = book.folder
         held = book.declaration()
         if held is not None and not same_numbers(held["base"], declare(base)["base"]):
@@ -174,7 +175,3 @@ def laboratory(
         fitting = fitting_of(None, book.entries())
         yield Laboratory(book, backend, fitting, compose, measure, base, seconds, quiet)
         book.note_seen(installation())
-
-
-def _open_ledger(kept: Path | Ledger) -> AbstractContextManager[Ledger]:
-    return nullcontext(kept) if isinstance(kept, Ledger) else ledger.writing(kept)

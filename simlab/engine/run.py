@@ -253,18 +253,13 @@ def study_block() -> BlockFunction:
 
 def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
     """Return the function that carries out blocks: those of studies unless another is given."""
-    n_systems = _systems(entries)
+    counts = {len(entry.systems) for entry in entries}
+    n_systems = counts.pop() if len(counts) == 1 else None
     if block is not None:
         return Fitting(block, n_systems)
     from simlab.studies.bundles import run_blocks
 
     return Fitting(study_block(), n_systems, run_blocks)
-
-
-def _systems(entries: Sequence[Entry]) -> int | None:
-    """Count the systems of all cells; None where they differ."""
-    counts = {len(entry.systems) for entry in entries}
-    return counts.pop() if len(counts) == 1 else None
 
 
 def carry_out(

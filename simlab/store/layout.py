@@ -219,7 +219,7 @@ class Cut(NamedTuple):
         """List the runs in the order of the cells."""
         rest = [slice(0, size) for size in shape[self.axis + 1 :]]
         steps = range(0, shape[self.axis] if shape else 1, self.step)
-        for leading in _places(shape[: self.axis]):
+        for leading in itertools.product(*map(range, shape[: self.axis])):
             for start in steps:
                 here = [*(slice(k, k + 1) for k in leading), slice(start, start + self.step), *rest]
                 yield Run(tuple(slice(*one.indices(n)) for one, n in zip(here, shape, strict=False)))
@@ -275,7 +275,3 @@ def widest(grid: Grid, names: Iterable[str]) -> int:
 def width(outcome: Outcome, sizes: Mapping[str, int]) -> int:
     """Count the bytes of an outcome of a cell."""
     return np.dtype(outcome.dtype).itemsize * math.prod(sizes[dim] for dim in outcome.dims)
-
-
-def _places(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    return itertools.product(*map(range, shape))

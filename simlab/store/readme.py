@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,10 +145,5 @@ def _filled(text: str) -> str:
 
 
 def _values(values: Sequence[Any], most: int = 20) -> str:
-    return ", ".join(_shortened(values, most))
-
-
-def _shortened(values: Sequence[Any], most: int) -> Iterator[str]:
-    yield from (shown(value) for value in values[:most])
-    if len(values) > most:
-        yield f"... ({len(values)} values)"
+    more = [f"... ({len(values)} values)"] if len(values) > most else []
+    return ", ".join([*map(shown, values[:most]), *more])

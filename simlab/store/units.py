@@ -143,7 +143,7 @@ def speaking(variables: Variables) -> Variables:
         name: (
             dims,
             array,
-            described(name, about, _unit(name, about) if array.dtype.kind in "iuf" else None) | beside.get(name, {}),
+            described(name, about, unit_of(name, about) if array.dtype.kind in "iuf" else None) | beside.get(name, {}),
         )
         for name, (dims, array, about) in variables.items()
     }
@@ -166,10 +166,6 @@ def in_points(configs: Collection[Mapping[str, Any]]) -> bool:
     return all(part in KEEP_POINTS for part in parts)
 
 
-def of_influence(name: str, about: Mapping[str, Any]) -> str | None:
-    """Return the unit of the influence values of a measure."""
-    return _unit(name, about)
-
-
-def _unit(name: str, about: Mapping[str, Any]) -> str | None:
+def unit_of(name: str, about: Mapping[str, Any]) -> str | None:
+    """Return the unit of a variable that has these attributes; None for codes, indices and names."""
     return about.get("units") or (KEYS.get(about["key"]) if "key" in about else of_variable(name))

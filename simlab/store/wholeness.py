@@ -95,7 +95,8 @@ def examine(path: Path) -> Examined:
     """
     root = _root(path)
     attributes = root["attributes"]
-    problems = list(_unsealed(attributes))
+    sealed = attributes.get(SEAL) == seal_of_attributes(attributes)
+    problems = [] if sealed else [f"{STORE}: its attributes are damaged"]
     gathered = root.get("consolidated_metadata")
     gathered = gathered.get("metadata") if isinstance(gathered, dict) else None
     if not isinstance(gathered, dict) or not gathered:
@@ -131,11 +132,6 @@ def _json(file: Path) -> Any:
     """Read a file of metadata; raise InputError for what is no regular file of bounded size, ValueError for others."""
     held = files.content(file, str(file), most=MOST_METADATA, remedy="it is no file of a store")
     return json.loads(held.decode("utf-8"))
-
-
-def _unsealed(attributes: Mapping[str, Any]) -> Iterator[str]:
-    if attributes.get(SEAL) != seal_of_attributes(attributes):
-        yield f"{STORE}: its attributes are damaged"
 
 
 def _wrong_array(path: Path, name: str, about: Any) -> str | None:

@@ -224,7 +224,7 @@ def _add_influence(root: Any, name: str, size: Grid, tally: Tally, measure: int,
     """Write the influence of each cluster on a measure, run by run."""
     runs = cut(size.shape, 8 * tally.n_clusters)
     shape, dims = (*size.shape, tally.n_clusters), (*size.names, "cluster")
-    told = units.described(name, about, units.of_influence(name, about))
+    told = units.described(name, about, units.unit_of(name, about))
     array = _create(root, name, dims, shape, np.dtype(float), float("nan"), told, runs.chunk(size.shape))
     for run, held in tally.influence(measure, runs.runs(size.shape)):
         array[(*run.region, slice(None))] = held

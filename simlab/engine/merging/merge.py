@@ -61,7 +61,8 @@ def merge(
     written; where two hold other sweeps, were filled by other code (unless `allow_version`), hold different results
     for the same studies or have cut them differently.
     """
-    _refuse_file(out)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{legible(out)} cannot be made a folder (File exists); name another to merge into")
     with opened(out, folders) as (into, sources):
         known = [*([into] if into and into.book.declaration() is not None else []), *sources]
         refuse_other_code(known, allowed=allow_version)
@@ -75,11 +76,6 @@ def merge(
             with ExitStack() as stack:
                 into = into or stack.enter_context(_started(out))
                 return _write(union, sources, into, torn, finish, quiet=quiet)
-
-
-def _refuse_file(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{legible(out)} cannot be made a folder (File exists); name another to merge into")
 
 
 @contextmanager
