@@ -215,10 +215,12 @@ class Judge(NamedTuple):
         Returns the estimates of systems, `[system, study]`, and what is left of scores.
         """
         estimate, effects = predictions(self.layout.design, self.at, score)
+        left = score
         for term in self.layout.design.terms:
             if term.name not in (RATERS, TASTES, WITHIN_RATERS):
-                score = score - effects[term.name][term.label]
-        return estimate, score
+                added = effects[term.name].take(term.label, axis=0)
+                left = np.subtract(left, added, out=added if left is score else left)
+        return estimate, left
 
     def means(self, left: Floats) -> Floats:
         """Return raters' mean scores, `[study, rater, system]`, from `left[cell, study]`."""
@@ -364,10 +366,16 @@ def _kept_share(judge: Judge, spread: Floats, rng: np.random.Generator) -> float
     rank = np.argsort(
         np.lexsort((layout.cell_system, layout.cell_rater, *(term.label for term in layout.design.terms)))
     )
-    score = own * rng.standard_normal((n, studies))[rank]
+    score = rng.standard_normal((n, studies)).take(rank, axis=0)
+    score *= own
+    effect = np.empty_like(score)
     for term, ratio in zip(layout.design.terms, judge.at.ratio, strict=True):
-        effect = np.sqrt(ratio) * rng.standard_normal((term.n_levels, studies))[term.label]
-        score += own * effect if term.name in (TASTES, WITHIN_RATERS) else effect
+        levels = np.sqrt(ratio) * rng.standard_normal((term.n_levels, studies))
+        # Without a look for labels out of bounds nothing is copied.
+        levels.take(term.label, axis=0, out=effect, mode="clip")
+        if term.name in (TASTES, WITHIN_RATERS):
+            effect *= own
+        score += effect
     squares = judge.squares(score)[:, layout.comparable]
     return float(np.mean(squares / judge.expected[layout.comparable]))
 
