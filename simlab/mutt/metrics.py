@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from simlab.messages import or_nearest
-from simlab.mutt.meteor import Meteor, command
+from simlab.mutt.meteor import Meteor, check_java
 from simlab.mutt.words import words
 from simlab.types import InputError
 
@@ -98,7 +98,9 @@ def _cider(names: tuple[str, ...]) -> Metric:
 
 
 def _meteor(names: tuple[str, ...]) -> Metric:
-    scorer = Meteor(*command())
+    start = _module("meteor", "pycocoevalcap.meteor.meteor").Meteor
+    check_java()
+    scorer = Meteor(start)
     return Metric(names, lambda *texts: {"meteor": scorer.score(*texts)})
 
 

@@ -1,100 +1,76 @@
-"""METEOR in one process: what it is asked and answers, and what happens where it does not answer."""
+"""METEOR as pycocoevalcap runs it: what it is asked and answers, and what happens where it does not answer."""
 
 from __future__ import annotations
 
-import gc
 import json
 import shutil
-import subprocess
+import stat
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pycocoevalcap.meteor.meteor import Meteor as Package
 
 from simlab.cli import answer
-from simlab.mutt import meteor, metrics, scoring
+from simlab.mutt import metrics, scoring
+from simlab.mutt.meteor import Meteor
 from simlab.mutt.trials import Trials
 from simlab.types import InputError
 
 JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="METEOR needs Java, which is not here")
-ZEROS = " ".join(["0.0"] * 23)
 
-# Answers as METEOR does: the score is the number of words of the sentence, in tenths.
-ANSWERS = f"""
-import sys
-for line in sys.stdin:
+STAND_IN = """#!{python}
+import os, sys
+assert "-Duser.language=en" in os.environ["JAVA_TOOL_OPTIONS"]
+for line in open(0, encoding="utf-8"):
     kind, *rest = line.rstrip("\\n").split(" ||| ")
     if kind == "SCORE":
-        said = rest[-1].split()
-        print(len(said), *"{ZEROS}".split()[1:], flush=True)
+        print(len(rest[-1].split()), flush=True)
     else:
-        score = float(rest[0].split()[0]) / 10
-        print(score); print(score, flush=True)
+        {answer}
 """
+SCORES = "print(*[float(n) / 10 for n in rest], 1.0, sep='\\n', flush=True)"
 
 
-def of(program: str) -> meteor.Meteor:
-    return meteor.Meteor([sys.executable, "-c", program], Path())
+def java(folder: Path, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a command `java` first that answers as METEOR does: a sentence scores its number of words, in tenths."""
+    (folder / "java").write_text(STAND_IN.format(python=sys.executable, answer=answer))
+    (folder / "java").chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", str(folder))
 
 
-def running(scorer: meteor.Meteor) -> bool:
-    assert scorer._process is not None
-    return scorer._process._process.poll() is None
-
-
-def test_sentences_are_asked_one_by_one() -> None:
-    scorer = of(ANSWERS)
-    assert scorer._process is None  # nothing starts before it is needed
+def test_sentences_without_words_are_not_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java(tmp_path, SCORES, monkeypatch)
+    scorer = Meteor(Package)
+    assert scorer._scorer is None  # nothing starts before it is needed
     assert scorer.score(["a cat", "one ||| two\nthree", "", "a"], [["x"], ["x", " "], ["x"], ["?"]]) == [0.2, 0.3, 0, 0]
-    first = scorer._process
-    assert scorer.score(["Ein schöner Tag"], [["x"]]) == [0.3]
-    assert scorer._process is first  # one process for all
-
-
-def test_nothing_is_left_of_a_process() -> None:
-    scorer = of(ANSWERS)
-    scorer.score(["a"], [["a"]])
-    process = scorer._process
-    assert process is not None
-    inner = process._process
-    del scorer, process
-    gc.collect()
-    assert inner.returncode is not None  # ended, and waited for: no zombie
+    first = scorer._scorer
+    assert scorer.score(["Ein schöner Tag", "a " * 100_000], [["x"], ["a"]]) == [0.3, 10_000.0]
+    assert scorer._scorer is first  # one process for all
 
 
 @pytest.mark.parametrize(
     ("program", "says"),
-    [
-        ("import sys; sys.exit('Exception: out of paper')", "METEOR ended: Exception: out of paper"),
-        ("pass", "METEOR ended: it said nothing"),
-        ("import time; time.sleep(60)", "METEOR gave no answer in 0 s"),
-        ("print('Error: bad line', flush=True); input(); input()", "METEOR answered 'Error: bad line'"),
-        (f"print('{ZEROS}'); print('0,5', flush=True); input(); input(); input()", "could not convert"),
-    ],
+    [("sys.exit(1)", "could not convert"), ("print('0,5', flush=True)", "could not convert string to float: b'0,5'")],
 )
-def test_what_does_not_answer_is_ended(program: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meteor, "START", 0.4 if "sleep" in program else 300.0)
-    scorer = of(program)
-    with pytest.raises((RuntimeError, ValueError), match=says):
-        scorer.score(["a"], [["a"]])
-    assert not running(scorer)
-    with pytest.raises(RuntimeError, match="METEOR ended at an earlier sentence"):
-        scorer.score(["a"], [["a"]])
+def test_what_does_not_answer_is_ended(
+    program: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java(tmp_path, program, monkeypatch)
+    scorer = Meteor(Package)
+    # Another time, too: the package's own lock would be held for ever.
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=f"METEOR gave no score .{says}"):
+            scorer.score(["a"], [["a"]])
+        assert scorer._scorer is None
+    trials = Trials("c", "altering", 1, ("1",), ("a b",), ("b",), (("a",),))
+    metric = metrics.Metric(("meteor",), lambda *texts: {"meteor": scorer.score(*texts)})
+    failure = scoring.score([trials], [metric])[0].failure
+    assert failure is not None
+    assert failure.startswith("it raised RuntimeError: METEOR gave no score")
 
 
-def test_complaints_do_not_stop_it() -> None:
-    """A pipe that nobody reads holds 64 KiB: a control with twenty times as much."""
-    loud = ANSWERS.replace("    else:", "        sys.stderr.write('x' * 1_300_000)\n    else:")
-    assert of(loud).score(["a"] * 3, [["a"]] * 3) == [0.1] * 3
-
-
-def test_long_lines_do_not_stop_it() -> None:
-    assert of(ANSWERS).score(["a " * 100_000], [["a"]]) == [10_000.0]
-
-
-def test_without_java_or_archive_a_line_says_so(
+def test_without_java_or_package_a_line_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trial = {"original": "a", "corruption": "b", "kind": "altering", "references": ["a"]}
@@ -110,35 +86,18 @@ def test_without_java_or_archive_a_line_says_so(
     (tmp_path / "java").chmod(0o755)
     assert answer(words) == 2
     assert capsys.readouterr().err.startswith("simlab: the metric meteor needs Java")
-    monkeypatch.setattr(meteor, "JAR", "meteor-0.jar")
-    with pytest.raises(InputError, match=r"needs meteor-0\.jar, which pycocoevalcap does not hold"):
-        metrics.built_in(["meteor"])
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "pycocoevalcap.meteor.meteor", None)
     with pytest.raises(InputError, match="needs the package pycocoevalcap"):
         metrics.built_in(["meteor"])
 
 
-def test_what_meteor_cannot_score_is_counted() -> None:
-    metric = metrics.Metric(("meteor",), lambda *texts: {"meteor": of("pass").score(*texts)})
-    trials = Trials("c", "altering", 1, ("1",), ("a b",), ("b",), (("a",),))
-    held = scoring.score([trials], [metric])[0]
-    assert held.failure == "it raised RuntimeError: METEOR ended: it said nothing"
-
-
-@pytest.fixture(scope="module")
-def real() -> Iterator[meteor.Meteor]:
-    """Start METEOR where the language writes decimal commas and another encoding is usual."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE -Dfile.encoding=ISO-8859-1")
-        patch.setenv("LC_ALL", "C")
-        scorer = meteor.Meteor(*meteor.command())
-        scorer.score(["a"], [["a"]])
-        yield scorer
-
-
 @JAVA
 @pytest.mark.long
-def test_scores_are_those_of_meteor(real: meteor.Meteor) -> None:
+def test_scores_are_those_of_meteor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start METEOR where the language writes decimal commas and another encoding is usual."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE -Dfile.encoding=ISO-8859-1")
+    monkeypatch.setenv("LC_ALL", "C")
+    real = Meteor(Package)
     original, negated = "A girl is feeding the ducks", "There is no girl feeding the ducks"
     references = ["A girl feeds some ducks at the pond", "The girl is feeding ducks"]
     same, worse, nothing, again, umlaut, ascii = real.score(
@@ -150,18 +109,4 @@ def test_scores_are_those_of_meteor(real: meteor.Meteor) -> None:
     assert nothing == 0
     assert umlaut == pytest.approx(1.0)
     assert ascii < umlaut
-    started = time.monotonic()
     assert real.score([original] * 200, [references] * 200) == [again] * 200
-    assert time.monotonic() - started < 300
-
-
-@JAVA
-@pytest.mark.long
-def test_a_process_of_its_own_answers_the_same(real: meteor.Meteor) -> None:
-    """Hold one sentence against the archive itself, started as its users do."""
-    start, folder = meteor.command()
-    asked = "SCORE ||| a girl feeds some ducks ||| a girl is feeding ducks\n"
-    out = subprocess.run(start, cwd=folder, input=asked, capture_output=True, text=True, check=True).stdout
-    process = real._process
-    assert process is not None
-    assert process.ask(asked.strip()) == out.strip()
