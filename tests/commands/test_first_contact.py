@@ -12,7 +12,7 @@ import typer
 
 from simlab import cli
 from simlab.commands import first
-from simlab.commands.grouped import GROUPS
+from simlab.commands.grouped import GROUPS, MOVED_VERBS
 
 HEAVY = ("numpy", "scipy", "pandas", "yaml", "pydantic", "hydra", "jax")
 
@@ -67,3 +67,16 @@ def test_first_contact_imports_nothing_heavy(words: list[str]) -> None:
     code += f"print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("verb", MOVED_VERBS)
+def test_a_verb_that_moved_names_its_successor(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verb not in _commands()
+    successor = MOVED_VERBS[verb].split()
+    assert {word for word in successor if word.startswith("--")} <= {
+        name for option in _commands()[successor[0]].params for name in option.opts
+    }
+    for words in ([verb], [verb, "a", "--study", "1"], [verb, "--help"]):
+        assert cli.answer(words) == 2
+        out, err = capsys.readouterr()
+        assert (out, err) == ("", f"simlab: there is no command {verb} any more; use `simlab {MOVED_VERBS[verb]}`\n")
