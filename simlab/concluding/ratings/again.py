@@ -27,7 +27,7 @@ from simlab.concluding.simulations import in_parts, share_again, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
-from simlab.fitting.repetitions import TableWorld
+from simlab.fitting.repetitions import Answer, TableWorld
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
 from simlab.rng import stream
@@ -164,14 +164,15 @@ def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
     claimed = np.flatnonzero(study.verdict)
     if not len(claimed):
         return None
-    ways: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    ways: dict[str, Answer] = {
         "new_documents": world.new_documents,
         "new_study": world.all_new,
     }
     on_the_same = {"same": world.same, "new_raters": world.new_raters}
     if world.own is not None:
         ways |= on_the_same
-    found = {name: _confirmed(study, answer, world.n_draws, claimed, seed, name) for name, answer in ways.items()}
+    leads, claims = _repeat(study, ways, world.n_draws, claimed, seed)
+    found = {name: _confirm(study.verdict[claimed], *one) for name, *one in zip(ways, leads, claims, strict=True)}
     why = f"the law {world.law.name} keeps nothing of single outputs, which would be rated again"
     return Repetition(
         RepeatedShares(**{name: sign for name, (sign, _) in found.items()}),
@@ -182,47 +183,52 @@ def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
     )
 
 
-def _confirmed(
-    study: Study,
-    answer: Callable[[np.random.Generator, int], Floats],
-    n_draws: int,
-    claimed: Array,
-    seed: int,
-    word: str,
-) -> tuple[Interval, Interval]:
-    """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds.
+def _repeat(study: Study, ways: Mapping[str, Answer], n_draws: int, claimed: Array, seed: int) -> tuple[Floats, Bools]:
+    """Repeat a study in each way and draw of the world.
 
-    In each world leads scatter about what they are there on average. How they scatter is learned from all worlds
-    together, so that a few repetitions in each are enough; their error in the averages is taken out of how far worlds
-    differ.
+    Returns leads in all repetitions, `[way, draw, repetition, claim]`, and what is claimed in those that are tested.
     """
-    word = STREAMS[word]
+    names = list(ways)
 
-    def repeat(draws: range) -> tuple[Floats, Bools]:
+    def repeat(some: range) -> tuple[Floats, Bools]:
         tested, others = [], []
-        for draw in draws:
+        for way, draw in (divmod(one, n_draws) for one in some):
+            name, word = names[way], STREAMS[names[way]]
             rng = stream(seed, "conclude", word, draw)
             for k in range(EACH):
-                repeated = with_scores(study, answer(rng, draw))
+                repeated = with_scores(study, ways[name](rng, draw))
                 if k < TESTED:
                     tested.append(_drawn(repeated, seed, draw * TESTED + k, word))
                 else:
                     others.append(repeated)
         leads, claims = study.judge(tested)
-        by_draw = [one[:, claimed].reshape(len(draws), -1, len(claimed)) for one in (leads, study.leads(others))]
-        return np.concatenate(by_draw, axis=1), claims[:, claimed].reshape(len(draws), -1, len(claimed))
+        by_draw = [one[:, claimed].reshape(len(some), -1, len(claimed)) for one in (leads, study.leads(others))]
+        return np.concatenate(by_draw, axis=1), claims[:, claimed].reshape(len(some), -1, len(claimed))
 
-    lead, anew = (np.concatenate(one) for one in zip(*in_parts(repeat, n_draws, AT_ONCE // EACH), strict=True))
-    lead *= study.verdict[claimed]
+    # All ways at once: each time that work is shared out costs a process.
+    parts = in_parts(repeat, len(ways) * n_draws, AT_ONCE // EACH)
+    leads, claims = (np.concatenate(one) for one in zip(*parts, strict=True))
+    shape = len(ways), n_draws
+    return leads.reshape(*shape, *leads.shape[1:]), claims.reshape(*shape, *claims.shape[1:])
+
+
+def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Interval]:
+    """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds.
+
+    `lead[draw, repetition, claim]`, `anew[draw, repetition that is tested, claim]`. In each world leads scatter about
+    what they are there on average. How they scatter is learned from all worlds together, so that a few repetitions in
+    each are enough; their error in the averages is taken out of how far worlds differ.
+    """
+    lead = lead * verdict
     average = lead.mean(1)
-    scatter = (lead - average[:, None]).reshape(-1, len(claimed)) * np.sqrt(EACH / (EACH - 1))
+    scatter = (lead - average[:, None]).reshape(-1, len(verdict)) * np.sqrt(EACH / (EACH - 1))
     noise, spread = scatter.var(0) / EACH, average.var(0, ddof=1)
     keep = np.sqrt(np.clip(1 - np.divide(noise, spread, out=np.ones_like(spread), where=spread > 0), 0, 1))
     centre = average.mean(0) + keep * (average - average.mean(0))
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
     # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
-    sign = Interval(value, *widen_by_chance(value, low, high, n_draws))
+    sign = Interval(value, *widen_by_chance(value, low, high, len(lead)))
     return sign, share_again(anew & (lead[:, :TESTED] > 0))
 
 
