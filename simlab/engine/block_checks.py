@@ -105,7 +105,7 @@ def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
     return Finished(finished.address, reason=f"the block has {estimate.shape[-1]} systems, its cell {wanted}")
 
 
-def unusable(
+def find_unusable(
     book: Ledger, *, seen: bool = False, declared: Mapping[str, Declared] | None = None
 ) -> Iterator[tuple[Row, str]]:
     """Go through all blocks of a ledger; yield those that cannot be used, and why.
@@ -122,7 +122,7 @@ def unusable(
         at = row.block.address
         here = (at.cell, at.world, at.pool, at.draw)
         before, reached = here, reached if here == before else 0
-        if why := _unusable(row, declared.get(at.cell), reached):
+        if why := _reason_to_give_up(row, declared.get(at.cell), reached):
             yield row, why
         else:
             reached = at.first + at.count
@@ -143,7 +143,7 @@ def declared_in(book: Ledger) -> dict[str, Declared]:
     return declared
 
 
-def _unusable(row: Row, declared: Declared | None, reached: int) -> str | None:
+def _reason_to_give_up(row: Row, declared: Declared | None, reached: int) -> str | None:
     if not row.sound:
         return _TORN
     if row.block.address.first < reached:

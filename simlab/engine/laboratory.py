@@ -18,7 +18,7 @@ from simlab.config.sweep import Sweep, anywhere
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.backends import Backend, open_backend
-from simlab.engine.block_checks import Fitting, unusable
+from simlab.engine.block_checks import Fitting, find_unusable
 from simlab.engine.bounds import check_jobs
 from simlab.engine.checking import shape_of
 from simlab.engine.conclusions import foreign
@@ -168,7 +168,7 @@ def laboratory(
         if held is not None and not same_numbers(held["base"], declare(base)["base"]):
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
         refuse_other_program(book, allowed=allow_version)
-        if torn := [row for row, _ in unusable(book, seen=book.seen(installation()))]:
+        if torn := [row for row, _ in find_unusable(book, seen=book.seen(installation()))]:
             book.discard(torn)
         book.note_provenance(provenance())
         book.note_code(code_digest())

@@ -28,11 +28,11 @@ from simlab.engine.ledger_file import (
     DamagedLedger,
     LostLedger,
     Salvaged,
-    loss,
-    opened_alone,
-    opened_to_read,
+    lost_ledger,
+    open_alone,
+    open_to_read,
+    row_seal,
     salvage,
-    seal_of_row,
 )
 from simlab.engine.ledger_rows import (
     Entry,
@@ -93,21 +93,21 @@ def writing(folder: Path, look: Callable[[Ledger], object] | None = None) -> Ite
     with ExitStack() as stack:
         salvaged = None
         try:
-            database = stack.enter_context(opened_alone(folder))
+            database = stack.enter_context(open_alone(folder))
         except LostLedger:
             raise
         except DamagedLedger:
             if look is None:
                 raise
             salvaged = salvage(folder, lambda new: look(Ledger(new, folder)))
-            database = stack.enter_context(opened_alone(folder))
+            database = stack.enter_context(open_alone(folder))
         yield Ledger(database, folder, salvaged)
 
 
 @contextmanager
 def reading(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[Ledger]:
-    """Open the ledger of a folder without changing it; see `opened_to_read`."""
-    with opened_to_read(folder, patience, whole=whole) as database:
+    """Open the ledger of a folder without changing it; see `open_to_read`."""
+    with open_to_read(folder, patience, whole=whole) as database:
         yield Ledger(database, folder)
 
 
@@ -172,7 +172,7 @@ class Ledger:
         def read() -> tuple[list[Record], dict[str, str]]:
             damaged, sound = [], {}
             for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}"):  # noqa: S608
-                if kept == seal_of_row(table, *values):
+                if kept == row_seal(table, *values):
                     sound[values[0]] = values[1]
                 else:
                     damaged.append(Record(table, at, str(values[0])))
@@ -364,7 +364,7 @@ class Ledger:
         try:
             return read()
         except (ValueError, TypeError) as error:
-            raise loss(self.folder / FILE, "a cell cannot be read") from error
+            raise lost_ledger(self.folder / FILE, "a cell cannot be read") from error
 
     def missing(self, cell: str, at: Place, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
         """List the studies at a place that are not finished, as (first, count); `failed` ones are among them.
@@ -527,7 +527,7 @@ class Ledger:
         places = ", ".join("?" * (columns.count(",") + 2))
         self._database.executemany(
             f"INSERT {otherwise} INTO {table} ({columns}, seal) VALUES ({places})",  # noqa: S608
-            ((*row, seal_of_row(table, *row)) for row in rows),
+            ((*row, row_seal(table, *row)) for row in rows),
         )
 
     @contextmanager

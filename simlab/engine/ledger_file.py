@@ -54,7 +54,7 @@ class LostLedger(DamagedLedger):
     """Report a ledger that no command can mend: it is empty beside a store, or nothing tells which sweep filled it."""
 
 
-def damage(path: Path, how: str) -> DamagedLedger:
+def damaged_ledger(path: Path, how: str) -> DamagedLedger:
     """Return the error for a damaged ledger that the command of its sweep can mend."""
     return DamagedLedger(
         f"{legible(path)} is damaged ({legible(how)}); the same `simlab sweep` or `simlab run` keeps what can still be "
@@ -62,7 +62,7 @@ def damage(path: Path, how: str) -> DamagedLedger:
     )
 
 
-def loss(path: Path, how: str) -> LostLedger:
+def lost_ledger(path: Path, how: str) -> LostLedger:
     """Return the error for a damaged ledger that no command can mend."""
     return LostLedger(
         f"{legible(path)} is damaged ({legible(how)}); bring back a copy of the folder, or give another --out"
@@ -70,7 +70,7 @@ def loss(path: Path, how: str) -> LostLedger:
 
 
 @contextmanager
-def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
+def open_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
     """Open the ledger of a folder for writing, alone; start one where there is none.
 
     Raises InputError where another run holds it, the file is not a ledger, or it is empty and a store is beside it.
@@ -93,7 +93,7 @@ def opened_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]
 
 
 @contextmanager
-def opened_to_read(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
+def open_to_read(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the ledger of a folder so that nothing can be changed; wait so many seconds where a run is writing to it.
 
     Raises InputError where there is none, it is not a ledger, a run is writing to it, or it has to be `whole` and pages
@@ -135,7 +135,7 @@ def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Co
     return database
 
 
-def seal_of_row(table: str, *values: object) -> str:
+def row_seal(table: str, *values: object) -> str:
     """Seal a row of a table: its checksum."""
     return blake2b(_SEALED.encode([table, *values]).encode(), digest_size=16).hexdigest()
 
@@ -147,7 +147,7 @@ def _refuse_bad_pages(database: sqlite3.Connection, path: Path) -> None:
     """Ask SQLite whether its file is whole: its pages, and that its index is that of its rows."""
     (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if said != "ok":
-        raise damage(path, " ".join(said.split()).removeprefix("*** in database main *** "))
+        raise damaged_ledger(path, " ".join(said.split()).removeprefix("*** in database main *** "))
 
 
 def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
@@ -212,11 +212,11 @@ def _plain(path: Path, error: sqlite3.Error) -> InputError:
     if code == "SQLITE_NOTADB" and not (path.parent / STORE).exists():
         return InputError(f"{path} is not a simlab ledger; give another --out")
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return damage(path, str(error))
+        return damaged_ledger(path, str(error))
     for begin, needed in _NEEDED.items():
         if code.startswith(begin):
             return InputError(f"{path}: {error}; {needed} and run the same command again: finished blocks are kept")
-    return damage(path, str(error))
+    return damaged_ledger(path, str(error))
 
 
 ASIDE = f"{FILE}.damaged"
@@ -247,7 +247,7 @@ def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda 
     """
     path, part = folder / FILE, folder / f"{FILE}.new"
     # As long as this is open nobody else salvages.
-    with opened_alone(folder, part.name) as new:
+    with open_alone(folder, part.name) as new:
         try:
             if not _is_damaged(folder):
                 return None
@@ -288,7 +288,7 @@ def _copy(path: Path, new: sqlite3.Connection) -> tuple[str, ...]:
 
 def _is_damaged(folder: Path) -> bool:
     try:
-        with opened_alone(folder):
+        with open_alone(folder):
             return False
     except LostLedger:
         raise

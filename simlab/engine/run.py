@@ -14,13 +14,13 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Backend, open_backend
-from simlab.engine.block_checks import Fitting, refused, unusable
+from simlab.engine.block_checks import Fitting, find_unusable, refused
 from simlab.engine.checking import CheckFunction
 from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
 from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
-from simlab.engine.ledger_file import loss
+from simlab.engine.ledger_file import lost_ledger
 from simlab.engine.limits import limits_of
 from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.progress import Remaining, progress
@@ -124,7 +124,7 @@ def open_for_sweep(job: Job, folder: Path, allow_version: bool) -> AbstractConte
             # Without a declaration only the cells tell that it is this sweep's.
             held = {*book.cells().values(), *(cell for cell, _ in book.campaigns())}
             if held.isdisjoint(entry.cell for entry in entries):
-                raise loss(folder / ledger.FILE, "what its sweep is cannot be read")
+                raise lost_ledger(folder / ledger.FILE, "what its sweep is cannot be read")
 
     return ledger.writing(folder, look)
 
@@ -166,7 +166,7 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     """
     before, now, held = book.provenance(), provenance(), bool(book.cells())
     mixed, grown, entries = _find_place(job, book, allow_version=allow_version)
-    mended, torn = book.damaged(), [row for row, _ in unusable(book, seen=book.seen(installation()))]
+    mended, torn = book.damaged(), [row for row, _ in find_unusable(book, seen=book.seen(installation()))]
     if torn:
         book.discard(torn)
     if shard is None or not held or book.noted("shards", []):

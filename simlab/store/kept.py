@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.engine import ledger
-from simlab.engine.block_checks import unusable
+from simlab.engine.block_checks import find_unusable
 from simlab.engine.continuation import CROSSED
 from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
-from simlab.engine.ledger_file import damage, loss
+from simlab.engine.ledger_file import damaged_ledger, lost_ledger
 from simlab.measures.labels import LABELS
 from simlab.messages import legible
 from simlab.parts import is_own
@@ -70,8 +70,8 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
     with ledger.reading(folder, PATIENCE, whole=True) as book:
         refuse_strange_declaration(book)
         if not book.entries():
-            raise damage(folder / FILE, "its cells are lost")
-        left_out = [row for row, _ in unusable(book)]
+            raise damaged_ledger(folder / FILE, "its cells are lost")
+        left_out = [row for row, _ in find_unusable(book)]
         book.leave_out(left_out)
         size = grid(book)
         measures, others = own_measures(book)
@@ -104,7 +104,7 @@ def refuse_strange_declaration(book: Ledger) -> None:
         if any(type(number) is not int or number < 1 for number in crossed):
             raise TypeError("no number of pools or draws")
     except (KeyError, TypeError, ValueError) as error:
-        raise loss(book.folder / FILE, "what it declares is no sweep") from error
+        raise lost_ledger(book.folder / FILE, "what it declares is no sweep") from error
 
 
 def _bytes(size: Grid, folder: Path) -> int:

@@ -86,7 +86,7 @@ def of_studies(declared: Mapping[str, Any], labels: Labels, command: str) -> str
         (FILE, f"every finished block of campaigns (SQLite): the truth that {STORE} is laid from"),
     ]
     campaigns = f"Cells: {size}, each {replicated(declared, 'x')}."
-    more = "The same command (with the same --out, if one was given) computes what is missing and mends what is damaged."
+    more = "The same command (with the same --out, if one was given) computes what is missing and mends damage."
     settings = {key: value for key, value in declared["base"].items() if key != "measure"}
     return _page(declared, labels, files, _made(command, more), [campaigns], [LEDGER], settings)
 

@@ -12,7 +12,7 @@ import numpy as np
 from joblib import cpu_count
 
 from simlab.engine import ledger
-from simlab.engine.block_checks import unusable
+from simlab.engine.block_checks import find_unusable
 from simlab.engine.failures import cell_names, failures
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger, LostLedger
@@ -87,7 +87,7 @@ def _damage(book: Ledger, names: Mapping[str, str]) -> list[str]:
     """List damaged records, blocks that cannot be used (torn, or unlike what their cell declares), and lost cells."""
     lines = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
     torn = Counter[str]()
-    for row, why in unusable(book):
+    for row, why in find_unusable(book):
         at = row.block.address
         torn[at.cell] += 1
         word = "misfit" if row.sound else "torn"

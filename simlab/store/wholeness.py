@@ -57,7 +57,7 @@ class Examined:
     problems: tuple[str, ...]
 
 
-def seal_of_attributes(attributes: Mapping[str, Any]) -> str:
+def attributes_seal(attributes: Mapping[str, Any]) -> str:
     """Seal the attributes of a store, which no chunk's checksum covers."""
     kept = {name: value for name, value in attributes.items() if name != SEAL}
     return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=16).hexdigest()
@@ -95,7 +95,7 @@ def examine(path: Path) -> Examined:
     """
     root = _root(path)
     attributes = root["attributes"]
-    sealed = attributes.get(SEAL) == seal_of_attributes(attributes)
+    sealed = attributes.get(SEAL) == attributes_seal(attributes)
     problems = [] if sealed else [f"{STORE}: its attributes are damaged"]
     gathered = root.get("consolidated_metadata")
     gathered = gathered.get("metadata") if isinstance(gathered, dict) else None

@@ -30,7 +30,7 @@ from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
 from simlab.store.quality_warnings import undivided_attribute
-from simlab.store.wholeness import SEAL, seal_of_attributes
+from simlab.store.wholeness import SEAL, attributes_seal
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import Array
 
@@ -83,7 +83,7 @@ def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], di
 
     root = zarr.create_group(where, zarr_format=3)
     about = lay(root)
-    root.update_attributes({**about, SEAL: seal_of_attributes(about)})
+    root.update_attributes({**about, SEAL: attributes_seal(about)})
     _consolidate(where)
 
 
@@ -119,7 +119,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
     """Lay a store of variables that are in memory on the disk, or in memory, too."""
     import zarr
 
-    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal_of_attributes(attributes)})
+    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: attributes_seal(attributes)})
     _add_all(root, variables)
     _consolidate(where)
 

@@ -65,7 +65,7 @@ def unchecked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(worlds, "numbers", lambda drawn: iter(()))
     patch.setattr(collecting, "_refuse_other_codes", same)
     patch.setattr(block_checks, "misfit", lambda *_: None)
-    patch.setattr(engine, "unusable", lambda book: iter(()))
+    patch.setattr(engine, "find_unusable", lambda book, **_: iter(()))
     patch.setattr(engine, "withdraw_what_does_not_come_again", lambda *_: None)
 
 

@@ -22,7 +22,7 @@ from simlab.cli import answer
 from simlab.commands import replay
 from simlab.engine import ledger
 from simlab.engine.addresses import pack, unpack
-from simlab.engine.ledger_file import seal_of_row
+from simlab.engine.ledger_file import row_seal
 from simlab.types import InputError
 
 SMALL = ["systems.n_systems=4", "systems.n_documents=42", "systems.n_segments=84", "worlds=2", "studies=4"]
@@ -85,7 +85,7 @@ def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: 
         config = json.loads(text)
         change(config)
         changed = json.dumps(config)
-        kept = seal_of_row("cells", position, cell, changed, systems) if sealed else "another"
+        kept = row_seal("cells", position, cell, changed, systems) if sealed else "another"
         database.execute("UPDATE cells SET config = ?, seal = ?", (changed, kept))
         database.commit()
 

@@ -15,8 +15,8 @@ from simlab.engine.ledger_file import (
     COLUMNS,
     FILE,
     STORE,
-    opened_alone,
-    opened_to_read,
+    open_alone,
+    open_to_read,
 )
 from simlab.types import InputError
 
@@ -32,16 +32,16 @@ def pragma(path: Path, name: str) -> int:
 
 def test_a_new_ledger_says_whose_it_is_and_has_its_tables(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "er"
-    with opened_alone(folder) as database:
+    with open_alone(folder) as database:
         names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert names == {"meta", "cells", "blocks"}
     assert (pragma(folder, "application_id"), pragma(folder, "user_version")) == (APPLICATION, schemas.LEDGER)
 
 
 def test_what_was_written_is_there_again_and_reading_changes_nothing(tmp_path: Path) -> None:
-    with opened_alone(tmp_path) as database:
+    with open_alone(tmp_path) as database:
         database.execute(INSERT, BLOCK)
-    with opened_to_read(tmp_path) as database:
+    with open_to_read(tmp_path) as database:
         assert database.execute(f"SELECT {COLUMNS} FROM blocks").fetchall() == [BLOCK]
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             database.execute("DELETE FROM blocks")
@@ -49,30 +49,30 @@ def test_what_was_written_is_there_again_and_reading_changes_nothing(tmp_path: P
 
 def test_one_run_at_a_time_holds_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_file, "LOCK_SECONDS", 0.01)
-    with opened_alone(tmp_path):
-        for opened in (opened_alone, opened_to_read):
+    with open_alone(tmp_path):
+        for opened in (open_alone, open_to_read):
             with pytest.raises(InputError, match=f"^{tmp_path} is in use by another run"), opened(tmp_path):
                 pytest.fail("it was opened twice")
-    with opened_alone(tmp_path), pytest.raises(ZeroDivisionError), opened_alone(tmp_path / "other"):
+    with open_alone(tmp_path), pytest.raises(ZeroDivisionError), open_alone(tmp_path / "other"):
         raise ZeroDivisionError
-    with opened_alone(tmp_path / "other"):  # the lock is lifted, whatever happened
+    with open_alone(tmp_path / "other"):  # the lock is lifted, whatever happened
         pass
 
 
 def test_a_mistake_in_a_statement_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"ledger\.sqlite: no such table: nowhere"), opened_alone(tmp_path) as database:
+    with pytest.raises(InputError, match=r"ledger\.sqlite: no such table: nowhere"), open_alone(tmp_path) as database:
         database.execute("SELECT * FROM nowhere")
 
 
 def test_folders_without_a_ledger_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no sweep: it has no ledger"), opened_to_read(tmp_path):
+    with pytest.raises(InputError, match="holds no sweep: it has no ledger"), open_to_read(tmp_path):
         pytest.fail("it was opened")
     (tmp_path / FILE).touch()
-    with pytest.raises(InputError, match=r"holds no sweep: its ledger\.sqlite is empty"), opened_to_read(tmp_path):
+    with pytest.raises(InputError, match=r"holds no sweep: its ledger\.sqlite is empty"), open_to_read(tmp_path):
         pytest.fail("it was opened")
     lonely = tmp_path / "lonely"
     (lonely / STORE).mkdir(parents=True)
-    with pytest.raises(InputError, match=r"that no ledger\.sqlite belongs to"), opened_alone(lonely):
+    with pytest.raises(InputError, match=r"that no ledger\.sqlite belongs to"), open_alone(lonely):
         pytest.fail("it was opened")
     assert not (lonely / FILE).exists()
 
@@ -92,6 +92,6 @@ def test_a_ledger_of_somebody_else_or_of_tomorrow_is_refused(
         database.execute(f"PRAGMA application_id = {application}")
         database.execute(f"PRAGMA user_version = {version}")
         database.execute("CREATE TABLE blocks (pool)")
-    for opened in (opened_alone, opened_to_read):
+    for opened in (open_alone, open_to_read):
         with pytest.raises(InputError, match=says), opened(tmp_path):
             pytest.fail("it was opened")

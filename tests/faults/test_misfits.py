@@ -17,7 +17,7 @@ from slowness import slow_except
 from simlab.config.sweep import Axis
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished, pack
-from simlab.engine.block_checks import unusable
+from simlab.engine.block_checks import find_unusable
 from simlab.store import filling
 from simlab.store.verifying import verify
 from simlab.types import Array, InputError, Place
@@ -135,7 +135,7 @@ def test_two_blocks_with_the_same_campaigns_count_once(tmp_path: Path, undisturb
         entry = book.entries()[0]
         at = Address(entry.cell, 0, 3, 2)
         book.record([Finished(at, pack(fake_studies.block(entry.config, at.places).arrays))])
-        assert [why for _, why in unusable(book)] == ["holds campaigns that another block holds"]
+        assert [why for _, why in find_unusable(book)] == ["holds campaigns that another block holds"]
     assert lay(tmp_path).torn == 1
     assert fake_studies.digest(tmp_path) == undisturbed
 

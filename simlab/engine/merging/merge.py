@@ -14,7 +14,7 @@ from simlab.engine.block_checks import declared_in
 from simlab.engine.continuation import position
 from simlab.engine.failures import Failure, cell_names, failures
 from simlab.engine.ledger import Entry, Ledger, Row
-from simlab.engine.ledger_file import SEALED, draft, opened_alone
+from simlab.engine.ledger_file import SEALED, draft, open_alone
 from simlab.engine.ledger_rows import Requests, cell_row
 from simlab.engine.merging import blocks
 from simlab.engine.merging.sources import Source, opened
@@ -81,7 +81,7 @@ def merge(
 @contextmanager
 def _started(out: Path) -> Iterator[Source]:
     """Start the ledger of a new folder."""
-    with opened_alone(out) as database:
+    with open_alone(out) as database:
         book = Ledger(database, out)
         if book.declaration() is not None:
             raise InputError(f"{legible(out)} was filled by another run meanwhile; give the same command again")

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simlab.engine.block_checks import Declared, unusable
+from simlab.engine.block_checks import Declared, find_unusable
 from simlab.engine.ledger import FILE, Ledger, Row
-from simlab.engine.ledger_file import opened_alone, opened_to_read, plain_errors
+from simlab.engine.ledger_file import open_alone, open_to_read, plain_errors
 from simlab.engine.provenance import installation
 from simlab.messages import legible
 from simlab.types import InputError
@@ -51,7 +51,7 @@ class Source:
         Raises InputError where the folder has blocks of cells that it does not know.
         """
         with self.reading():
-            found = list(unusable(self.book, seen=self.book.seen(installation()), declared=declared))
+            found = list(find_unusable(self.book, seen=self.book.seen(installation()), declared=declared))
             torn = Counter(row.block.address.cell for row, _ in found)
             lost = [cell for cell, count in self.book.without_cell().items() if count > torn.get(cell, 0)]
         if lost:
@@ -75,13 +75,13 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[Source | None, 
     with ExitStack() as stack:
         sources = []
         for folder in folders:
-            database = stack.enter_context(opened_to_read(folder, whole=True))
+            database = stack.enter_context(open_to_read(folder, whole=True))
             # What is read from here on is what was there at the beginning; who wants to write has to wait.
             database.execute("BEGIN")
             sources.append(_checked(Source(folder, database, Ledger(database, folder))))
         into = None
         if (out / FILE).exists():
-            database = stack.enter_context(opened_alone(out))
+            database = stack.enter_context(open_alone(out))
             into = _checked(Source(out, database, Ledger(database, out)))
         yield into, sources
 
