@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from simlab.answers.records import Count, Num, Record
-
-
-class ReadTable(Record, extra="allow"):
-    """Hold what was read of a table: `used` ratings; `raters` is null where the table does not name them."""
-
-    used: Count
-    systems: Count
-    documents: Count
-    raters: Count | None
-    better: str
+from simlab.answers.tables import ReadTable
 
 
 class Coefficient(Record):

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import files as on_disk
+from simlab.answers.fit import PREFERENCE, Fit
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.fitting_answers import Found
 from simlab.commands.next_steps import step, told_words
 from simlab.commands.notes import note
 from simlab.drawing.figures import files
-from simlab.drawing.figures import fitted_world as figure
-from simlab.drawing.text import fitted_world as text
+from simlab.drawing.reports.answers.fit import report as make_report
+from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting import document
@@ -25,7 +26,6 @@ from simlab.tables.times import CUT, check_cut
 from simlab.types import InputError
 from simlab.world import recorded
 
-PREFERENCE = "preference"
 BOUGHT = ("budget.total=2000", "budget.price_per_rating=.5", "--out", "my")
 """What a plan needs to be told beside its world; numbers that everybody replaces."""
 
@@ -60,30 +60,20 @@ def answer(
     """
     check_cut(cut)
     check_names(out, plot)
-    check_figure(table, told, plot)
     found = found_in(table, told, law, seed, note, cut)
     if out is not None:
         document.write(out, found.world)
     if plot is not None:
-        found.draw(plot)
+        draw(found.fit, plot)
     code = RESERVED if found.reserved else DONE
-    as_json = json.dumps(
-        {
-            **found.record,
-            "diagnosis": dict(found.diagnosis),
-            "unmixed": list(found.unmixed),
-            "written": None if out is None else str(out),
-        },
-        indent=1,
-        allow_nan=False,
-    )
+    fit = found.fit.model_copy(update={"written": None if out is None else str(out)})
+    as_json = json.dumps(fit.plain(), indent=1)
     if form == "json":
         return Answered(as_json, as_json, found.notes, code)
     if form == "csv":
-        return Answered(tables.to_csv(found.components), as_json, found.notes, code)
-    return Answered(
-        found.page(out, "\n".join([*found.unmixed, following(found, out, table, told)])), as_json, found.notes, code
-    )
+        return Answered(tables.to_csv([dict(one) for one in fit.components]), as_json, found.notes, code)
+    page = text_page(make_report(fit))
+    return Answered(f"{page}\n\n{following(found, out, table, told)}", as_json, found.notes, code)
 
 
 def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> Found:
@@ -112,26 +102,19 @@ def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, c
     read = recorded.table(table, told)
     ratings = as_errors(read)
     found = report(ratings, laws(), law, seed, say, cut)
-    line = understood.line(read)
     return Found(
-        law=found.law.name,
+        found.answer(understood.record(read)),
         option="systems=fitted systems.path={path}",
-        record={"read": understood.record(read), **text.record(found)},
-        components=text.components(found.listed),
-        checks=[{**one._asdict(), "inside": one.inside} for one in found.checks.traits],
-        not_identified=tuple(found.not_identified),
-        diagnosis=dict(found.fitted.diagnosis),
         world=found.content(about(table, found)),
         notes=(*ratings.notes, *understood.beside(understood.record(read))),
-        page=lambda out, following: text.page(found, line, out, following),
-        draw=lambda out: save_figure(found, out),
     )
 
 
 def about(table: Path | None, found: Report) -> dict[str, Any]:
     """Name the table that a world comes from, and how its law was chosen."""
     source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
-    compared = [{"law": one["law"], "log_score": one["log_score"], "se": one["se"]} for one in text.compared(found)]
+    rows = (one.plain() for one in found.compared)
+    compared = [{"law": one["law"], "log_score": one["log_score"], "se": one["se"]} for one in rows]
     return {**source, "law": found.law.name, **({"compared": compared} if compared else {})}
 
 
@@ -143,15 +126,11 @@ def check_names(out: Path | None, plot: Path | None) -> None:
     files.check_suffix(plot, "--report")
 
 
-def check_figure(table: Path | None, told: Told, plot: Path | None) -> None:
-    """Raise InputError for a figure of preferences, before they are fitted: there is none."""
-    if plot is not None and table is not None and preferences.is_table(table, told):
-        raise InputError(f"--report {legible(plot)}: preferences have no figure; leave it out")
-
-
-def save_figure(found: Report, out: Path) -> None:
+def draw(fit: Fit, out: Path) -> None:
     """Draw what a fit says of its pilot into a file."""
-    files.write(lambda: figure.draw(found), out)
+    from simlab.drawing.reports.static import figure_of
+
+    files.write(lambda: figure_of(make_report(fit)), out)
 
 
 def following(found: Found, out: Path | None, table: Path | None, told: Told) -> str:
@@ -165,8 +144,8 @@ def following(found: Found, out: Path | None, table: Path | None, told: Told) ->
         option = found.option.format(path=out)
         # A scoring metric needs outputs with a latent quality, which compared ones have not.
         compared = ["sweep", "preference_protocol", "metric=none,mu_matrix,ideal", *option.split(" ", 1)]
-        return step(*(compared if found.law == PREFERENCE else ["plan", str(out), *BOUGHT]))
-    others = [one["law"] for one in found.record.get("compared", []) if one["law"] != found.law]
+        return step(*(compared if found.fit.compares else ["plan", str(out), *BOUGHT]))
+    others = [one.law for one in found.fit.compared if one.law != found.fit.law]
     named = [str(table)] if table else []
     again = ["fit", *named, "--law", others[0]] if others else ["agreement", *named]
     marked = [] if out is None else ["the file is marked: run and sweep refuse it without --force"]

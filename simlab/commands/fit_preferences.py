@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.answers.fit import PREFERENCE, Component, Fit
+from simlab.answers.records import read_record
+from simlab.answers.tables import ReadTable
 from simlab.commands.fitting_answers import Found
-from simlab.drawing.text import fitted_preferences as text
-from simlab.drawing.text import tables
+from simlab.fitting.report import answer_checks, disagreement
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told
 from simlab.tables.understood import beside
-from simlab.types import InputError
 
 if TYPE_CHECKING:
-    from simlab.fitting.preferences.checks import PreferenceChecks
-    from simlab.fitting.preferences.fitting import PreferenceFit
     from simlab.fitting.report import Say
 
 
@@ -34,45 +34,28 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")
     held = checks(fitted, seed)
-    components = _components(document.components(fitted))
-    line = preferences.understood(compared)
     return Found(
-        law="preference",
+        Fit(
+            read=read_record(ReadTable, preferences.record(compared), "read"),
+            law=PREFERENCE,
+            checks=answer_checks(held.every, held.failed),
+            components=tuple(_components(document.components(fitted))),
+            not_identified=tuple(fitted.not_identified),
+            diagnosis=dict(fitted.diagnosis),
+            unmixed=disagreement(fitted.diagnosis),
+        ),
         option="systems=fitted_preferences systems.path={path}",
-        record={"read": preferences.record(compared), **_record(fitted, held, components)},
-        components=components,
-        checks=[{**one._asdict(), "inside": one.passed} for one in held.every],
-        not_identified=tuple(fitted.not_identified),
-        diagnosis=dict(fitted.diagnosis),
         world=document.content(fitted, held, table),
         notes=(*units.notes, *beside(preferences.record(compared))),
-        page=lambda out, following: text.page(line, components, held, fitted.not_identified, out, following),
-        draw=_no_figure,
     )
 
 
-def _components(said: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _components(said: Mapping[str, Mapping[str, Any]]) -> Iterator[Component]:
     """List components as of ratings; what is not known has no value, and what stands in for it is said."""
-    rows = []
+    nan = float("nan")
     for name, one in said.items():
         # Where nothing is a tie, the share of ties is 0 in every draw, since no tie was thought possible.
-        known = not one.get("assumed") and one["high"] > 0
-        numbers = {"sd": one["estimate"], "low": one["low"], "high": one["high"]} if known else {}
-        assumed = None if known else one["estimate"]
-        rows.append({"name": name, "sd": None, "low": None, "high": None, **numbers, "assumed": assumed})
-    return rows
-
-
-def _record(fitted: PreferenceFit, held: PreferenceChecks, components: list[dict[str, Any]]) -> dict[str, Any]:
-    every = tables.plain([{**one._asdict(), "inside": one.passed} for one in held.every])
-    return {
-        "law": "preference",
-        "compared": [],
-        "checks": {**held.content(), "all": every},
-        "components": components,
-        "not_identified": list(fitted.not_identified),
-    }
-
-
-def _no_figure(out: Path) -> None:
-    raise InputError("--report: preferences have no figure; leave it out")
+        if one.get("assumed") or not one["high"] > 0:
+            yield Component(name=name, sd=nan, low=nan, high=nan, assumed=one["estimate"])
+        else:
+            yield Component(name=name, sd=one["estimate"], low=one["low"], high=one["high"])

@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-AGREE, DIFFER = 1.01, 1.05
-"""Chains up to the first R-hat agree; above the second what they say is not to be relied on."""
+from simlab.answers.fit import Fit
+from simlab.fitting.report import DIFFER
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hold an answer: `record` for programs, `page(out, following)` for people, `world` for the file, `draw(out)`.
+    """Hold an answer, the `world` for the file, and notes on the table.
 
-    `checks` have name, real, simulated, low, high and inside; `components` name, sd, low and high. `option` are the
-    words that put the file at `{path}` to use.
+    `option` are the words that put the file at `{path}` to use.
     """
 
-    law: str
+    fit: Fit
     option: str
-    record: Mapping[str, Any]
-    components: Sequence[Mapping[str, Any]]
-    checks: Sequence[Mapping[str, Any]]
-    not_identified: tuple[str, ...]
-    diagnosis: Mapping[str, Any]
     world: Mapping[str, Any]
     notes: tuple[str, ...]
-    page: Callable[[Path | None, str], str]
-    draw: Callable[[Path], None]
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Name the checks that failed."""
-        return tuple(str(one["name"]) for one in self.checks if not one["inside"])
-
-    @property
-    def r_hat(self) -> float:
-        """Return the worst R-hat of the chains; 1 where there are none."""
-        return float(self.diagnosis.get("r_hat", 1.0))
-
-    @property
-    def unmixed(self) -> tuple[str, ...]:
-        """Say that chains disagree; nothing where they agree."""
-        if self.r_hat <= AGREE:
-            return ()
-        much = "do not rely on the numbers" if self.r_hat > DIFFER else "intervals are rough"
-        return (
-            f"the chains of this fit do not quite agree (R-hat {self.r_hat:.3f}; above {AGREE}): {much};"
-            " other random numbers: --seed N",
-        )
+        return tuple(one.name for one in self.fit.failed)
 
     @property
     def reserved(self) -> bool:
         """Tell whether checks failed, or chains disagree by so much that the fit cannot be relied on."""
-        return bool(self.failed) or self.r_hat > DIFFER
+        return bool(self.failed) or float(self.fit.diagnosis.get("r_hat", 1.0)) > DIFFER

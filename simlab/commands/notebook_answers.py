@@ -75,23 +75,21 @@ class FittedMetrics:
 
 def of_fit(found: Found) -> FittedWorld:
     """Label a fit."""
-    numbers = ("sd", "low", "high", "assumed")
-    rows = [{"component": one["name"], **{k: _or_nan(one[k]) for k in numbers}} for one in found.components]
-    components = listed("component", rows)
+    fit = found.fit
+    components = [{"component": one.name, **dict(one)} for one in fit.components]
+    checks = [{"trait": one.name, **dict(one)} for one in fit.checks.all]
+    for row in (*components, *checks):
+        del row["name"]
     return FittedWorld(
-        found.law,
-        components,
-        listed("trait", [{"trait": one["name"], **{k: one[k] for k in one if k != "name"}} for one in found.checks]),
+        fit.law,
+        listed("component", components),
+        listed("trait", checks),
         found.failed,
-        found.not_identified,
-        found.diagnosis,
-        found.record,
+        fit.not_identified,
+        fit.diagnosis,
+        fit.plain(),
         found.world,
     )
-
-
-def _or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value
 
 
 def of_grid(rows: Sequence[Mapping[str, Any]], given: Mapping[str, Sequence[Any]], points: bool = False) -> xr.Dataset:

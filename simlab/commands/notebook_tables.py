@@ -67,14 +67,13 @@ def fit(
     with mendable():
         check_cut(cut)
         fits.check_names(path_of(out), path_of(report))
-        fits.check_figure(path_of(table), told, path_of(report))
         found = fits.found_in(path_of(table), told, law, seed, note if progress else silent, cut)
         world = of_fit(found)
         if out is not None:
             world.write(out)
         if report is not None:
-            found.draw(Path(report))
-    for line in found.unmixed:
+            fits.draw(found.fit, Path(report))
+    for line in found.fit.unmixed:
         warnings.warn(line, stacklevel=2)
     if world.failed:
         warnings.warn(f"the world fails checks against its pilot: {', '.join(world.failed)}", stacklevel=2)

@@ -237,7 +237,7 @@ def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -
             "another --out"
         )
     files.write_whole({world: text})
-    return ground.of_world(world, given, _read(found.record["read"]), found.record)
+    return ground.of_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
 
 
 def _foreseen(given: Given, asked: Asked) -> None:

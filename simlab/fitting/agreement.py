@@ -8,7 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from simlab.answers.agreement import Agreement, MeanAgreement, PairAgreement, ReadTable
+from simlab.answers.agreement import Agreement, MeanAgreement, PairAgreement
+from simlab.answers.records import read_record
+from simlab.answers.tables import ReadTable
 from simlab.fitting.agreement_coefficients import coefficients
 from simlab.fitting.agreement_corated import compare_with_others
 from simlab.fitting.agreement_hours import add_hours, rule_of
@@ -30,7 +32,7 @@ def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -
     of_world = agreement(world_of(ratings, where))
     return of_world.model_copy(
         update={
-            "read": ReadTable(**understood.record(ratings)),
+            "read": read_record(ReadTable, understood.record(ratings), "read"),
             "coefficients": coefficients(ratings),
             "corated": compare_with_others(ratings, cut),
             "hours": tuple(add_hours(ratings.times, cut)),

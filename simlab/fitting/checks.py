@@ -6,20 +6,27 @@ simulated tables, each held against the others, keep in all traits at once (West
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from simlab.answers.fit import PredictionError
 from simlab.effort import current_effort
 from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.parts import with_scores
-from simlab.fitting.traits import CONCLUSIONS, look_at, traits
+from simlab.fitting.traits import CONCLUSIONS, CONFIRMED, STABLE, TOLD_APART, look_at, traits
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Bools, Floats
 
+MEASURES: Mapping[str, Literal["power", "SRP", "confirmed"]] = {
+    TOLD_APART: "power",
+    STABLE: "SRP",
+    CONFIRMED: "confirmed",
+}
+"""What a study would report of the conclusions that are checked."""
 LEVEL = 0.05
 """Share of pilots of a right law that fail some check, at most."""
 LEAST_TABLES = 0.9
@@ -45,18 +52,6 @@ class Check(NamedTuple):
         return bool(self.low <= self.real <= self.high)
 
 
-class Erring(NamedTuple):
-    """Say which way predictions of a world err: what the pilot concludes, and what tables of the world conclude.
-
-    `below` is the share of these tables that conclude less than the pilot (half of those that conclude as much).
-    """
-
-    measure: str
-    real: float
-    simulated: float
-    below: float
-
-
 @dataclass(frozen=True, slots=True)
 class Checks:
     """Hold the checks of single traits, and what figures show: survival of scores, means of raters and systems.
@@ -65,7 +60,7 @@ class Checks:
     """
 
     traits: tuple[Check, ...]
-    erring: tuple[Erring, ...]
+    erring: tuple[PredictionError, ...]
     grid: Floats
     survival: Floats
     raters: Floats
@@ -132,13 +127,15 @@ def _margins(names: Sequence[str], known: Bools, middle: Floats) -> Floats:
     return np.where(shares, SHARE_MARGIN, np.where(spreads, SPREAD_MARGIN * np.abs(middle), 0.0))
 
 
-def _erring(names: Sequence[str], values: Floats) -> Iterator[Erring]:
+def _erring(names: Sequence[str], values: Floats) -> Iterator[PredictionError]:
     for name in CONCLUSIONS:
         real, *rest = values[:, names.index(name)]
         simulated = np.array(rest)[np.isfinite(rest)]
         if np.isfinite(real) and len(simulated):
             below = (simulated < real).mean() + (simulated == real).mean() / 2
-            yield Erring(name, float(real), float(simulated.mean()), float(below))
+            yield PredictionError(
+                measure=MEASURES[name], real=float(real), simulated=float(simulated.mean()), below=float(below)
+            )
 
 
 def _distance(check: Check) -> float:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from simlab.answers.fit import LawScore
 from simlab.fitting.laws import Law
 from simlab.fitting.parts import Fold, folds, thinned
 from simlab.rng import stream
@@ -29,19 +29,7 @@ CLEAR = 1.0
 Advance = Callable[[str], None]
 
 
-class Compared(NamedTuple):
-    """Say how well a law predicts: mean log score of a rating [nats], how far it is behind the best, the error of that.
-
-    `se` is the standard error, over documents, of `behind`; NaN for the best itself.
-    """
-
-    law: str
-    log_score: float
-    behind: float
-    se: float
-
-
-def compare(laws: Sequence[Law], ratings: Ratings, seed: int, advance: Advance = lambda law: None) -> list[Compared]:
+def compare(laws: Sequence[Law], ratings: Ratings, seed: int, advance: Advance = lambda law: None) -> list[LawScore]:
     """Score laws on held-out documents, the best first; laws that a fold refuses are left out.
 
     The predictive probability of a held-out rating is the share of simulated ratings, by the same rater of the same
@@ -61,15 +49,19 @@ def compare(laws: Sequence[Law], ratings: Ratings, seed: int, advance: Advance =
     return ranked(scored)
 
 
-def ranked(scored: dict[str, Floats]) -> list[Compared]:
+def ranked(scored: dict[str, Floats]) -> list[LawScore]:
     """Order laws by their mean score; `scored[law][document]` are means over the ratings of a document."""
     means = {law: float(scores.mean()) for law, scores in scored.items()}
     best = max(means, key=lambda law: means[law], default="")
-    rows = [Compared(law, means[law], *_margin(scored[best], scores)) for law, scores in scored.items()]
+    rows = [
+        LawScore(law=law, log_score=means[law], behind=behind, se=se)
+        for law, scores in scored.items()
+        for behind, se in [_margin(scored[best], scores)]
+    ]
     return sorted(rows, key=lambda row: -row.log_score)
 
 
-def chosen(compared: Sequence[Compared]) -> str:
+def chosen(compared: Sequence[LawScore]) -> str:
     """Return the simplest law that does not clearly predict worse than the best."""
     tied = [one.law for one in compared if not one.behind > CLEAR * one.se or one is compared[0]]
     return min(tied, key=lambda law: SIMPLEST_FIRST.index(law) if law in SIMPLEST_FIRST else len(SIMPLEST_FIRST))

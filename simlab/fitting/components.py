@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
+from simlab.answers.fit import Component
 from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.other_raters import other_raters
 from simlab.messages import numbered
@@ -42,19 +42,6 @@ SHOWN = ("system", "document", "segment", "system_document", "output", "leniency
 OF_RATERS = ("leniency", "rater_system", "rater_document")
 
 
-class Component(NamedTuple):
-    """Hold the standard deviation of what makes scores differ, in points, with a 95 % interval.
-
-    `sd` is NaN where the pilot says nothing of it; `assumed` is what the priors then put in its place.
-    """
-
-    name: str
-    sd: float
-    low: float
-    high: float
-    assumed: float = float("nan")
-
-
 @dataclass(frozen=True, slots=True)
 class Components:
     """Hold variances `[draw]` by effect, how many segments a document has, how many raters and documents the pilot.
@@ -78,8 +65,8 @@ class Components:
     def _component(self, name: str, sd: Floats) -> Component:
         low, middle, high = map(float, np.quantile(sd, INTERVAL))
         if name in self.unknown:
-            return Component(name, UNKNOWN, UNKNOWN, UNKNOWN, middle)
-        return Component(name, middle, low, high)
+            return Component(name=name, sd=UNKNOWN, low=UNKNOWN, high=UNKNOWN, assumed=middle)
+        return Component(name=name, sd=middle, low=low, high=high)
 
 
 def components(law: Law, fitted: Fitted, seed: int = 0) -> Components:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from simlab import schemas
+from simlab.answers.fit import Component
 from simlab.files import write_whole
-from simlab.fitting.components import Component
 from simlab.fitting.laws import Fitted, Law
 from simlab.tables.held import Ratings
 

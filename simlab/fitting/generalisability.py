@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from simlab.answers.fit import Dependability, ErrorByRatings
 from simlab.fitting.components import INTERVAL, Components
 from simlab.types import Floats
 
@@ -20,6 +21,7 @@ MOST_EACH = 20
 PRICES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """What a document costs, in ratings of one of its segments."""
 Raters = Literal["drawn", "fixed"]
+NAMES: tuple[Literal["e_rho2", "phi"], ...] = ("e_rho2", "phi")
 
 
 class Size(NamedTuple):
@@ -28,29 +30,6 @@ class Size(NamedTuple):
     documents: float
     each: float
     raters: float
-
-
-class Coefficient(NamedTuple):
-    """Hold a coefficient of a study, with a 95 % interval, and what is meant by it."""
-
-    name: str
-    raters: str
-    documents: int
-    each: int
-    value: float
-    low: float
-    high: float
-
-
-class Each(NamedTuple):
-    """Hold the standard error of a difference of two systems [points] with so many ratings of each output."""
-
-    each: int
-    documents: float
-    error: float
-    low: float
-    high: float
-    best: float
 
 
 class Best(NamedTuple):
@@ -70,7 +49,7 @@ class Trade(NamedTuple):
     """
 
     ratings: float
-    rows: tuple[Each, ...]
+    rows: tuple[ErrorByRatings, ...]
     price: tuple[float, float, float]
     best: tuple[Best, ...]
 
@@ -103,13 +82,14 @@ def _of(held: Components, name: str) -> Floats:
     return np.asarray(held.variance.get(name, np.zeros(1)))
 
 
-def coefficients(held: Components, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Coefficient]:
+def coefficients(held: Components, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Dependability]:
     """Return E rho^2 and Phi of studies with so many documents, raters drawn and fixed."""
     return [
-        Coefficient(name, raters, n, each, *_summary(_coefficient(held, Size(n, each, held.n_raters), name, raters)))
-        for name in ("e_rho2", "phi")
+        Dependability(name=name, raters=raters, documents=n, each=each, value=value, low=low, high=high)
+        for name in NAMES
         for raters in _known(held)
         for n in documents
+        for value, low, high in [_summary(_coefficient(held, Size(n, each, held.n_raters), name, raters))]
     ]
 
 
@@ -139,7 +119,11 @@ def trade(held: Components, ratings: float, most: int = MOST_EACH) -> Trade | No
     if not errors:
         return None
     best = np.array(each)[np.argmin(np.stack(list(errors.values())), axis=0)]
-    rows = tuple(Each(k, sizes[k], *_summary(errors[k]), float((best == k).mean())) for k in each)
+    rows = tuple(
+        ErrorByRatings(each=k, documents=sizes[k], error=error, low=low, high=high, best=float((best == k).mean()))
+        for k in each
+        for error, low, high in [_summary(errors[k])]
+    )
     shared, own = _per_document(held)
     price = np.divide(2 * m * shared, own, out=np.full_like(own, np.inf), where=own > 0)
     low, middle, high = np.quantile(price, INTERVAL)

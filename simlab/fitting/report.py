@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simlab.answers import fit as answers
+from simlab.answers.fit import Component, Dependability, LawScore
+from simlab.answers.records import read_record
+from simlab.answers.tables import ReadTable
 from simlab.effort import current_effort
 from simlab.fitting import document, speed_records
 from simlab.fitting.checks import Check, Checks, checks
-from simlab.fitting.comparing_laws import Compared, chosen, compare
-from simlab.fitting.components import Component, Components, components
-from simlab.fitting.generalisability import Coefficient, Trade, coefficients, trade
+from simlab.fitting.comparing_laws import chosen, compare
+from simlab.fitting.components import Components, components
+from simlab.fitting.generalisability import Trade, coefficients, trade
 from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.speeds import FittedSpeeds, by_rater, fitted_speeds
 from simlab.messages import legible, or_nearest, shown
@@ -22,10 +26,43 @@ from simlab.tables.held import Ratings
 from simlab.tables.times import CUT
 from simlab.types import InputError
 
+if TYPE_CHECKING:
+    from simlab.fitting.preferences.checks import PreferenceCheck
+
 INTERVAL = (0.05, 0.95)
 AUTO = "auto"
 
 Say = Callable[[str], None]
+
+
+AGREE, DIFFER = 1.01, 1.05
+"""Chains up to the first R-hat agree; above the second what they say is not to be relied on."""
+
+
+def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say that chains disagree; nothing where they agree."""
+    r_hat = float(diagnosis.get("r_hat", 1.0))
+    if r_hat <= AGREE:
+        return ()
+    much = "do not rely on the numbers" if r_hat > DIFFER else "intervals are rough"
+    return (
+        f"the chains of this fit do not quite agree (R-hat {r_hat:.3f}; above {AGREE}): {much};"
+        " other random numbers: --seed N",
+    )
+
+
+def answer_checks(
+    traits: Sequence[Check | PreferenceCheck],
+    failed: Sequence[Check | PreferenceCheck],
+    erring: Sequence[answers.PredictionError] = (),
+) -> answers.Checks:
+    """Return the checks of a fit as its answer has them."""
+    return answers.Checks(
+        passed=len(traits) - len(failed),
+        failed=tuple(answers.FailedCheck(name=one.name, real=one.real, low=one.low, high=one.high) for one in failed),
+        all=tuple(answers.CheckedTrait(**one._asdict(), inside=one.inside) for one in traits),
+        erring=tuple(erring),
+    )
 
 
 def silent(line: str) -> None:
@@ -42,11 +79,11 @@ class Report:
 
     law: Law
     fitted: Fitted
-    compared: Sequence[Compared]
+    compared: Sequence[LawScore]
     refused: Mapping[str, str]
     checks: Checks
     components: Components
-    coefficients: Sequence[Coefficient]
+    coefficients: Sequence[Dependability]
     trade: Trade | None
     speeds: Mapping[str, Mapping[str, float]]
     timing: FittedSpeeds | None = None
@@ -67,10 +104,24 @@ class Report:
         """List what makes scores differ."""
         return self.components.listed()
 
-    @property
-    def speed_record(self) -> dict[str, Any] | None:
-        """Return how fast people work as plain numbers; None of a table without times."""
-        return None if self.timing is None else speed_records.record(self.timing, self.speeds)
+    def answer(self, read: Mapping[str, Any]) -> answers.Fit:
+        """Return what is said of the fit, and of what was `read` of the table."""
+        return answers.Fit(
+            read=read_record(ReadTable, read, "read"),
+            law=self.law.name,
+            asked=self.asked,
+            compared=tuple(self.compared),
+            refused=dict(self.refused),
+            checks=answer_checks(self.checks.traits, self.checks.failed, self.checks.erring),
+            components=tuple(self.listed),
+            coefficients=tuple(self.coefficients),
+            each=self.trade.rows if self.trade else (),
+            price=self.trade.price if self.trade else None,
+            not_identified=tuple(self.not_identified),
+            speeds=None if self.timing is None else speed_records.speeds(self.timing, self.speeds),
+            diagnosis=dict(self.fitted.diagnosis),
+            unmixed=disagreement(self.fitted.diagnosis),
+        )
 
     def content(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the file of the world says; `about` names the table."""
@@ -120,7 +171,7 @@ def _check_comparable(ratings: Ratings) -> None:
 
 
 def looked_at(
-    law: Law, fitted: Fitted, compared: Sequence[Compared], refused: Mapping[str, str], seed: int, say: Say = silent
+    law: Law, fitted: Fitted, compared: Sequence[LawScore], refused: Mapping[str, str], seed: int, say: Say = silent
 ) -> Report:
     """Look at a fit: check it against its pilot, and say what makes scores differ."""
     say(f"checking {law.name} against the pilot")
@@ -142,7 +193,7 @@ def looked_at(
 
 def _chosen(
     ratings: Ratings, laws: Sequence[Law], refused: Mapping[str, str], name: str, seed: int, say: Say
-) -> tuple[Law, Sequence[Compared]]:
+) -> tuple[Law, Sequence[LawScore]]:
     by_name = {law.name: law for law in laws}
     if name != AUTO and name not in by_name:
         raise InputError(f"--law {shown(name)} is unknown; {or_nearest(name, [AUTO, *by_name])}")
@@ -157,7 +208,7 @@ def _chosen(
     return by_name[chosen(compared)] if compared else allowed[0], compared
 
 
-def _compared(ratings: Ratings, allowed: Sequence[Law], seed: int, say: Say) -> list[Compared]:
+def _compared(ratings: Ratings, allowed: Sequence[Law], seed: int, say: Say) -> list[LawScore]:
     say(f"comparing {', '.join(law.name for law in allowed)} on documents held out")
     return compare(allowed, ratings, seed, lambda law: say(f"compared {law}"))
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from simlab.answers.fit import Speeds
+from simlab.answers.records import read_record
 from simlab.fitting.hours import hours_again
 from simlab.fitting.speeds import KEPT, FittedSpeeds, Span
 from simlab.tables.times import CUTS
@@ -21,16 +23,17 @@ def content(fitted: FittedSpeeds) -> dict[str, Any]:
     return {**_summary(fitted), "draws": drawn}
 
 
-def record(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Return the same for programs, with the hours that the same work would take other people, and each rater's."""
+def speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> Speeds:
+    """Return the same as an answer, with the hours that the same work would take other people, and each rater's."""
     again = hours_again(fitted)
-    return {
+    held = {
         **_summary(fitted),
         "logins_left_out": fitted.left_out,
         "logins_split": fitted.sittings,
         "hours_again": {name: _short(value) for name, value in again._asdict().items()},
         "raters": {name: dict(speed) for name, speed in raters.items()},
     }
+    return read_record(Speeds, held, "speeds")
 
 
 def _summary(fitted: FittedSpeeds) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+import textwrap
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.figures import around, panels
+from simlab.drawing.figures import around, look
 from simlab.drawing.figures.look import SCREEN
 from simlab.drawing.figures.styles import COLOURS, style
 from simlab.drawing.reports.terms import Chart, Explorer, Mark, PairMatrix, Report
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 WIDTH = 6.5
 """Inches: a page of text is about as wide."""
-PANEL, MOST_BESIDE = 3.4, 2
-"""Inches of a chart beside others, and how many stand in a row."""
+PANEL = 4.4
+"""Inches of a chart beside another."""
 LONGEST = 40
 """Letters of a name that are written; the table behind a figure has all of them."""
 
@@ -54,19 +55,32 @@ def _chart(chart: Chart) -> Figure:
 
 
 def figure_of(report: Report) -> Figure:
-    """Draw the charts of a report beside each other, with its question above and its numbers below."""
+    """Draw the charts of a report, two in a row, with its question above and its numbers below."""
+    from matplotlib.figure import Figure
+
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
-    rows = max((len(_names_of(chart)) for chart in charts), default=1)
-    figure, grid = panels.laid([PANEL] * max(len(charts), 1), min(1.6 + 0.3 * rows, 20), MOST_BESIDE)
-    all_axes = [axes for line in grid for axes in line]
-    if not charts:
-        all_axes[0].set_axis_off()
-    for axes, chart in zip(all_axes, charts, strict=False):
-        _draw_chart(axes, chart)
-        axes.set_title(chart.question)
+    rows = [charts[k : k + 2] for k in range(0, len(charts), 2)] or [[]]
+    heights = [max(map(_height, row), default=1.0) for row in rows]
+    figure = Figure(figsize=look.size(2 * PANEL if len(charts) > 1 else PANEL, sum(heights) + 1), layout="constrained")
+    cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
+    for k, row in enumerate(rows):
+        grid = cells[k].subgridspec(1, max(len(row), 1))
+        for j, chart in enumerate(row):
+            axes = figure.add_subplot(grid[j])
+            _draw_chart(axes, chart)
+            axes.set_title(textwrap.fill(chart.question, look.letters(figure.get_figwidth() / len(row) / 2, 10)))
+            if (legend := axes.get_legend()) is not None:
+                if chart.kind == "intervals":
+                    low, high = axes.get_ylim()
+                    axes.set_ylim(low, high - 2)
+                axes.legend(title=legend.get_title().get_text() or None, loc="best", framealpha=0.85)
     around.question(figure, report.question)
     around.footnote(figure, "; ".join(f"{value.label}: {said(value)}" for value in report.figures))
     return figure
+
+
+def _height(chart: Chart) -> float:
+    return min(1.4 + 0.22 * len(_names_of(chart)), 20.0) if chart.kind == "intervals" else 3.2
 
 
 def _names_of(chart: Chart) -> list[str]:

@@ -193,11 +193,12 @@ Block: TypeAlias = Prose | Points | Figures | Code | Table | Chart | PairMatrix 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it; what is `folded` opens on a click."""
+    """A heading and what stands below it; what is `folded` opens on a click, what is `light` is not for terminals."""
 
     heading: str
     blocks: tuple[Block, ...]
     folded: bool = False
+    light: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from simlab.drawing.reports.values import cells, numeric, said
 from simlab.drawing.text import tables
 
 MOST_ROWS = 12
-"""A folded section with a longer table is left out, and named."""
+"""A folded section with a longer table is left out, and named, as light ones are."""
 
 
 def page(report: Report) -> str:
@@ -26,7 +26,9 @@ def page(report: Report) -> str:
 
 
 def _is_left_out(section: Section) -> bool:
-    return section.folded and any(isinstance(one, Table) and len(one.rows) > MOST_ROWS for one in stills(section))
+    return section.light or (
+        section.folded and any(isinstance(one, Table) and len(one.rows) > MOST_ROWS for one in stills(section))
+    )
 
 
 def _parts(section: Section) -> Iterator[str]:

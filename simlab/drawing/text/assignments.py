@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from simlab.drawing.text.fitted_world import WIDTH
+from simlab.drawing.text.tables import WIDTH
 from simlab.messages import legible, several
 
 MOST_NAMED = 30

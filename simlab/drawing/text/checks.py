@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from simlab.concluding.checking import Checked
 from simlab.drawing.text.conclusion_numbers import texts_of
-from simlab.drawing.text.fitted_world import line
+from simlab.drawing.text.tables import line
 from simlab.messages import legible, several
 
 KINDS = {"rate": "ratings", "compare": "comparisons", "judge": "outputs that humans and metrics scored"}

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from simlab.concluding.conclusion import Metric, Rated
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import tables
-from simlab.drawing.text.fitted_world import WIDTH
-from simlab.drawing.text.tables import number
+from simlab.drawing.text.tables import WIDTH, number
 from simlab.messages import several
 
 VERDICTS = {"trust": "trust", "correct": "correct", "leave_out": "leave out"}

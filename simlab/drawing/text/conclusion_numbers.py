@@ -12,8 +12,7 @@ from typing import Any
 from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Control, Interval, More, Repetition
 from simlab.concluding.gate import NOT_ASKED
 from simlab.drawing.text import tables
-from simlab.drawing.text.fitted_world import WIDTH
-from simlab.drawing.text.tables import number
+from simlab.drawing.text.tables import WIDTH, number
 from simlab.messages import several
 from simlab.types import COMPARE
 

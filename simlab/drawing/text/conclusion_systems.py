@@ -8,8 +8,7 @@ from simlab.concluding.conclusion import Conclusion, Estimated, Metric, System
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import tables
 from simlab.drawing.text.conclusion_pairs import beaten, ordered
-from simlab.drawing.text.fitted_world import WIDTH
-from simlab.drawing.text.tables import number
+from simlab.drawing.text.tables import WIDTH, number
 
 MOST_SYSTEMS, FIRST, LAST = 20, 12, 4
 """Of more systems than a page holds the first and the last are shown."""

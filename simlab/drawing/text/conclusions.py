@@ -12,8 +12,7 @@ from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
 from simlab.drawing.text import conclusion_systems as systems
-from simlab.drawing.text.fitted_world import line
-from simlab.drawing.text.tables import measured, number
+from simlab.drawing.text.tables import line, measured, number
 from simlab.messages import legible, several
 
 MOST_LINES, USUAL_SYSTEMS = 25, 8

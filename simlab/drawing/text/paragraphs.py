@@ -26,8 +26,7 @@ from simlab.drawing.text.conclusion_pairs import (
     unpromised,
 )
 from simlab.drawing.text.conclusion_systems import confidence
-from simlab.drawing.text.fitted_world import WIDTH
-from simlab.drawing.text.tables import number
+from simlab.drawing.text.tables import WIDTH, number
 from simlab.messages import several
 from simlab.parts import name_of
 

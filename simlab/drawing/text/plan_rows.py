@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
-from simlab.drawing.text.fitted_world import WIDTH
-from simlab.drawing.text.tables import aligned
+from simlab.drawing.text.tables import WIDTH, aligned
 from simlab.messages import shortened
 from simlab.planning.answered import Answer, Figures, Row
 

@@ -11,10 +11,9 @@ from simlab.drawing.text import paragraphs
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
 from simlab.drawing.text.conclusion_numbers import HELD, filled
-from simlab.drawing.text.fitted_world import WIDTH, line
 from simlab.drawing.text.plan_records import digest_of
 from simlab.drawing.text.plan_rows import measures, table
-from simlab.drawing.text.tables import number
+from simlab.drawing.text.tables import WIDTH, line, number
 from simlab.messages import duration, several
 from simlab.planning.answered import Answer
 from simlab.planning.figures import first_target

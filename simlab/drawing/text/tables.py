@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "csv", "json"]
 
-PIPED_WIDTH = 100
+WIDTH = 100
 ROUNDING = 1e-9
 """What is left of a zero after rounding is no error."""
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
@@ -171,7 +171,7 @@ def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
 
 def width() -> int:
     """Return the columns of the terminal; a fixed number where the output is piped."""
-    return shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def fits(table: str) -> bool:
@@ -188,6 +188,11 @@ def counted(counts: Sequence[int], noun: str) -> str:
     """
     span = str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
     return f"{span} {noun}" if span == "1" else f"{span} {noun}s"
+
+
+def line(word: str, text: str) -> str:
+    """Write a line of the head of a page under its word."""
+    return textwrap.fill(f"{word:<9}{text}", WIDTH, subsequent_indent=" " * 9, break_on_hyphens=False)
 
 
 def heading(line: str) -> str:

@@ -31,7 +31,7 @@ class PreferenceCheck(NamedTuple):
     simulated: float
 
     @property
-    def passed(self) -> bool:
+    def inside(self) -> bool:
         """Tell whether the real value lies within the interval; what a table lacks cannot fail."""
         return not self.real < self.low and not self.real > self.high
 
@@ -44,7 +44,7 @@ class PreferenceChecks(NamedTuple):
     @property
     def failed(self) -> list[PreferenceCheck]:
         """List the checks that failed."""
-        return [check for check in self.every if not check.passed]
+        return [check for check in self.every if not check.inside]
 
     def content(self) -> dict[str, Any]:
         """Return what the file says of them."""

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ import pytest
 from simlab.drawing.reports import html, markdown
 from simlab.drawing.reports.answers import of
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
-from simlab.drawing.text import fitted_world
 from simlab.types import InputError
 
 KEPT = Path(__file__).parent / "kept"
@@ -105,22 +103,6 @@ def test_prices_that_are_without_bound_are_told() -> None:
     assert any("at any price" in one for one in of(saved).answer)
     saved["answer"]["price"] = [1.0, 2.0, None]
     assert any("1.0 or more" in one for one in of(saved).answer)
-
-
-def test_a_fit_keeps_a_price_without_bound() -> None:
-    """JSON has no infinity: what has no bound is null, and what has one stands there."""
-    trade = SimpleNamespace(rows=(), price=(1.0, 2.0, math.inf))
-    checks = SimpleNamespace(passed=0, failed=(), traits=(), erring=())
-    parts = {
-        "compared": (),
-        "refused": {},
-        "listed": (),
-        "coefficients": (),
-        "not_identified": (),
-        "speed_record": None,
-    }
-    found: Any = SimpleNamespace(law=SimpleNamespace(name="gaussian"), checks=checks, trade=trade, **parts)
-    assert json.loads(json.dumps(fitted_world.record(found), allow_nan=False))["price"] == [1.0, 2.0, None]
 
 
 def test_raters_who_are_not_named_have_no_agreement() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect")
 """Commands whose kept answers become reports; each has a module of its name here."""
-MODELS = {"agreement": ("simlab.answers.agreement", "Agreement")}
+MODELS = {"agreement": ("simlab.answers.agreement", "Agreement"), "fit": ("simlab.answers.fit", "Fit")}
 """The records of answers, by their commands."""
 OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")
 

@@ -96,7 +96,7 @@ def _cited(found: Agreement) -> Iterator[str]:
 def _sentences(found: Agreement) -> Iterator[str]:
     raters, known = found.read.raters, _known_coefficients(found)
     by = "raters who are not named" if raters is None else several(raters, "rater")
-    of = f"{several(found.read.systems, 'system')} on {several(found.read.documents, 'document')}"
+    of = f"{several(found.read.systems, 'system')} on {several(found.read.documents or 0, 'document')}"
     yield f"{several(found.read.used, 'rating')} of {of} by {by} were read."
     if not known:
         yield f"How far raters agree on scores is not known: {_why_unknown(found)}."

@@ -1,18 +1,13 @@
-"""Draw what a kept fit found: what makes scores differ, the pilot among tables of its law, how other studies do."""
+"""Draw what a fit found: what makes scores differ, the pilot among tables of its law, how other studies do."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from math import isfinite
 
+from simlab.answers.fit import CheckedTrait, Component, Dependability, Fit
 from simlab.drawing.reports.answers import fit_words
-from simlab.drawing.reports.answers.fit_reading import Fit, Trait
-from simlab.drawing.reports.answers.reading import Row
 from simlab.drawing.reports.terms import Chart, Mark, Table, Value
 from simlab.drawing.text import tables
-
-if TYPE_CHECKING:
-    from simlab.fitting.generalisability import Coefficient
 
 PEOPLE = {"drawn": "other raters", "fixed": "these raters"}
 SHORT = {
@@ -40,39 +35,39 @@ FARTHEST = 5.0
 
 def components(fit: Fit, table: Table) -> Chart | None:
     """Draw standard deviations with their intervals; None where the pilot tells none."""
-    shown = [one for one in fit.components if one["sd"] is not None and fit_words.is_spread(one)]
+    shown = [one for one in fit.components if isfinite(one.sd) and fit_words.is_spread(one)]
     if not shown:
         return None
     kind = "comparisons" if fit.compares else "scores"
     unit = "logits, or of logs" if fit.compares else "points"
-    marks = tuple(_spread(fit, one) for one in shown)
-    most = max(shown, key=lambda one: float(one["sd"]))
+    marks = tuple(map(_spread, shown))
+    most = max(shown, key=lambda one: one.sd)
     return Chart(
         "intervals",
         f"What makes {kind} differ?",
         f"standard deviation [{unit}], {fit.interval} % interval",
         f"what makes {kind} differ",
         marks,
-        f"{len(marks)} standard deviations with intervals; the largest is that of {fit_words.spread(fit, most)}.",
+        f"{len(marks)} standard deviations with intervals; the largest is that of {fit_words.spread(most)}.",
         bounds=(0.0, None),
         table=table,
         interval=f"{fit.interval} % interval",
     )
 
 
-def _spread(fit: Fit, one: Row) -> Mark:
-    name = fit_words.component(fit, one)
-    return Mark(one["sd"], SHORT.get(one["name"], name), one["low"], one["high"], note=name)
+def _spread(one: Component) -> Mark:
+    name = fit_words.component(one)
+    return Mark(one.sd, SHORT.get(one.name, name), one.low, one.high, note=name)
 
 
-def ordered(fit: Fit) -> list[Trait]:
+def ordered(fit: Fit) -> list[CheckedTrait]:
     """Return the checks, those that failed first, the farthest out before others."""
-    return sorted(fit.traits, key=lambda one: (one.inside, -abs(_away(one))))
+    return sorted(fit.checks.all, key=lambda one: (one.inside, -abs(_away(one))))
 
 
 def checks(fit: Fit, table: Table) -> Chart:
     """Draw where the pilot lies in the interval that its law gives each trait: -1 and 1 are the ends."""
-    shown = [one for one in ordered(fit) if math.isfinite(_away(one))]
+    shown = [one for one in ordered(fit) if isfinite(_away(one))]
     simulated = [Mark(0.0, one.name, -1.0, 1.0, line="tables of the law", note=_note(one)) for one in shown]
     pilot = [
         Mark(max(min(_away(one), FARTHEST), -FARTHEST), one.name, line="pilot", note=_note(one), chosen=not one.inside)
@@ -91,13 +86,13 @@ def checks(fit: Fit, table: Table) -> Chart:
     )
 
 
-def _away(one: Trait) -> float:
+def _away(one: CheckedTrait) -> float:
     """Return how far the pilot lies from the middle of an interval, in halves of it."""
     middle, half = (one.low + one.high) / 2, max((one.high - one.low) / 2, NARROW)
     return (one.real - middle) / half
 
 
-def _note(one: Trait) -> str:
+def _note(one: CheckedTrait) -> str:
     low, high, real = (tables.number(held, 3) for held in (one.low, one.high, one.real))
     return f"{one.name}: pilot {real}, tables of the law {low} to {high}"
 
@@ -119,7 +114,7 @@ def dependable(fit: Fit) -> Chart:
     )
 
 
-def _line(one: Coefficient) -> str:
+def _line(one: Dependability) -> str:
     """Name a line in so few letters that a legend has room for it."""
     return f"{'differences' if one.name == 'e_rho2' else 'scores'}, {PEOPLE[one.raters]}"
 
@@ -131,7 +126,7 @@ def _coefficients(fit: Fit) -> Table:
     held = {(one.name, one.raters, one.documents): one for one in fit.coefficients}
     rows = tuple(
         (
-            fit_words.line(fit, *kind),
+            fit_words.coefficient(fit, *kind),
             *(
                 Value(one.value, low=one.low, high=one.high) if (one := held.get((*kind, n))) else None
                 for n in documents
@@ -144,12 +139,11 @@ def _coefficients(fit: Fit) -> Table:
 
 def trade(fit: Fit) -> Chart:
     """Draw the error of a difference by how many ratings each output gets, at equal cost."""
-    assert fit.trade is not None  # noqa: S101 (the caller has looked)
-    rows = fit.trade.rows
+    rows, ratings = fit.each, fit_words.ratings_of_system(fit)
     best = max(rows, key=lambda row: row.best)
     marks = tuple(Mark(float(one.each), one.error, one.low, one.high, chosen=one is best) for one in rows)
     table = Table(
-        f"{fit.trade.ratings:.0f} ratings a system",
+        f"{ratings:.0f} ratings a system",
         ("ratings of each output", "documents", "error of a difference [points]", "best in a share of draws"),
         tuple(
             (one.each, Value(one.documents), Value(one.error, low=one.low, high=one.high), Value(one.best))
@@ -159,7 +153,7 @@ def trade(fit: Fit) -> Chart:
     return Chart(
         "lines",
         "More documents, or more ratings of each output?",
-        f"ratings of each output, of {fit.trade.ratings:.0f} a system",
+        f"ratings of each output, of {ratings:.0f} a system",
         "error of a difference [points], 95 % interval",
         marks,
         fit_words.trade(fit),

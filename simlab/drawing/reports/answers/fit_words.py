@@ -1,38 +1,69 @@
-"""Say in words what a kept fit found, as the text page says it."""
+"""Say in words what a fit found."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from math import isfinite
 
-from simlab.drawing.reports.answers.fit_reading import Fit, components_of
-from simlab.drawing.text import fitted_preferences, fitted_speeds, fitted_world, tables
-from simlab.drawing.text.fitted_world import COEFFICIENTS, WORDS
+from simlab.answers.fit import CheckedTrait, Component, Fit, LawScore, PredictionError, Speeds
+from simlab.answers.tables import ReadTable
+from simlab.drawing.text import tables
 from simlab.messages import several
 
 SHARE = "equal_outputs_tie"
 MOST_SOURCES = 3
+WORDS = {
+    "system": "systems (these)",
+    "document": "documents",
+    "segment": "segments of a document",
+    "system_document": "system x document",
+    "output": "system x segment",
+    "leniency": "raters at large (leniency)",
+    "rater_system": "raters at large x system",
+    "rater_document": "raters at large x document",
+    "residual": "a rating's own noise",
+    "equal_outputs_tie": "share of ties between equal outputs",
+    "system_sd": "systems (sd, logits)",
+    "output_sd": "outputs of a system (sd, logits)",
+    "item_sd": "items (sd of log sharpness)",
+    "sharpness_sd": "raters' sharpness (sd of log)",
+    "tie_sd": "raters' habit of ties (sd of log)",
+    "taste_sd": "raters' taste for systems (sd, logits)",
+}
+"""What makes scores differ, by the names of the file."""
+COEFFICIENTS = {"e_rho2": "E rho^2, differences", "phi": "Phi, scores as they stand"}
+UNTOLD = (
+    "more documents or more ratings each: not known; this pilot cannot tell noise from what raters of an output share"
+)
+SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
+"""Predictions are about right where they are off by less, or where so many of the tables do not agree which way."""
+
+
+def known_components(fit: Fit) -> list[Component]:
+    """Return the standard deviations that are known, the largest first."""
+    known = [one for one in fit.components if isfinite(one.sd) and is_spread(one)]
+    return sorted(known, key=lambda one: -one.sd)
 
 
 def understood(fit: Fit) -> str:
     """Say what was read: how many ratings of what by whom, on which scale."""
-    held = fit.table
-    counts = [several(held["systems"], "system"), *_counts(held)]
-    raters = "raters not named" if held["raters"] is None else several(held["raters"], "rater")
-    what = f"{several(held['used'], 'comparison' if fit.compares else 'rating')} of {', '.join([*counts, raters])}"
-    return "; ".join([what, *_rest(held)])
+    read = fit.read
+    counts = [several(read.systems, "system"), *_counts(read)]
+    raters = "raters not named" if read.raters is None else several(read.raters, "rater")
+    what = f"{several(read.used, 'comparison' if fit.compares else 'rating')} of {', '.join([*counts, raters])}"
+    return "; ".join([what, *_rest(read)])
 
 
-def _counts(held: Mapping[str, Any]) -> list[str]:
-    words = (("pairs", "pair"), ("documents", "document"), ("items", "item"))
-    return [several(held[name], word) for name, word in words if held.get(name) is not None]
+def _counts(read: ReadTable) -> list[str]:
+    counts = ((read.pairs, "pair"), (read.documents, "document"), (read.items, "item"))
+    return [several(count, word) for count, word in counts if count is not None]
 
 
-def _rest(held: Mapping[str, Any]) -> list[str]:
-    scale = [f"{held['scale'][0]:g} to {held['scale'][1]:g}"] if held.get("scale") else []
-    better = [f"{held['better']} is better"] if held.get("better") else []
-    ties = [f"{tables.number(held['ties'], 2)} ties"] if held.get("ties") is not None else []
-    gaps = [several(held["gaps"], "gap")] if held.get("gaps") else []
+def _rest(read: ReadTable) -> list[str]:
+    scale = [f"{read.scale[0]:g} to {read.scale[1]:g}"] if read.scale else []
+    better = [f"{read.better} is better"] if read.better else []
+    ties = [f"{tables.number(read.ties, 2)} ties"] if read.ties is not None else []
+    gaps = [several(read.gaps, "gap")] if read.gaps else []
     return [*([", ".join([*scale, *better])] if scale or better else []), *ties, *gaps]
 
 
@@ -40,14 +71,27 @@ def law(fit: Fit) -> str:
     """Say which law was fitted, and how well it predicts documents held out."""
     if fit.compares:
         return "preference: strengths on a latent scale, with ties"
-    if not fit.compared or any(one.log_score != one.log_score for one in fit.compared):
-        return fit.law
-    return f"{fit.law}, {fitted_world.scores(fit.law, fit.compared)}"
+    if fit.asked:
+        return f"{fit.law}, as asked"
+    if not fit.compared or any(not isfinite(one.log_score) for one in fit.compared):
+        one = "; one document cannot tell which law predicts others best" if fit.read.documents == 1 else ""
+        return f"{fit.law}; not for such scores: {', '.join(fit.refused) or 'none'}{one}"
+    return f"{fit.law}, {_scores(fit.law, fit.compared)}"
+
+
+def _scores(name: str, compared: Sequence[LawScore]) -> str:
+    """Say how well a law predicts documents held out, beside the others; `compared` has the best first."""
+    best = compared[0]
+    head = f"predicts documents held out best (log score {best.log_score:.3f} a rating)"
+    if best.law != name:
+        head = f"the simplest of those that predict documents held out as well as {best.law}"
+    others = [f"{one.law} {tables.measured(one.behind, one.se, 3)} behind" for one in compared[1:]]
+    return "; ".join([head, *others])
 
 
 def verdict(fit: Fit) -> str:
     """Say how many checks the pilot passed."""
-    n, failed = len(fit.traits), len(fit.traits) - fit.passed
+    n, failed = len(fit.checks.all), len(fit.failed)
     if not n:
         return "Checks: none, the pilot is too small for any."
     if failed:
@@ -55,40 +99,64 @@ def verdict(fit: Fit) -> str:
     return f"{n} of {n} checks passed: the pilot looks like tables of this law."
 
 
-def component(fit: Fit, one: Mapping[str, Any]) -> str:
+def failure(one: CheckedTrait) -> str:
+    """Write what failed, and by how much."""
+    places = digits(one.real, one.simulated)
+    real, simulated, low, high = (tables.number(n, places) for n in (one.real, one.simulated, one.low, one.high))
+    return f"{one.name}: {real} real, {simulated} simulated ({low} to {high})"
+
+
+def erring(one: PredictionError) -> str:
+    """Say which way what a world predicts errs."""
+    numbers = f"{tables.number(one.real, 2)} in the pilot, {tables.number(one.simulated, 2)} simulated"
+    if abs(one.real - one.simulated) < SMALL or LIKELY > one.below > 1 - LIKELY:
+        return f"{one.measure} about right ({numbers})"
+    way = "under" if one.simulated < one.real else "over"
+    sure = "" if one.below > SURE or one.below < 1 - SURE else "probably "
+    return f"{one.measure} {sure}{way}-predicted ({numbers})"
+
+
+def digits(*values: float) -> int:
+    """Choose the decimals of numbers by the largest of them."""
+    size = max((abs(value) for value in values if isfinite(value)), default=1.0)
+    return 1 if size >= 10 else 2
+
+
+def component(one: Component) -> str:
     """Name what makes scores differ."""
-    name = str(one["name"])
-    return (fitted_preferences.WORDS if fit.compares else WORDS).get(name, name)
+    return WORDS.get(one.name, one.name)
 
 
-def is_spread(one: Mapping[str, Any]) -> bool:
-    """Tell a standard deviation from a share."""
-    return bool(one["name"] != SHARE)
+def is_spread(one: Component) -> bool:
+    """True if a component is a standard deviation, and no share."""
+    return one.name != SHARE
 
 
-def spread(fit: Fit, one: Mapping[str, Any]) -> str:
+def spread(one: Component) -> str:
     """Write a standard deviation with its interval."""
-    places = fitted_world.digits(one["sd"], one["high"])
-    sd, low, high = (tables.number(one[name], places) for name in ("sd", "low", "high"))
-    return f"{component(fit, one)} {sd} ({low} to {high})"
+    places = digits(one.sd, one.high)
+    sd, low, high = (tables.number(number, places) for number in (one.sd, one.low, one.high))
+    return f"{component(one)} {sd} ({low} to {high})"
 
 
 def sources(fit: Fit) -> str:
     """Say what makes scores differ most, the largest first."""
-    shown = components_of(fit)[:MOST_SOURCES]
-    told = "; ".join(spread(fit, one) for one in shown)
+    shown = known_components(fit)[:MOST_SOURCES]
+    if not shown:
+        return ""
+    told = "; ".join(map(spread, shown))
     if fit.compares:
-        return f"What differs most ({fit.interval} % intervals): {told}." if shown else ""
-    return f"What makes scores differ most (sd in points, {fit.interval} % intervals): {told}." if shown else ""
+        return f"What differs most ({fit.interval} % intervals): {told}."
+    return f"What makes scores differ most (sd in points, {fit.interval} % intervals): {told}."
 
 
 def people(fit: Fit, raters: str) -> str:
     """Say whether a coefficient is of these raters or of as many others."""
-    n = fit.table["raters"] or 1
+    n = fit.read.raters or 1
     return "these raters" if raters == "fixed" else f"{n} other raters" if n > 1 else "another rater"
 
 
-def line(fit: Fit, name: str, raters: str) -> str:
+def coefficient(fit: Fit, name: str, raters: str) -> str:
     """Name a coefficient with its raters."""
     return f"{COEFFICIENTS[name]}: {people(fit, raters)}"
 
@@ -109,16 +177,48 @@ def dependable(fit: Fit) -> str:
     return f"Dependability of differences (E rho^2, {people(fit, own[0].raters)}, {each} each): {told}."
 
 
+def ratings_of_system(fit: Fit) -> float:
+    """Return how many ratings of a system more documents or more ratings each are weighed at."""
+    return fit.each[0].each * fit.each[0].documents
+
+
 def trade(fit: Fit) -> str:
     """Say how many ratings of each output are best at equal cost, and from which price of a document two are."""
-    if fit.trade is None:
+    if not fit.each or fit.price is None:
         return ""
-    best = max(fit.trade.rows, key=lambda row: row.best)
-    said = f"of {fit.trade.ratings:.0f} ratings a system, {several(best.each, 'rating')} of each output"
+    best = max(fit.each, key=lambda row: row.best)
+    said = f"of {ratings_of_system(fit):.0f} ratings a system, {several(best.each, 'rating')} of each output"
     said = f"{said[0].upper()}{said[1:]} {'is' if best.each == 1 else 'are'} best"
-    return f"{said} (in {tables.number(best.best, 2)} of the draws); {fitted_world.price(fit.trade)}."
+    return f"{said} (in {tables.number(best.best, 2)} of the draws); {_price(fit.price)}."
 
 
-def speeds(fit: Fit) -> str:
-    """Say how fast people worked; nothing of a table without times."""
-    return f"{fitted_speeds.sentence(fit.speeds)}." if fit.speeds else ""
+def _price(price: tuple[float, float, float]) -> str:
+    """Say from which price of a document on a second rating of each output is worth more than more documents."""
+    low, middle, high = price
+    if not isfinite(middle) or middle > 1000:
+        return "more documents are worth more at any price"
+    span = (
+        f"{tables.number(low, 1)} to {tables.number(high, 1)}" if isfinite(high) else f"{tables.number(low, 1)} or more"
+    )
+    return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings ({span})"
+
+
+def speeds(held: Speeds | None) -> str:
+    """Say hours under which rule, how fast people are at large, and what the same work would take others."""
+    if held is None:
+        return ""
+    cut = f"{held.cut:,g} s"
+    rule = f"gaps between answers cut at {cut}" if held.rule == "ends" else f"times of answers, cut at {cut}"
+    took = next(one.hours for one in held.hours if one.cut == held.cut)
+    people = "one person" if held.people == 1 else f"{held.people:,} people"
+    spread, each, again = held.rater_sd, held.seconds_per_answer, held.hours_again
+    return (
+        f"{_time(took)} hours of work by {people} ({rule}); {_time(each.estimate)} ({_time(each.low)} to"
+        f" {_time(each.high)}) s an answer; people's speeds differ by {tables.number(spread.estimate, 2)}"
+        f" ({tables.number(spread.low, 2)} to {tables.number(spread.high, 2)}, sd of logs). Others would take"
+        f" {_time(again.median)} hours ({_time(again.low)} to {_time(again.high)}) for the same."
+    )
+
+
+def _time(value: float) -> str:
+    return tables.number(value, 0 if value >= 10 else 1)

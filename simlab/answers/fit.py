@@ -1,0 +1,200 @@
+"""What `simlab fit` answers: the law of a pilot, its checks, what makes scores differ, what is not known."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from simlab.answers.records import Count, Num, Record, Upper
+from simlab.answers.tables import ReadTable
+
+PREFERENCE = "preference"
+
+
+class LawScore(Record):
+    """Say how well a law predicts: mean log score of a rating [nats], how far it is behind the best, the error of that.
+
+    `se` is the standard error, over documents, of `behind`; NaN for the best itself.
+    """
+
+    law: str
+    log_score: Num
+    behind: Num
+    se: Num
+
+
+class CheckedTrait(Record):
+    """Compare a trait of the pilot with the median of tables of its law and the interval that it must lie in."""
+
+    name: str
+    real: Num
+    simulated: Num
+    low: Num
+    high: Num
+    inside: bool
+
+
+class FailedCheck(Record):
+    """Hold a trait of the pilot that lies outside."""
+
+    name: str
+    real: Num
+    low: Num
+    high: Num
+
+
+class PredictionError(Record):
+    """Say which way predictions of a world err: what the pilot concludes, and what tables of the world conclude.
+
+    `below` is the share of these tables that conclude less than the pilot (half of those that conclude as much).
+    """
+
+    measure: Literal["power", "SRP", "confirmed"]
+    real: Num
+    simulated: Num
+    below: Num
+
+
+class Checks(Record):
+    """Hold all checks of a fit, how many passed, those that failed, and which way predictions err."""
+
+    passed: Count
+    failed: tuple[FailedCheck, ...]
+    all: tuple[CheckedTrait, ...]
+    erring: tuple[PredictionError, ...] = ()
+
+
+class Component(Record):
+    """Hold the standard deviation of what makes scores differ, in points, with its interval.
+
+    `sd` is NaN where the pilot says nothing of it; `assumed` is what the priors then put in its place.
+    """
+
+    name: str
+    sd: Num
+    low: Num
+    high: Num
+    assumed: Num = float("nan")
+
+    @model_validator(mode="after")
+    def _check_interval(self) -> Component:
+        if isfinite(self.sd) and not (isfinite(self.low) and isfinite(self.high)):
+            raise ValueError("has a value, but no interval")
+        return self
+
+
+class Dependability(Record):
+    """Hold a coefficient of a study, with a 95 % interval: E rho^2 or Phi, with raters `drawn` or `fixed`."""
+
+    name: Literal["e_rho2", "phi"]
+    raters: Literal["drawn", "fixed"]
+    documents: Count
+    each: Count
+    value: Num
+    low: Num
+    high: Num
+
+
+class ErrorByRatings(Record):
+    """Hold the standard error of a difference of two systems [points] with `each` ratings of each output.
+
+    `documents` are those that the same number of ratings pays for, `best` the share of draws in which it is least.
+    """
+
+    each: Count
+    documents: Num
+    error: Num
+    low: Num
+    high: Num
+    best: Num
+
+
+class HoursByCut(Record):
+    """Hold the hours of a table, gaps between answers cut at `cut` seconds."""
+
+    cut: Num
+    hours: Num
+
+
+class Estimate(Record):
+    """Hold an estimate with its 95 % interval."""
+
+    estimate: Num
+    low: Num = float("nan")
+    high: Num = float("nan")
+
+
+class HoursAgain(Record):
+    """Hold the hours that the same work would take other people, with a 90 % interval."""
+
+    low: Num
+    median: Num
+    high: Num
+
+
+class RaterSpeed(Record):
+    """Hold how fast a rater answers [s], and the standard deviation of the logarithm."""
+
+    median_seconds: Num
+    log_sd: Num
+
+
+class Speeds(Record, extra="allow"):
+    """Hold how fast people work: the rule by which gaps are cut at `cut` seconds, what was there, and estimates."""
+
+    rule: str
+    cut: Num
+    hours: tuple[HoursByCut, ...]
+    people: Count
+    seconds_per_answer: Estimate
+    rater_sd: Estimate
+    hours_again: HoursAgain
+    raters: dict[str, RaterSpeed]
+
+    @model_validator(mode="after")
+    def _check_hours(self) -> Speeds:
+        if self.cut not in {one.cut for one in self.hours}:
+            raise ValueError(f"hours: has none cut at {self.cut:g} s")
+        return self
+
+
+class Fit(Record):
+    """Hold what a fit tells of its pilot.
+
+    `refused[law]` says why a law was not tried, `asked` that the law was named. `each` and `price` say what more
+    ratings of an output are worth: `price` (low, median, high) is how many ratings a document must cost for a second
+    rating each to pay (null: at no price). `unmixed` says that chains disagree; `written` is the file of the world.
+    """
+
+    read: ReadTable
+    law: str
+    asked: bool = False
+    compared: tuple[LawScore, ...] = ()
+    refused: dict[str, str] = Field(default_factory=dict)
+    checks: Checks
+    components: Annotated[tuple[Component, ...], Field(min_length=1)]
+    coefficients: tuple[Dependability, ...] = ()
+    each: tuple[ErrorByRatings, ...] = ()
+    price: tuple[Upper, Upper, Upper] | None = None
+    not_identified: tuple[str, ...]
+    speeds: Speeds | None = None
+    diagnosis: dict[str, Any]
+    unmixed: tuple[str, ...] = ()
+    written: str | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Tell whether the table compares outputs, and holds no ratings."""
+        return self.law == PREFERENCE
+
+    @property
+    def failed(self) -> tuple[CheckedTrait, ...]:
+        """The checks that failed."""
+        return tuple(one for one in self.checks.all if not one.inside)
+
+    @property
+    def interval(self) -> int:
+        """What the intervals of components hold [%]."""
+        return 90 if self.compares else 95

@@ -1,0 +1,23 @@
+"""What a command read of a table."""
+
+from __future__ import annotations
+
+from simlab.answers.records import Count, Num, Record
+
+
+class ReadTable(Record, extra="allow"):
+    """Hold what was read: `used` ratings or comparisons of `systems`; null is what a table does not name or have.
+
+    Readers of tables add what else they found (rows, remarks, names of columns).
+    """
+
+    used: Count
+    systems: Count
+    documents: Count | None = None
+    items: Count | None = None
+    pairs: Count | None = None
+    raters: Count | None = None
+    gaps: Count = 0
+    ties: Num | None = None
+    better: str | None = None
+    scale: tuple[Num, Num] | None = None
