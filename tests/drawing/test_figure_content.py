@@ -22,14 +22,13 @@ from simlab.drawing.figures import (
     backtest,
     conclusion,
     files,
-    fitted_world,
     look,
     orders,
     pass_rates,
     plan,
     timeline,
 )
-from simlab.drawing.reports.answers import agreement
+from simlab.drawing.reports.answers import agreement, fit
 from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
@@ -37,6 +36,7 @@ from simlab.fitting.backtest.records import Record, summary
 from simlab.fitting.laws import laws
 from simlab.fitting.report import report
 from simlab.store.beside import with_found
+from simlab.tables import understood
 from simlab.tables.held import as_errors
 from simlab.types import RATE, InputError
 from simlab.world.recorded import table
@@ -136,7 +136,7 @@ def noticed() -> Any:
 
 ANSWERS: dict[str, Any] = {
     "backtest": backtested,
-    "fit": lambda: fitted_world.draw(fitted()),
+    "fit": lambda: figure_of(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
     "conclusion": lambda: conclusion.draw(made_conclusions.rated()),
     "plan": lambda: plan.draw(made_plans.answered()),
@@ -295,7 +295,7 @@ def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
         with look.worn(worn):
             figure = files.write(lambda: figure_of(agreement.report(agreement_of(table(file)))), None)
         assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
-        drawn = {axes.get_title(): axes for axes in figure.axes}
+        drawn = {" ".join(axes.get_title().split()): axes for axes in figure.axes}
         assert {"How lenient are raters?", "How sharp are raters?", "How fast are raters?"} <= set(drawn)
         speeds = drawn["How fast are raters?"]
         names = [label.get_text() for label in speeds.get_yticklabels()]

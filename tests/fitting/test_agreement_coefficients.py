@@ -246,7 +246,7 @@ def test_the_figure_shows_leniency_where_it_is_known() -> None:
     rng = np.random.default_rng(8)
     drawn = figure_of(report(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8)))))
     drawn.draw_without_rendering()
-    assert [axes.get_title() for axes in drawn.axes] == [
+    assert [" ".join(axes.get_title().split()) for axes in drawn.axes] == [
         "How lenient are raters?",
         "How sharp are raters?",
         "What scores do raters give?",

@@ -68,7 +68,9 @@ def figure_of(report: Report) -> Figure:
         for j, chart in enumerate(row):
             axes = figure.add_subplot(grid[j])
             _draw_chart(axes, chart)
-            axes.set_title(textwrap.fill(chart.question, look.letters(figure.get_figwidth() / len(row) / 2, 10)))
+            room = figure.get_figwidth() / len(row) / 2
+            axes.set_title(textwrap.fill(chart.question, look.letters(room, 10)))
+            axes.set_xlabel(textwrap.fill(axes.get_xlabel(), look.letters(room, 10)))
             if (legend := axes.get_legend()) is not None:
                 if chart.kind == "intervals":
                     low, high = axes.get_ylim()
