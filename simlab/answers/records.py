@@ -47,6 +47,13 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", ser_json_inf_nan="null")
 
+    def __repr__(self) -> str:
+        """Name the fields; of a table how many rows it has."""
+        held = (getattr(self, name) for name in type(self).model_fields)
+        said = (f"<{len(one)} rows>" if isinstance(one, tuple) and one else repr(one) for one in held)
+        named = (f"{name}={one}" for name, one in zip(type(self).model_fields, said, strict=True))
+        return f"{type(self).__name__}({', '.join(named)})"
+
     def plain(self) -> dict[str, Any]:
         """Return the record as JSON holds it: mappings, lists, texts and numbers, null for what is not finite."""
         held: dict[str, Any] = json.loads(self.model_dump_json())

@@ -74,3 +74,8 @@ def test_what_is_no_answer_is_refused_where_it_is_none(change: dict[str, Any], s
 def test_a_record_is_not_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         read_record(Answer, SOUND).reached = False  # type: ignore[misc]
+
+
+def test_a_record_is_shown_in_a_line() -> None:
+    shown = repr(read_record(Answer, {**SOUND, "rows": SOUND["rows"] * 500}))
+    assert shown == "Answer(reached=True, rows=<500 rows>, price=nan)"

@@ -7,13 +7,15 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simlab.drawing.reports import html, markdown
-from simlab.drawing.reports.answers import of
+from simlab.answers.records import read_record
+from simlab.drawing.reports import html, markdown, text
+from simlab.drawing.reports.answers import MODELS, of
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
 from simlab.types import InputError
 
@@ -58,6 +60,24 @@ def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str,
         held = held[step]
     held[("answer", *where)[-1]] = to
     return copied
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.partition("_")[0] in MODELS])
+def test_pages_are_those_of_the_answer_before_it_was_kept(name: str) -> None:
+    """Each number in turn is not known: the page of what JSON gives back is that of what it was given."""
+    saved = kept(name)
+    module, model = MODELS[str(saved["command"]).split()[1]]
+    record = getattr(import_module(module), model)
+    numbers = [where for where in places(saved["answer"]) if isinstance(_at(saved, where), float)]
+    assert numbers
+    for where in numbers:
+        held = changed(saved, where, None)
+        if refusal(held):
+            continue
+        found = read_record(record, held["answer"])
+        again = read_record(record, json.loads(json.dumps(found.plain(), allow_nan=False)))
+        assert again.plain() == found.plain()
+        assert text.page(of(held)) == text.page(of(held | {"answer": again.plain()}))
 
 
 @pytest.mark.parametrize("name", NAMES)
