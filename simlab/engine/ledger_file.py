@@ -216,7 +216,7 @@ def _plain(path: Path, error: sqlite3.Error) -> InputError:
     for begin, needed in _NEEDED.items():
         if code.startswith(begin):
             return InputError(f"{path}: {error}; {needed} and run the same command again: finished blocks are kept")
-    return damaged_ledger(path, str(error))
+    return DamagedLedger(f"{path}: {error}; the same `simlab sweep` or `simlab run` keeps what can be read of it")
 
 
 ASIDE = f"{FILE}.damaged"

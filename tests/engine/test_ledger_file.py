@@ -61,7 +61,7 @@ def test_one_run_at_a_time_holds_a_ledger(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_mistake_in_a_statement_is_one_line(tmp_path: Path) -> None:
     with (
-        pytest.raises(InputError, match=r"ledger\.sqlite is damaged \(no such table: nowhere\)"),
+        pytest.raises(InputError, match=r"ledger\.sqlite: no such table: nowhere"),
         open_alone(tmp_path) as database,
     ):
         database.execute("SELECT * FROM nowhere")
