@@ -58,7 +58,7 @@ def report(found: Agreement) -> Report:
         told,
         tuple(_sections(found)),
         figures=tuple(_large(found)),
-        held_fixed=("these raters: intervals draw the documents anew, not the people",),
+        held_fixed=tuple(_held_fixed(found)),
         reservations=tuple(_reservations(found)),
         references=references.cited([*_cited(found), references.SIMLAB]),
         paragraph=_paragraph(found, told),
@@ -223,6 +223,11 @@ def _words_on_traits(found: Agreement) -> Iterator[str]:
         yield f"A control item is failed where {found.controls}; intervals of shares are exact (95 %)."
     if max(len(_ordered_by(found, name)) for name in TRAITS) > MOST_MARKS:
         yield f"Figures have the {MOST_MARKS} raters at the ends; the tables have all."
+
+
+def _held_fixed(found: Agreement) -> Iterator[str]:
+    if any(isfinite(row.low) for row in found.coefficients):
+        yield "these raters: intervals draw the documents anew, not the people"
 
 
 def _reservations(found: Agreement) -> Iterator[str]:
