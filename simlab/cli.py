@@ -800,7 +800,7 @@ def backtest(
     from simlab.commands import backtest as backtests
 
     told = _told(columns, better, scale, people, where, alike, wide, decimal)
-    keep, asked = _keeping(save), backtests.Asked(pilot_share, splits, quick, seed, jobs, law, told)
+    keep, asked = _keeping(save), backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told)
     answering = advices.answer if advice else backtests.answer
     with _drawn(plot, "--plot", style, width):
         print(answering(file, asked, form=form, plot=plot, keep=keep))

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.commands.backtest import PREFERENCE, Asked, Part, each, planned
+from simlab.answers.backtest import PREFERENCE
+from simlab.commands.backtest import BacktestOptions, Part, each, planned
 from simlab.commands.next_steps import ended, told_words
 from simlab.commands.notes import note
 from simlab.commands.understanding import say
@@ -26,7 +27,12 @@ from simlab.types import InputError
 
 
 def answer(
-    table: Path | None, asked: Asked, *, form: Form, plot: Path | None, keep: Callable[[str], None] | None = None
+    table: Path | None,
+    asked: BacktestOptions,
+    *,
+    form: Form,
+    plot: Path | None,
+    keep: Callable[[str], None] | None = None,
 ) -> str:
     """Carry out a backtest of advice and write what came of it.
 
@@ -67,7 +73,7 @@ class Judged(NamedTuple):
     plan: Plan
 
 
-def carry_out(table: Path | None, asked: Asked, *, quiet: bool = False) -> Judged:
+def carry_out(table: Path | None, asked: BacktestOptions, *, quiet: bool = False) -> Judged:
     """Name designs from the pilots of all splits, and carry out their rivals on the real ratings of the others.
 
     Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
@@ -84,7 +90,7 @@ def carry_out(table: Path | None, asked: Asked, *, quiet: bool = False) -> Judge
     return Judged(understood.record(plan.ratings), rows, plan)
 
 
-def _planned(table: Path | None, asked: Asked) -> Plan:
+def _planned(table: Path | None, asked: BacktestOptions) -> Plan:
     if asked.law == PREFERENCE or (table is not None and preferences.is_table(table, asked.told)):
         raise InputError("--advice: designs are named for studies that rate outputs; preferences have one design only")
     plan = planned(table, asked)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from simlab.answers.backtest import PREFERENCE, Backtest, Prediction
 from simlab.commands.next_steps import ended, told_words
 from simlab.commands.notes import note
 from simlab.commands.understanding import say, where
-from simlab.drawing.figures import backtest as figure
 from simlab.drawing.figures import files
-from simlab.drawing.text import backtest as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting.backtest.carrying_out import Plan, compare, fitted, observe, predict
 from simlab.fitting.backtest.choosing import AUTO
 from simlab.fitting.backtest.designs import designs
 from simlab.fitting.backtest.planning import FULL, QUICK, SOME, Size, Task, sources, steps, tasks
-from simlab.fitting.backtest.records import Record, averages, summary
+from simlab.fitting.backtest.summaries import backtest_of
 from simlab.messages import several
 from simlab.tables import preferences, understood
 from simlab.tables.held import NOTHING, Told, as_errors
@@ -29,10 +27,8 @@ from simlab.types import InputError
 Part: TypeAlias = tuple[Callable[..., Any], int, Sequence[tuple[Any, ...]]]
 """A function, the steps of progress that a call makes, and what it is asked, call by call."""
 
-PREFERENCE = "preference"
 
-
-class Asked(NamedTuple):
+class BacktestOptions(NamedTuple):
     """Hold what is asked of a backtest beside its table."""
 
     pilot_share: float = 0.5
@@ -50,100 +46,108 @@ class Asked(NamedTuple):
 
 
 def answer(
-    table: Path | None, asked: Asked, *, form: Form, plot: Path | None, keep: Callable[[str], None] | None = None
+    table: Path | None,
+    options: BacktestOptions,
+    *,
+    form: Form,
+    plot: Path | None,
+    keep: Callable[[str], None] | None = None,
 ) -> str:
     """Carry out a backtest and write what came of it; draw it if a file for that is named.
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed.
     """
     files.check_suffix(plot, "--plot")
-    read, records = carry_out(table, asked)
+    found = carry_out(table, options)
     if plot is not None:
-        save_figure(records, plot)
-    rows = tables.plain([record._asdict() for record in records])
-    found, means = summary(records), averages(records)
-    kept = {"summary": tables.plain(found), "averages": tables.plain([one._asdict() for one in means])}
-    as_json = json.dumps({"read": read, **kept, "records": rows}, indent=1, allow_nan=False)
+        save_figure(found, plot)
     if keep:
-        keep(as_json)
+        keep(tables.write_tables(found, "json"))
+    if form == "json":
+        return tables.write_tables(found, form)
     if form != "table":
-        return as_json if form == "json" else tables.to_csv(rows)
-    page = text.page(found, means, asked.splits)
-    return ended(page, "fit", *([table] if table else []), *told_words(asked.told))
+        return tables.write([dict(one) for one in found.records], form)
+    from simlab.drawing.reports.answers.backtest import report
+    from simlab.drawing.reports.text import page
+
+    return ended(page(report(found)), "fit", *([table] if table else []), *told_words(options.told))
 
 
-def save_figure(records: list[Record], out: Path) -> None:
-    """Draw what was predicted against what was observed, measure by measure, into a file."""
-    together = summary([record._replace(target="all", ratings_per_item=1) for record in records])
-    files.write(lambda: figure.draw(records, together), out)
+def save_figure(found: Backtest, out: Path) -> None:
+    """Draw predictions against what was observed, measure by measure, into a file."""
+    from simlab.drawing.reports.answers.backtest import report
+    from simlab.drawing.reports.static import figure_of
+
+    files.write(lambda: figure_of(report(found)), out)
 
 
-class Backtested(NamedTuple):
-    """Hold what was understood of a table, for programs, and what came of the predictions."""
-
-    read: dict[str, Any]
-    records: list[Record]
-
-
-def carry_out(table: Path | None, asked: Asked, *, quiet: bool = False) -> Backtested:
+def carry_out(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> Backtest:
     """Carry out all parts of a backtest on as many processes as there are cores.
 
     Raises InputError for a table that cannot be read or split.
     """
-    if table is not None and preferences.is_table(table, asked.told):
-        return _on_preferences(table, asked, quiet=quiet)
-    if asked.law == PREFERENCE:
+    if table is not None and preferences.is_table(table, options.told):
+        law, read, records = _predict_preferences(table, options, quiet=quiet)
+    elif options.law == PREFERENCE:
         raise InputError(f"--law {PREFERENCE} is of tables of preferences; give one, or leave the law out")
-    return _on_ratings(table, asked, quiet=quiet)
+    else:
+        law, read, records = _predict_ratings(table, options, quiet=quiet)
+    return backtest_of(read, law, options.splits, records)
 
 
-def _on_ratings(table: Path | None, asked: Asked, *, quiet: bool) -> Backtested:
+def _predict_ratings(
+    table: Path | None, options: BacktestOptions, *, quiet: bool
+) -> tuple[str, dict[str, Any], list[Prediction]]:
+    """Return the law that was fitted, what was read of the table, and all predictions."""
     from simlab.engine.progress import progress
 
-    plan = planned(table, asked)
-    wanted = tasks(plan.world, plan.pilot_share, asked.splits, plan.size)
+    plan = planned(table, options)
+    wanted = tasks(plan.world, plan.pilot_share, options.splits, plan.size)
     to_fit, to_observe = sources(wanted), list(dict.fromkeys(_observed(task) for task in wanted))
     if not quiet:
         say(table, plan.ratings)
-        counts = several(len(to_fit), "fit"), several(len(wanted), "prediction"), several(asked.splits, "split")
+        counts = several(len(to_fit), "fit"), several(len(wanted), "prediction"), several(options.splits, "split")
         note(f"{plan.law.name}: {counts[0]} and {counts[1]}, of {counts[2]}")
     fits: Part = (fitted, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
     studies: Part = (observe, steps(plan.size, "observed"), [(plan, *one) for one in to_observe])
     weight = steps(plan.size, "predicted")
     total = sum(part[1] * len(part[2]) for part in (fits, studies)) + weight * len(wanted)
     with progress(total, quiet=quiet, of="steps") as advance:
-        effects = dict(zip(to_fit, each(fits, asked.jobs, advance), strict=True))
-        real = dict(zip(to_observe, each(studies, asked.jobs, advance), strict=True))
+        effects = dict(zip(to_fit, each(fits, options.jobs, advance), strict=True))
+        real = dict(zip(to_observe, each(studies, options.jobs, advance), strict=True))
         calls = [(plan, task, effects.get(task.source, ())) for task in wanted]
-        expected = list(each((predict, weight, calls), asked.jobs, advance))
+        expected = list(each((predict, weight, calls), options.jobs, advance))
     pairs = zip(wanted, expected, strict=True)
     records = [one for task, found in pairs for one in compare(plan, task, found, real[_observed(task)])]
-    return Backtested(understood.record(plan.ratings), records)
+    return plan.law.name, understood.record(plan.ratings), records
 
 
-def _on_preferences(table: Path, asked: Asked, *, quiet: bool) -> Backtested:
+def _predict_preferences(
+    table: Path, options: BacktestOptions, *, quiet: bool
+) -> tuple[str, dict[str, Any], list[Prediction]]:
+    """Return the law that was fitted, what was read of the table, and all predictions."""
     from simlab.engine.progress import progress
-    from simlab.fitting.backtest.of_preferences import split_records
     from simlab.fitting.preferences import backtest
     from simlab.fitting.preferences.pilot import pilot_of
 
-    if asked.law not in (AUTO, PREFERENCE):
-        raise InputError(f"--law {asked.law} is of tables of ratings; this is one of preferences: leave the law out")
-    compared = preferences.read(table, asked.told)
+    if options.law not in (AUTO, PREFERENCE):
+        raise InputError(f"--law {options.law} is of tables of ratings; this is one of preferences: leave the law out")
+    compared = preferences.read(table, options.told)
     preferences.refuse_two_sorts(compared, where(table))
-    whole, size = pilot_of(preferences.by_documents(compared)), backtest.QUICK if asked.quick else backtest.FULL
+    read, size = preferences.record(compared), backtest.QUICK if options.quick else backtest.FULL
+    whole = pilot_of(preferences.by_documents(compared))
     if not quiet:
         note(f"{where(table)}: {preferences.understood(compared)}")
-        for line in understood.beside(preferences.record(compared)):
+        for line in understood.beside(read):
             note(f"  {line}")
-    parts = [backtest.split(whole, asked.pilot_share, number, asked.seed) for number in range(asked.splits)]
-    calls = [(whole, part, number, asked.seed, size) for number, part in enumerate(parts)]
+    parts = [backtest.split(whole, options.pilot_share, number, options.seed) for number in range(options.splits)]
+    calls = [(whole, part, number, options.seed, size) for number, part in enumerate(parts)]
     with progress(len(calls), quiet=quiet, of="splits") as advance:
-        found = list(each((split_records, 1, calls), asked.jobs, advance))
-    return Backtested(preferences.record(compared), [record for records in found for record in records])
+        records = [one for found in each((backtest.predict_split, 1, calls), options.jobs, advance) for one in found]
+    return PREFERENCE, read, records
 
 
-def planned(table: Path | None, asked: Asked) -> Plan:
+def planned(table: Path | None, options: BacktestOptions) -> Plan:
     """Read a table and choose the law for it.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
@@ -153,16 +157,16 @@ def planned(table: Path | None, asked: Asked) -> Plan:
     from simlab.world import recorded
     from simlab.world.recorded import world_of
 
-    read = recorded.table(table, asked.told)
+    read = recorded.table(table, options.told)
     if read.layout == "averages":
         raise InputError(f"{where(table)}: holds averaged scores without raters; give the table of ratings per rater")
     ratings = as_errors(read)
     world = world_of(ratings, where(table))
-    size = asked.size
+    size = options.size
     if not designs(world, size.thirds, size.ratings_per_item):
         # Nobody else rated an output: studies of all documents cannot be repeated, those of some can, on others.
         size = replace(size, thirds=SOME)
-    return Plan(world, chosen(laws(), ratings, asked.law), ratings, asked.pilot_share, size, asked.seed)
+    return Plan(world, chosen(laws(), ratings, options.law), ratings, options.pilot_share, size, options.seed)
 
 
 def _observed(task: Task) -> tuple[int, str]:
@@ -174,7 +178,7 @@ def each(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterat
     """Carry out all calls of a part, several at a time, in their order; tell each that is done."""
     from joblib import Parallel, delayed
 
-    function, weight, asked = part
-    for answered in Parallel(n_jobs=jobs or -1, return_as="generator")(delayed(function)(*one) for one in asked):
+    function, weight, calls = part
+    for answered in Parallel(n_jobs=jobs or -1, return_as="generator")(delayed(function)(*one) for one in calls):
         advance(weight)
         yield answered

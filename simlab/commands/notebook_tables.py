@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.answers.agreement import Agreement
-    from simlab.commands.backtest import Asked
+    from simlab.commands.backtest import BacktestOptions
 
 File: TypeAlias = str | os.PathLike[str]
 Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
@@ -183,18 +183,18 @@ def backtest(
     told = told_of(columns, better, scale, people, where, alike, wide, decimal)
     with mendable():
         files.check_suffix(path_of(plot))
-        asked = backtests.Asked(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
+        asked = backtests.BacktestOptions(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
         if advice:
             return _advised(path_of(table), asked, path_of(plot), quiet=not progress)
-        records = backtests.carry_out(path_of(table), asked, quiet=not progress).records
+        found = backtests.carry_out(path_of(table), asked, quiet=not progress)
         if plot is not None:
-            backtests.save_figure(records, Path(plot))
+            backtests.save_figure(found, Path(plot))
     design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")
     about = ("split", "target", "method", "law", *design, "measure", "unknown")
-    return with_units(listed("prediction", [record._asdict() for record in records], about))
+    return with_units(listed("prediction", [dict(one) for one in found.records], about))
 
 
-def _advised(table: Path | None, asked: Asked, plot: Path | None, *, quiet: bool) -> xr.Dataset:
+def _advised(table: Path | None, asked: BacktestOptions, plot: Path | None, *, quiet: bool) -> xr.Dataset:
     """Return the candidates of all splits; raise InputError for a figure, which nobody draws."""
     from simlab.commands import advice
 

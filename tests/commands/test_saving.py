@@ -6,11 +6,11 @@ import json
 from importlib.metadata import version
 from pathlib import Path
 
+import made_predictions
 import pytest
 
 from simlab import schemas
 from simlab.commands import backtest
-from simlab.fitting.backtest.records import Record
 from tests.commands.test_cli import said
 
 RATINGS = ["systems.n_systems=4", "systems.n_documents=21", "systems.n_segments=42", "worlds=2", "studies=4"]
@@ -42,15 +42,13 @@ def test_an_answer_is_kept_under_what_it_came_from(capsys: pytest.CaptureFixture
 
 
 def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    record = Record(*([0] * len(Record._fields)))._replace(
-        target="all", method="fit", grouping="ungrouped", normalization="none", measure="srp", law="mqm", unknown=""
-    )
-    monkeypatch.setattr(backtest, "carry_out", lambda *_, **__: backtest.Backtested({}, [record]))
+    found = made_predictions.backtest([made_predictions.prediction()])
+    monkeypatch.setattr(backtest, "carry_out", lambda *_, **__: found)
     for form in ("table", "json"):
         said(capsys, "backtest", "--quick", "--save", "kept.json", "--format", form)
         kept = json.loads(Path("kept.json").read_text())["answer"]
-        assert {name: kept[name] for name in ("read", "records")} == {"read": {}, "records": [record._asdict()]}
-        assert kept.keys() == {"read", "records", "summary", "averages"}
+        assert kept == found.plain()
+        assert kept.keys() == {"read", "law", "splits", "summary", "averages", "records"}
 
 
 @pytest.mark.slow

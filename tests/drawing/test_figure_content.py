@@ -19,7 +19,6 @@ from slowness import slow_except
 from simlab.commands.plot import drawing
 from simlab.drawing.figures import (
     around,
-    backtest,
     conclusion,
     files,
     look,
@@ -28,11 +27,10 @@ from simlab.drawing.figures import (
     plan,
     timeline,
 )
-from simlab.drawing.reports.answers import agreement, fit
+from simlab.drawing.reports.answers import agreement, fit, of
 from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
-from simlab.fitting.backtest.records import Record, summary
 from simlab.fitting.laws import laws
 from simlab.fitting.report import report
 from simlab.store.beside import with_found
@@ -114,13 +112,6 @@ def fitted() -> Any:
     return report(as_errors(table(EXAMPLES / "ratings.csv")), laws(), "gaussian", 0)
 
 
-def backtested() -> Any:
-    """Draw the records of a kept backtest."""
-    held = json.loads((KEPT / "backtest.json").read_text(encoding="utf-8"))["answer"]["records"]
-    records = [Record(**{key: float("nan") if one is None else one for key, one in row.items()}) for row in held]
-    return backtest.draw(records, summary([one._replace(target="all", ratings_per_item=1) for one in records]))
-
-
 def noticed() -> Any:
     """Draw pass rates of five metrics, two of them of long names, for two numbers of references."""
     axes = ("corruption", "metric", "references")
@@ -135,7 +126,7 @@ def noticed() -> Any:
 
 
 ANSWERS: dict[str, Any] = {
-    "backtest": backtested,
+    "backtest": lambda: figure_of(of(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
     "fit": lambda: figure_of(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
     "conclusion": lambda: conclusion.draw(made_conclusions.rated()),

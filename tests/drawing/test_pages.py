@@ -8,18 +8,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from made_predictions import backtest as made_backtest
+from made_predictions import prediction
 
 from simlab.drawing import wording
-from simlab.drawing.figures import backtest as backtest_figure
 from simlab.drawing.figures import pass_rates as pass_rates_figure
+from simlab.drawing.reports.answers import backtest
+from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.text import page
 from simlab.drawing.text import (
-    backtest,
     declarations,
     forecast,
     pass_rates,
 )
 from simlab.engine.quoting import Purchase
-from simlab.fitting.backtest.records import Record, averages, summary
 from simlab.mutt.pass_rates import by_kind
 from simlab.mutt.pass_rates import pass_rates as rates_of
 from simlab.mutt.scoring import ScorePairs
@@ -115,41 +117,31 @@ def test_corruptions_of_a_kind_stand_together_in_the_figure() -> None:
     assert [text.get_text() for text in axes.texts] == ["0", "1", "1"]
 
 
-def around(predicted: float) -> tuple[float, float]:
-    return predicted - 0.1, predicted + 0.1
-
-
-def record(split: int, method: str, predicted: float, ratings: int = 1, measure: str = "srp") -> Record:
-    design = ("ungrouped", "none", 30, ratings, "same documents", measure)
-    seen = (0.8, 0.01, *around(predicted), "")
-    return Record(split, "all", method, "mqm", *design, predicted, *around(predicted), *seen)
-
-
 def test_a_backtest_of_all_that_there_is_fits_on_a_page() -> None:
-    of = {"grouping": ("a", "b", "c"), "target": tuple(backtest.TARGETS), "method": ("fit", "own", "naive")}
-    axes = of | {"measure": tuple(backtest.MEASURES), "documents": (10, 20, 30), "ratings_per_item": (1, 2)}
-    records = [
-        record(0, "fit", 0.75)._replace(**dict(zip(axes, values, strict=True)))
-        for values in itertools.product(*axes.values())
-    ]
-    text = backtest.page(summary(records), averages(records), 4)
-    assert len(text.splitlines()) <= 40
-    assert max(map(len, text.splitlines())) <= 110
+    of: dict[str, tuple[Any, ...]] = {"grouping": ("a", "b", "c"), "target": tuple(backtest.TARGETS)}
+    of |= {"method": tuple(backtest.METHODS), "measure": tuple(backtest.MEASURES)}
+    of |= {"documents": (10, 20, 30), "ratings_per_item": (1, 2)}
+    found = [prediction(**dict(zip(of, values, strict=True))) for values in itertools.product(*of.values())]
+    lines = page(backtest.report(made_backtest(found, 4))).splitlines()
+    assert lines[0].startswith("Predictions of studies on documents held out are off by .050 (SRP; 9 of 9)")
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 110
 
 
 def test_a_backtest_is_drawn_measure_by_measure() -> None:
-    records = [
-        record(0, method, 0.75, ratings, measure)._replace(target=target)
+    found = [
+        prediction(target=target, method=method, ratings_per_item=ratings, measure=measure)
         for target in backtest.TARGETS
         for method in ("fit", "naive")
         for ratings in (1, 2)
         for measure in ("srp", "confirmed")
     ]
-    together = summary([one._replace(target="all", ratings_per_item=1) for one in records])
-    figure = backtest_figure.draw(records, together)
+    figure = figure_of(backtest.report(made_backtest(found)))
     titles = [" ".join(axes.get_title().split()) for axes in figure.axes]
-    assert titles[0] == "SRP mean abs. error 0.050, 100% of 90 % intervals hold"
-    assert titles[1].startswith("confirmed")
+    assert titles == ["SRP: predicted and observed", "confirmed: predicted and observed"]
+    (legend,) = figure.legends
+    names = [*backtest.TARGETS.values(), backtest.METHODS["naive"]]
+    assert [text.get_text() for text in legend.get_texts()] == names
 
 
 def test_values_and_axes_are_worded_for_readers() -> None:

@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import made_predictions
 import numpy as np
 import pytest
 
+from simlab.answers.backtest import Prediction
 from simlab.cli import answer
 from simlab.commands import backtest as commands
-from simlab.commands.backtest import Asked
+from simlab.commands.backtest import BacktestOptions
 from simlab.fitting.backtest import planning
 from simlab.fitting.backtest.campaigns import campaigns
 from simlab.fitting.backtest.carrying_out import NO_TRUTH, Plan, compare, observe, predict
@@ -19,12 +21,11 @@ from simlab.fitting.backtest.choosing import chosen
 from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations, repeatable
 from simlab.fitting.backtest.measuring import MEASURES, measured
 from simlab.fitting.backtest.planning import QUICK, Size, Source, Task, sources, tasks
-from simlab.fitting.backtest.records import Record, summary
 from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
+from simlab.fitting.backtest.summaries import summarize_errors
 from simlab.fitting.backtest.sums import sums
 from simlab.fitting.laws import laws
 from simlab.fitting.mqm import MQM
-from simlab.fitting.preferences.backtest import PreferenceRecord
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
@@ -121,7 +122,7 @@ def test_power_is_predicted_and_never_observed_on_a_real_table(world: World) -> 
     power = [record for record in records if record.measure == "power"]
     assert all(np.isfinite(record.predicted) and np.isnan(record.observed) for record in power)
     assert {record.unknown for record in power} == {NO_TRUTH}
-    assert not {row["measure"] for row in summary(records)} & {"power"}
+    assert not {row.measure for row in summarize_errors(records)} & {"power"}
 
 
 def test_ratings_laid_out_flat_are_those_of_the_world(world: World) -> None:
@@ -149,14 +150,14 @@ def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) ->
     assert stable(noise, design, 40) < 0.9
 
 
-def record(predicted: float, low: float, high: float, observed: float = 0.8) -> Record:
-    design = ("ungrouped", "none", 30, 1, "same documents", "srp")
-    return Record(0, "all", "fit", "mqm", *design, predicted, low, high, observed, 0.01, low, high, "")
+def record(predicted: float, low: float, high: float, observed: float = 0.8) -> Prediction:
+    interval = {"low": low, "high": high, "judged_low": low, "judged_high": high}
+    return made_predictions.prediction(predicted=predicted, observed=observed, **interval)
 
 
 def test_the_summary_counts_intervals_that_hold() -> None:
-    row = summary([record(0.7, 0.6, 0.75), record(0.9, 0.7, 1.0), record(0.9, 0.7, 1.0, float("nan"))])[0]
-    assert (row["mae"], row["bias"], row["coverage"], row["n"]) == pytest.approx((0.1, 0.0, 0.5, 2))
+    (row,) = summarize_errors([record(0.7, 0.6, 0.75), record(0.9, 0.7, 1.0), record(0.9, 0.7, 1.0, float("nan"))])
+    assert (row.mae, row.bias, row.coverage, row.n) == pytest.approx((0.1, 0.0, 0.5, 2))
 
 
 @pytest.mark.slow
@@ -185,11 +186,11 @@ def test_ratings_by_one_are_held_against_other_documents(tmp_path: Path) -> None
     """Nobody else rated an output, so that studies of all documents, which --quick has, cannot be repeated."""
     rows = [f"S{s},d{d},{(7 * s + 3 * d) % 40}" for s in range(3) for d in range(18)]
     (tmp_path / "one.csv").write_text("\n".join(["system,document,score", *rows]))
-    plan = commands.planned(tmp_path / "one.csv", Asked(quick=True))
+    plan = commands.planned(tmp_path / "one.csv", BacktestOptions(quick=True))
     found = designs(plan.world, plan.size.thirds, plan.size.ratings_per_item)
     assert {(one.documents, one.repetition) for one in found} == {(6, "other documents"), (12, "other documents")}
     assert len(planning.tasks(plan.world, 0.5, 1, plan.size)) == 4
-    assert commands.planned(None, Asked(quick=True)).size == QUICK
+    assert commands.planned(None, BacktestOptions(quick=True)).size == QUICK
 
 
 def test_sizes_are_used(world: World) -> None:
@@ -201,17 +202,16 @@ def test_preferences_give_the_same_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The header of a table says that it holds preferences; what their own backtest finds is told as of ratings."""
-    one = PreferenceRecord(0, "held_out", "fit", "srp", "d", 5, 0.8, 0.7, 0.9, 0.85, 0.02, 0.6, 0.95)
-    monkeypatch.setattr("simlab.fitting.backtest.of_preferences.one_split", lambda *_: iter([one]))
+    one = made_predictions.prediction(target="held_out", observed=0.85)
+    monkeypatch.setattr("simlab.fitting.preferences.backtest.predict_split", lambda *_: [one])
     lines = [f"i{item},A,B,{'ab'[item % 2]}" for item in range(40)]
     (tmp_path / "p.csv").write_text("\n".join(["item,system_a,system_b,winner", *lines]) + "\n")
     words = ["backtest", str(tmp_path / "p.csv"), "--splits", "1", "--jobs", "1", "--format", "json"]
     assert answer(words) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["read"]["used"], found["read"]["systems"]) == (40, 2)
-    (row,) = found["records"]
-    assert (row["law"], row["documents"], row["measure"], row["observed"]) == ("preference", 5, "srp", 0.85)
-    assert row["repetition"] == "other documents"
+    assert (found["law"], found["splits"]) == ("preference", 1)
+    assert found["records"] == [one.plain()]
     assert answer([*words, "--law", "gaussian"]) == 2
     assert "leave the law out" in capsys.readouterr().err
 

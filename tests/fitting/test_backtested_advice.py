@@ -12,7 +12,7 @@ import pytest
 import simlab
 from simlab.cli import answer
 from simlab.commands.advice import carry_out
-from simlab.commands.backtest import Asked
+from simlab.commands.backtest import BacktestOptions
 from simlab.drawing.text.advice import page
 from simlab.fitting.backtest.advised import rules
 from simlab.fitting.backtest.advising import (
@@ -142,7 +142,7 @@ def _short(short_effort: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_design_is_named_and_judged() -> None:
-    _, rows, _ = carry_out(None, Asked(quick=True, splits=1, jobs=1), quiet=True)
+    _, rows, _ = carry_out(None, BacktestOptions(quick=True, splits=1, jobs=1), quiet=True)
     assert len(rows) == 24
     expected = {_named(one): Worth(one.predicted_significant_share, one.predicted_confirmed) for one in rows}
     real = {_named(one): Worth(one.significant_share, one.confirmed) for one in rows}

@@ -12,7 +12,8 @@ from compared_tables import Table, Truth, said, table
 from scipy.optimize import minimize
 
 from simlab.effort import Chains
-from simlab.fitting.preferences.backtest import PreferenceSize, backtest, summary
+from simlab.fitting.backtest.summaries import summarize_errors
+from simlab.fitting.preferences.backtest import PreferenceSize, backtest
 from simlab.fitting.preferences.checks import checks
 from simlab.fitting.preferences.document import content
 from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit, fit, fitted
@@ -201,6 +202,7 @@ def test_predictions_are_held_against_items_kept_aside() -> None:
     assert {one.method for one in records} == {"fit", "naive"}
     for one in records:
         assert one.low <= one.predicted <= one.high or np.isnan(one.predicted)
-    assert len(summary(records)) == 8
+    assert {(one.target, one.repetition) for one in records} == {("held_out", "other documents")}
+    assert len(summarize_errors(records)) == 8
     with pytest.raises(InputError, match="leaves 3"):
         list(backtest(held, pilot_share=0.95, splits=1, seed=1, size=size))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from places import places
 
+from simlab.answers.backtest import Prediction
 from simlab.config import compose
 from simlab.fitting.backtest.campaigns import campaigns
 from simlab.fitting.backtest.carrying_out import Plan, compare, fitted, observe, predict
 from simlab.fitting.backtest.designs import GROUPINGS, NORMALIZATIONS, Design, dealt
 from simlab.fitting.backtest.measuring import measured
 from simlab.fitting.backtest.planning import FULL, QUICK, Size, sources, tasks
-from simlab.fitting.backtest.records import Record
 from simlab.fitting.backtest.sums import sums
 from simlab.fitting.mqm import MQM
 from simlab.measures.errors import significant_share
@@ -47,7 +47,7 @@ def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping
             np.testing.assert_allclose((own.value[0], own.error[0]), (one.value, one.mcse), rtol=1e-9, atol=1e-12)
 
 
-def carried_out(world: World, size: Size, splits: int, methods: tuple[str, ...]) -> list[Record]:
+def carried_out(world: World, size: Size, splits: int, methods: tuple[str, ...]) -> list[Prediction]:
     plan = Plan(world, MQM, table(None), 0.5, size, 0)
     wanted = [task for task in tasks(world, 0.5, splits, size) if task.source.method in methods]
     effects = {source: fitted(plan, source) for source in sources(wanted)}
@@ -61,7 +61,7 @@ def carried_out(world: World, size: Size, splits: int, methods: tuple[str, ...])
     ]
 
 
-def errors(records: list[Record], target: str, method: str) -> np.ndarray:
+def errors(records: list[Prediction], target: str, method: str) -> np.ndarray:
     chosen = [record for record in records if (record.target, record.method) == (target, method)]
     return np.array([record.predicted - record.observed for record in chosen])
 

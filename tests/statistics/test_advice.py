@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from simlab.commands.advice import carry_out
-from simlab.commands.backtest import Asked
+from simlab.commands.backtest import BacktestOptions
 from simlab.fitting.backtest.advised import Rule, rules
 from simlab.fitting.backtest.advising import ADVICE, CONFIRMED, named, shortfall, thumb
 from simlab.rng import stream
@@ -79,7 +79,7 @@ def test_rules_of_thumb_miss_the_bar_on_twenty_pilots(truth: Truth) -> None:
 @cache
 def on_real_ratings() -> dict[str, Rule]:
     """Name designs from ten halves of the built-in table."""
-    _, rows, _ = carry_out(None, Asked(splits=SPLITS), quiet=True)
+    _, rows, _ = carry_out(None, BacktestOptions(splits=SPLITS), quiet=True)
     return {rule.rule: rule for rule in rules(rows)}
 
 

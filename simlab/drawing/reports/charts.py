@@ -173,14 +173,15 @@ def _intervals() -> Laid:
 
 
 def _scatter() -> Laid:
-    """Numbers on both axes; what is chosen has a ring and stands out."""
+    """Numbers on both axes, the line where they are equal; what is chosen has a ring and stands out."""
     import altair as alt
 
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=1.2, opacity=0.4, clip=True)
     bar_at = bar.encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour())
     point = marks.mark_point(filled=True, size=55, opacity=0.85, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return alt.layer(*_wanted(up=True), bar_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
+    line = alt.Chart(alt.NamedData("equal")).mark_line(color=WANTED, strokeWidth=1, clip=True).encode(x="x:Q", y="y:Q")
+    return alt.layer(line, *_wanted(up=True), bar_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
 
 
 def _ring(**at: Any) -> alt.Chart:

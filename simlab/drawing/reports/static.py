@@ -63,6 +63,7 @@ def figure_of(report: Report) -> Figure:
     heights = [max(map(_height, row), default=1.0) for row in rows]
     figure = Figure(figsize=look.size(2 * PANEL if len(charts) > 1 else PANEL, sum(heights) + 1), layout="constrained")
     cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
+    shared = len(charts) > 1 and len({tuple(dict.fromkeys(mark.line for mark in one.marks)) for one in charts}) == 1
     for k, row in enumerate(rows):
         grid = cells[k].subgridspec(1, max(len(row), 1))
         for j, chart in enumerate(row):
@@ -71,11 +72,15 @@ def figure_of(report: Report) -> Figure:
             room = figure.get_figwidth() / len(row) / 2
             axes.set_title(textwrap.fill(chart.question, look.letters(room, 10)))
             axes.set_xlabel(textwrap.fill(axes.get_xlabel(), look.letters(room, 10)))
-            if (legend := axes.get_legend()) is not None:
+            if (legend := axes.get_legend()) is not None and shared:
+                legend.remove()
+            elif legend is not None:
                 if chart.kind == "intervals":
                     low, high = axes.get_ylim()
                     axes.set_ylim(low, high - 2)
                 axes.legend(title=legend.get_title().get_text() or None, loc="best", framealpha=0.85)
+    if shared and axes.get_legend_handles_labels()[0]:
+        around.legend(figure, *axes.get_legend_handles_labels(), place="below")
     around.question(figure, report.question)
     around.footnote(figure, "; ".join(f"{value.label}: {said(value)}" for value in report.figures))
     return figure
@@ -142,6 +147,11 @@ def _bound(axes: Axes, chart: Chart) -> None:
     edge = 0.03 * (high - low)
     kept = (low if least is None else max(low, least - edge), high if most is None else min(high, most + edge))
     (axes.set_ylim if up else axes.set_xlim)(*kept)
+    if chart.equal:
+        both = list(zip(axes.get_xlim(), kept, strict=True))
+        axes.set(xlim=(min(both[0]), max(both[1])), ylim=(min(both[0]), max(both[1])))
+        axes.locator_params(nbins=6)
+        axes.axline((0, 0), slope=1, color="#666666", linewidth=0.8, zorder=0)
 
 
 def _matrix(block: PairMatrix) -> Figure:

@@ -106,7 +106,8 @@ class Chart:
     `lines` has numbers across and intervals up; `intervals` has names up (`y`) and values with intervals across (`x`,
     `low`, `high`); `scatter` has numbers on both axes, its chosen marks stand out. `target` is a line that is wanted,
     on the axis of the values. `bounds` are those of the values shown.
-    `interval` names what reaches from `low` to `high`.
+    `interval` names what reaches from `low` to `high`. `equal`: both axes hold one quantity, and the line on which the
+    two are equal is drawn.
     """
 
     kind: Literal["lines", "intervals", "scatter"]
@@ -120,6 +121,7 @@ class Chart:
     bounds: tuple[float | None, float | None] = (None, None)
     table: Table | None = None
     interval: str = "interval"
+    equal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.answers.backtest import Measure
 from simlab.fitting.backtest.carrying_out import Plan, fitted, target_of
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, Design, normalizations, repeatable
 from simlab.fitting.backtest.planning import Size, Source
@@ -120,12 +121,12 @@ def shortfall(observed: Mapping[Candidate, Worth], chosen: Candidate, least: flo
     return max(observed[named(observed, least)].gain - observed[chosen].gain, 0.0)
 
 
-def worths(found: Found, of: Sequence[Candidate], gain: str) -> dict[Candidate, Worth]:
+def worths(found: Found, of: Sequence[Candidate], gain: Measure) -> dict[Candidate, Worth]:
     """Average measures of candidates over worlds."""
     return {one: Worth(*(_mean(found, one, measure) for measure in (gain, "confirmed"))) for one in of}
 
 
-def _mean(found: Found, one: Candidate, measure: str) -> float:
+def _mean(found: Found, one: Candidate, measure: Measure) -> float:
     value = found[one.design, one.normalization, measure].value
     known = value[np.isfinite(value)]
     return float(known.mean()) if len(known) else float("nan")

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from simlab.fitting.backtest.designs import Design
+from simlab.answers.backtest import NOTHING_CLAIMED, Prediction, Target
 from simlab.fitting.backtest.measuring import Measured
 from simlab.fitting.backtest.planning import Size, Source, Task
 from simlab.fitting.backtest.predicting import Found, fitted_worlds, naive_worlds, observed, predicted
-from simlab.fitting.backtest.records import Record
 from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
 from simlab.fitting.laws import Law
 from simlab.fitting.predictions import prediction_interval
@@ -24,7 +23,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
 
 NO_TRUTH = "which systems truly differ is not known of a real table"
-NOTHING_CLAIMED = "no study found anything significant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +45,14 @@ def fitted(plan: Plan, source: Source) -> Sequence[Any]:
     return plan.law.fit(ratings_of(part_of(plan.world, seen), plan.ratings), seed=seed, draws=plan.size.worlds).effects
 
 
-def target_of(plan: Plan, split: int, target: str) -> World:
+def target_of(plan: Plan, split: int, target: Target) -> World:
     """Return the real ratings that studies are carried out on; those of all documents are the same in every split."""
     if target == "all":
         return plan.world
     return part_of(plan.world, ~split_documents(plan.world, plan.pilot_share, split, plan.seed))
 
 
-def observe(plan: Plan, split: int, target: str) -> Found:
+def observe(plan: Plan, split: int, target: Target) -> Found:
     """Carry out real studies."""
     return observed(target_of(plan, split, target), plan.size, plan.seed + 1)
 
@@ -76,16 +74,34 @@ def pilot(plan: Plan, split: int) -> Ratings:
     return ratings_of(part_of(plan.world, in_pilot), plan.ratings)
 
 
-def compare(plan: Plan, task: Task, expected: Found, real: Found) -> Iterator[Record]:
-    """Hold predictions against what was observed."""
+def compare(plan: Plan, task: Task, expected: Found, real: Found) -> Iterator[Prediction]:
+    """Compare predictions with what was observed."""
     law = "" if task.source.method == "naive" else plan.law.name
     for (design, name, measure), values in expected.items():
         one = real[design, name, measure]
         seen, error = float(one.value[0]), float(one.error[0])
-        place: Sequence[Any] = (task.source.split, task.target, task.source.method, law, *_of(design, name), measure)
-        own = interval(measure, values)
-        judged = interval(measure, values, float(np.nan_to_num(error)) ** 2)
-        yield Record(*(*place, _mean(values), *own, seen, error, *judged, _unknown(measure, seen)))
+        low, high = interval(measure, values)
+        judged_low, judged_high = interval(measure, values, float(np.nan_to_num(error)) ** 2)
+        yield Prediction(
+            split=task.source.split,
+            target=task.target,
+            method=task.source.method,
+            law=law,
+            grouping=design.grouping,
+            normalization=name,
+            documents=design.documents,
+            ratings_per_item=design.ratings_per_item,
+            repetition=design.repetition,
+            measure=measure,
+            predicted=_mean(values),
+            low=low,
+            high=high,
+            observed=seen,
+            observed_mcse=error,
+            judged_low=judged_low,
+            judged_high=judged_high,
+            unknown=_unknown(measure, seen),
+        )
 
 
 def interval(measure: str, values: Measured, noise: float = 0.0) -> tuple[float, float]:
@@ -104,10 +120,6 @@ def interval(measure: str, values: Measured, noise: float = 0.0) -> tuple[float,
 def _mean(values: Measured) -> float:
     known = values.value[np.isfinite(values.value)]
     return float(known.mean()) if len(known) else float("nan")
-
-
-def _of(design: Design, name: str) -> tuple[Any, ...]:
-    return design.grouping, name, design.documents, design.ratings_per_item, design.repetition
 
 
 def _unknown(measure: str, seen: float) -> str:

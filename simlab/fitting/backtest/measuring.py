@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.answers.backtest import Measure
 from simlab.fitting.backtest.campaigns import Campaigns
 from simlab.types import Floats
 
@@ -21,7 +22,7 @@ class Measured(NamedTuple):
     error: Floats
 
 
-def measured(held: Campaigns) -> dict[str, Measured]:
+def measured(held: Campaigns) -> dict[Measure, Measured]:
     """Measure each world by itself; errors are jackknifed over sets of documents, or over studies of one set."""
     return {name: _measured(measure(held), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
 
@@ -94,7 +95,7 @@ def _power(held: Campaigns) -> tuple[Floats, Floats]:
     return right.astype(float), np.broadcast_to((truth != 0).sum(3), right.shape).astype(float)
 
 
-MEASURES: Mapping[str, Callable[[Campaigns], tuple[Floats, Floats]]] = {
+MEASURES: Mapping[Measure, Callable[[Campaigns], tuple[Floats, Floats]]] = {
     "srp": _srp,
     "confirmed": _confirmed,
     "significant_share": _significant_share,

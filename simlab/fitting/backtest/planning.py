@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from simlab.answers.backtest import Method, Target
 from simlab.fitting.backtest.designs import designs
 from simlab.fitting.backtest.splitting import check
 from simlab.types import InputError, World
@@ -40,14 +42,14 @@ class Source(NamedTuple):
     """Name what a prediction comes from: a fit to the pilot or to the documents held out, or no law at all."""
 
     split: int
-    method: str
+    method: Method
 
 
 class Task(NamedTuple):
     """Ask for the predictions of one split, method and target."""
 
     source: Source
-    target: str
+    target: Target
 
 
 def tasks(world: World, pilot_share: float, splits: int, size: Size) -> list[Task]:
@@ -58,9 +60,14 @@ def tasks(world: World, pilot_share: float, splits: int, size: Size) -> list[Tas
     check(world, pilot_share)
     if not designs(world, size.thirds, size.ratings_per_item):
         raise InputError("the table allows no study: no rater rated all outputs of enough documents")
-    kinds = (("all", "fit"), ("all", "naive"), ("held_out", "fit"), ("held_out", "own"), ("held_out", "naive"))
-    wanted = [kind for kind in kinds if size.own or kind[1] != "own"]
-    return [Task(Source(split, method), target) for split in range(splits) for target, method in wanted]
+    methods: Mapping[Target, Sequence[Method]] = {"all": ("fit", "naive"), "held_out": ("fit", "own", "naive")}
+    return [
+        Task(Source(split, method), target)
+        for split in range(splits)
+        for target, every in methods.items()
+        for method in every
+        if size.own or method != "own"
+    ]
 
 
 def sources(wanted: list[Task]) -> list[Source]:

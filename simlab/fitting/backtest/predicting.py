@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simlab.answers.backtest import Measure
 from simlab.fitting.backtest.campaigns import campaigns
 from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations
 from simlab.fitting.backtest.measuring import Measured, measured
@@ -17,7 +18,7 @@ from simlab.tables.held import Ratings
 from simlab.types import RATE, Frame, World
 from simlab.world.laws.fixed import FixedRatings
 
-Found = Mapping[tuple[Design, str, str], Measured]
+Found = Mapping[tuple[Design, str, Measure], Measured]
 """A measure of every world, by design, normalisation and measure."""
 
 
@@ -47,7 +48,7 @@ def studied_as(
 ) -> Found:
     """Carry out studies of the designs that are asked for, and measure them; `real` says who can be asked what."""
     held, names = sums(worlds), normalizations(real)
-    found: dict[tuple[Design, str, str], Measured] = {}
+    found: dict[tuple[Design, str, Measure], Measured] = {}
     for design in asked_as:
         asked = dealt(real, design, seed=seed, sets=sets, per_set=per_set)
         for name, said in campaigns(held, asked, names).items():

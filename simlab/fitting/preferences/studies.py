@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from simlab.analysis.decisions import win_probability
+from simlab.answers.backtest import Measure
 from simlab.fitting.preferences.pilot import Pilot
 from simlab.types import Array, Floats, Ints
 
@@ -35,7 +36,7 @@ class Measured(NamedTuple):
 
 def measured(
     rng: np.random.Generator, design: Pilot, outcome: Ints, n_items: int, repetitions: int
-) -> Mapping[str, Measured]:
+) -> Mapping[Measure, Measured]:
     """Carry out `repetitions` pairs of studies of `n_items` items each on `outcome[table, comparison]`; measure them.
 
     All tables are asked alike. Verdicts are those of `decision=human_only` with one look at level .05.
@@ -98,7 +99,7 @@ def _kendall(said: Said) -> Ratio:
     return np.divide(tau, untied, out=np.zeros_like(tau), where=untied > 0), (untied > 0).astype(float)
 
 
-MEASURES: Mapping[str, Callable[[Said], Ratio]] = {
+MEASURES: Mapping[Measure, Callable[[Said], Ratio]] = {
     "significant_share": _significant_share,
     "confirmed": _confirmed,
     "srp": _srp,

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect")
 """Commands whose kept answers become reports; each has a module of its name here."""
-MODELS = {"agreement": ("simlab.answers.agreement", "Agreement"), "fit": ("simlab.answers.fit", "Fit")}
+MODELS = {
+    "agreement": ("simlab.answers.agreement", "Agreement"),
+    "backtest": ("simlab.answers.backtest", "Backtest"),
+    "fit": ("simlab.answers.fit", "Fit"),
+}
 """The records of answers, by their commands."""
 OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")
 
@@ -32,11 +36,14 @@ def of(saved: Mapping[str, Any]) -> Report:
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
     if name not in COMMANDS:
         raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")
+    answer = saved["answer"]
+    if name == "backtest" and isinstance(answer, dict) and "rules" in answer:
+        name = "backtest_advice"
     report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
     if name not in MODELS:
         return report(saved)
     module, model = MODELS[name]
-    found = read_record(getattr(import_module(module), model), saved["answer"])
+    found = read_record(getattr(import_module(module), model), answer)
     return replace(
         report(found), data=dict(saved), reproduce=(reading.command(saved),), provenance=reading.provenance(saved)
     )

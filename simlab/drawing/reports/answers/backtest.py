@@ -1,202 +1,223 @@
-"""Report how far predictions from a pilot came true, from what `simlab backtest --save` kept."""
+"""Report how far predictions from a pilot came true."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from math import isfinite
 
+from simlab.answers.backtest import Backtest, Measure, Method, Prediction, PredictionErrors, Target
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import backtest_advice, backtest_charts, reading
-from simlab.drawing.reports.answers.backtest_charts import number
-from simlab.drawing.reports.answers.reading import MAYBE, REMEDY, TEXT, WHOLE, Row
-from simlab.drawing.reports.terms import Points, Prose, Report, Section, Table, Value
-from simlab.drawing.text import backtest as text
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
 from simlab.drawing.text import tables
-from simlab.drawing.text.backtest import MEASURES, METHODS, TARGETS
 from simlab.messages import several
-from simlab.types import InputError
 
-if TYPE_CHECKING:
-    from simlab.fitting.backtest.records import Record
-
-NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
-PLACE = {
-    "target": reading.one_of(tuple(TARGETS)),
-    "method": reading.one_of(tuple(METHODS)),
-    "measure": reading.one_of(tuple(MEASURES)),
-    "ratings_per_item": WHOLE,
+METHODS: Mapping[Method, str] = {
+    "fit": "A world fitted to the pilot",
+    "own": "A world fitted to these documents",
+    "naive": "Gaussian noise without raters",
 }
-SUMMARY = {**PLACE, "n": WHOLE, **dict.fromkeys(("mae", "bias", "coverage", "width"), MAYBE)}
-FIELDS = {
-    **PLACE,
-    "documents": WHOLE,
-    **dict.fromkeys(("law", "grouping", "normalization", "repetition", "unknown"), TEXT),
-    **dict.fromkeys(NUMBERS, MAYBE),
+TARGETS: Mapping[Target, str] = {"held_out": "documents held out", "all": "all documents"}
+MEASURES: Mapping[Measure, str] = {
+    "srp": "SRP",
+    "confirmed": "confirmed",
+    "significant_share": "significant",
+    "power": "power",
+    "kendall": "Kendall's tau",
 }
+SHARES = ("srp", "confirmed", "significant_share", "power")
+"""Measures that lie between 0 and 1."""
 LOW = 0.8
 """Intervals of 90 % that hold less often are called too narrow for this table."""
 
 
-def report(saved: Mapping[str, Any]) -> Report:
-    """Make the report of an answer of `simlab backtest` (or of its --advice); raise InputError for what is none."""
-    held = saved.get("answer")
-    if not isinstance(held, dict):
-        raise InputError(f"answer: must be an object with records; {REMEDY}")
-    if "rules" in held:
-        return backtest_advice.report(saved)
-    means = _means(held)
-    records = reading.filled(held.get("records"), "answer.records", {"split": WHOLE})
-    splits = len({row["split"] for row in records})
-    rows = [reading.known(row) for row in reading.records(held.get("summary"), "answer.summary", SUMMARY)]
-    found, others = ([row for row in rows if (row["method"] == "fit") is own] for own in (True, False))
-    told = tuple(_sentences(found, others, splits))
+def report(found: Backtest) -> Report:
+    """Make the report of an answer of `simlab backtest`."""
+    told = tuple(_sentences(found))
     return Report(
         "Backtest of predictions",
         "How far can predictions from a pilot of this table be trusted?",
         told,
-        tuple(_sections(found, others, means, splits)),
-        dict(saved),
-        tuple(_large(found)),
-        held_fixed=tuple(_held_fixed(held, means)),
-        reservations=tuple(_reservations(found, means, splits)),
-        reproduce=(reading.command(saved),),
+        tuple(_sections(found)),
+        figures=tuple(_large(found)),
+        held_fixed=(
+            f"the table ({_size_of_table(found)}): its cells share ratings, and their errors are not independent",
+            f"the law ({found.law})",
+        ),
+        reservations=tuple(_reservations(found)),
         references=references.cited(["Riley et al. 2024", references.SIMLAB]),
-        paragraph=_paragraph(held, told, means),
-        provenance=reading.provenance(saved),
+        paragraph=f"Predictions of study outcomes (law {found.law}) were tested on a table of real ratings "
+        f"({_size_of_table(found)}). {' '.join(told)} Tested with simlab.",
     )
 
 
-def _means(held: Mapping[str, Any]) -> list[Record]:
-    """Read averages over splits, NaN for what is not known."""
-    return [reading.shaped(row) for row in reading.filled(held.get("averages"), "answer.averages", FIELDS)]
+def _errors_of_fits(found: Backtest) -> list[PredictionErrors]:
+    return [row for row in found.summary if row.method == "fit"]
 
 
-def _sentences(found: Sequence[Row], others: Sequence[Row], splits: int) -> Iterator[str]:
-    """Say of each measure how far predictions were off, on documents held out and on all."""
-    if not found:
-        yield "Nothing could be held against real studies."
-        return
-    yield (
-        f"Predictions of a world that was fitted to a part of the documents were held against real studies, over "
-        f"{several(splits, 'random split')}."
-    )
-    for measure in dict.fromkeys(row["measure"] for row in found):
-        own = [row for row in found if row["measure"] == measure]
-        fewest = min(row["ratings_per_item"] for row in own)
-        told = "; ".join(_off(row, others) for row in own if row["ratings_per_item"] == fewest)
-        yield f"{MEASURES[measure]}: off by {told}."
-    if len({row["ratings_per_item"] for row in found}) > 1:
-        yield "Studies with more ratings of each output are in the table."
+def _main_errors(found: Backtest) -> list[PredictionErrors]:
+    """Return errors of each measure on documents that the pilot had not seen, if any, with the fewest ratings."""
+    fits = sorted(_errors_of_fits(found), key=lambda row: (row.target != "held_out", row.ratings_per_item))
+    return list({row.measure: row for row in reversed(fits)}.values())[::-1]
 
 
-def _off(row: Row, others: Sequence[Row]) -> str:
-    naive = _same(row, others, "naive")
-    against = f"; Gaussian noise without raters: {tables.number(naive['mae'], 3)}" if naive else ""
-    return (
-        f"{tables.number(row['mae'], 3)} on {TARGETS[row['target']]} (bias {tables.number(row['bias'], 3)}, "
-        f"90 % intervals held in {tables.number(row['coverage'], 2)} of {several(row['n'], 'case')}{against})"
-    )
+def _with_method(row: PredictionErrors, found: Backtest, method: Method) -> float:
+    """Return the mean absolute error of another method on the same studies."""
+    same = {"measure": row.measure, "target": row.target, "ratings_per_item": row.ratings_per_item, "method": method}
+    return next((one.mae for one in found.summary if same.items() <= dict(one).items()), float("nan"))
 
 
-def _same(row: Row, others: Sequence[Row], method: str) -> Row | None:
-    """Return what another method came to on the same studies."""
-    where = ("measure", "target", "ratings_per_item")
-    return next((one for one in others if one["method"] == method and all(one[k] == row[k] for k in where)), None)
-
-
-def _large(found: Sequence[Row]) -> Iterator[Value]:
-    """Return how far each measure was off, on documents that the pilot had not seen where there are any."""
-    target = "held_out" if any(row["target"] == "held_out" for row in found) else "all"
-    seen: set[str] = set()
-    for row in sorted((row for row in found if row["target"] == target), key=lambda row: row["ratings_per_item"]):
-        if row["measure"] not in seen:
-            seen.add(row["measure"])
-            label = f"{MEASURES[row['measure']]}: mean absolute error, {TARGETS[target]}"
-            yield Value(row["mae"], n=row["n"], label=label)
-
-
-def _sections(found: Sequence[Row], others: Sequence[Row], means: Sequence[Record], splits: int) -> Iterator[Section]:
-    if found:
-        yield Section("How far predictions were off", (_summary(found, others),))
-    yield from backtest_charts.sections(means)
-    for target in dict.fromkeys(one.target for one in means):
-        yield Section(f"Every design on {TARGETS[target]}", (backtest_charts.designs(means, target),), folded=True)
-    *notes, _ = text.notes(means, splits)
-    yield Section("What this rests on", (Prose(" ".join(notes)), Points(tuple(_words(means)))))
-
-
-def _words(means: Sequence[Record]) -> Iterator[str]:
-    if any(one.target == "held_out" for one in means):
-        yield "Documents held out are those that the pilot did not see."
-    for name in dict.fromkeys(one.method for one in means):
-        yield f"{name}: {METHODS[name]}"
-
-
-def _summary(found: Sequence[Row], others: Sequence[Row]) -> Table:
-    """Lay out how far measures were off, the worlds that were fitted beside other methods."""
-    beside = [name for name in ("own", "naive") if any(row["method"] == name for row in others)]
-    rows = tuple(
-        (
-            MEASURES[row["measure"]],
-            TARGETS[row["target"]],
-            row["ratings_per_item"],
-            *(number(row[name]) for name in ("mae", "bias", "coverage", "width")),
-            row["n"],
-            *(number(other["mae"] if (other := _same(row, others, name)) else math.nan) for name in beside),
+def _sentences(found: Backtest) -> Iterator[str]:
+    if rows := _main_errors(found):
+        errors = ", ".join(
+            f"{tables.number(row.mae, 3)} ({MEASURES[row.measure]}; {round(row.coverage * row.n)} of {row.n})"
+            for row in rows
         )
-        for row in found
+        yield (
+            f"Predictions of studies on {TARGETS[rows[0].target]} are off by {errors} on average; in brackets, how "
+            "many 90 % intervals held what was observed."
+        )
+        naive = [_with_method(row, found, "naive") for row in rows]
+        if any(map(isfinite, naive)):
+            yield f"{METHODS['naive']} is off by {', '.join(tables.number(error, 3) for error in naive)}."
+    else:
+        yield "Nothing could be compared with real studies."
+    yield (
+        f"Predictions are of a world fitted to a part of the documents, over {several(found.splits, 'random split')}; "
+        "studies were carried out on the real ratings."
     )
-    columns = ("measure", "studies on", "ratings", "mean abs. error", "bias", "90 % cover", "width", "n", *beside)
+
+
+def _large(found: Backtest) -> Iterator[Value]:
+    for row in _main_errors(found):
+        label = f"{MEASURES[row.measure]}: mean absolute error, {TARGETS[row.target]}"
+        yield Value(round(row.mae, 3), n=row.n, label=label)
+
+
+def _sections(found: Backtest) -> Iterator[Section]:
+    table = _table_of_errors(found)
+    if table.rows:
+        charts = (_chart(measure, found.averages, table) for measure in MEASURES)
+        yield Section("How far predictions were off", (*filter(None, charts), table))
+    for target, name in TARGETS.items():
+        if (designs := _table_of_designs(found, target)).rows:
+            yield Section(f"Every design on {name}", (designs,), folded=True)
+    yield Section("What this rests on", (Points(tuple(_words(found))),))
+
+
+def _chart(measure: Measure, averages: Sequence[Prediction], table: Table) -> Chart | None:
+    """Draw what was predicted of a measure against what was observed, design by design."""
+    drawn = [one for one in averages if one.measure == measure and one.method != "own" and one.judged]
+    fits = [one for one in drawn if one.method == "fit"]
+    if not fits:
+        return None
+    off = sum(abs(one.predicted - one.observed) for one in fits) / len(fits)
+    return Chart(
+        "scatter",
+        f"{MEASURES[measure]}: predicted and observed",
+        "observed in real studies",
+        "predicted, 90 % interval",
+        tuple(map(_mark, sorted(drawn, key=_line))),
+        f"{MEASURES[measure]} of {several(len(fits), 'design')}, predicted and observed: on average they differ by "
+        f"{tables.number(off, 3)}.",
+        bounds=(0.0, 1.0) if measure in SHARES else (-1.0, 1.0),
+        table=table,
+        interval="90 % interval",
+        equal=True,
+    )
+
+
+def _line(one: Prediction) -> tuple[int, int]:
+    return list(METHODS).index(one.method), list(TARGETS).index(one.target)
+
+
+def _mark(one: Prediction) -> Mark:
+    note = f"{one.grouping}, {one.documents} x {one.ratings_per_item}, {one.normalization}"
+    if one.method == "naive":
+        return Mark(one.observed, one.predicted, line=METHODS["naive"], note=note)
+    return Mark(one.observed, one.predicted, *_interval(one), line=TARGETS[one.target], note=note)
+
+
+def _interval(one: Prediction) -> tuple[float | None, float | None]:
+    return (one.low, one.high) if isfinite(one.low) and isfinite(one.high) else (None, None)
+
+
+def _number(value: float, reason: str = "not known") -> Value:
+    """Hold a number with three decimals, more of which tell nothing, or why there is none."""
+    return Value(round(value, 3)) if isfinite(value) else Value(None, reason=reason)
+
+
+def _table_of_errors(found: Backtest) -> Table:
+    """Lay out how far measures were off, fitted worlds beside other methods."""
+    others = [method for method in METHODS if method != "fit" and any(row.method == method for row in found.summary)]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            MEASURES[row.measure],
+            TARGETS[row.target],
+            row.ratings_per_item,
+            *(_number(value) for value in (row.mae, row.bias, row.coverage, row.width)),
+            row.n,
+            *(_number(_with_method(row, found, method)) for method in others),
+        )
+        for row in _errors_of_fits(found)
+    )
+    columns = ("measure", "studies on", "ratings", "mean abs. error", "bias", "90 % cover", "width", "n", *others)
     return Table("Mean absolute errors; those of other methods in the last columns", columns, rows)
 
 
-def _held_fixed(held: Mapping[str, Any], means: Sequence[Record]) -> Iterator[str]:
-    yield f"the table{_of(held)}: cells of it share its ratings, and their errors are not independent"
-    laws = ", ".join(dict.fromkeys(one.law for one in means if one.law))
-    if laws:
-        yield f"the law ({laws})"
-
-
-def _of(held: Mapping[str, Any]) -> str:
-    """Say how large the table is, where that was kept."""
-    read = held.get("read")
-    words = (
-        ("used", "answer"),
-        ("systems", "system"),
-        ("documents", "document"),
-        ("items", "item"),
-        ("raters", "rater"),
+def _table_of_designs(found: Backtest, target: Target) -> Table:
+    """Lay out what fitted worlds predicted of each design, and what was observed."""
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            MEASURES[one.measure],
+            one.grouping,
+            one.normalization,
+            one.documents,
+            one.ratings_per_item,
+            _predicted(one),
+            _number(one.observed, one.unknown),
+        )
+        for one in found.averages
+        if one.method == "fit" and one.target == target
     )
-    counts = [
-        several(read[name], word)
-        for name, word in words
-        if isinstance(read, dict) and reading.WHOLE.allows(read.get(name)) and isinstance(read[name], int)
-    ]
-    return f" ({', '.join(counts)})" if counts else ""
+    columns = ("measure", "grouping", "normalization", "documents", "ratings", "predicted", "observed")
+    return Table("Averages over splits; predictions with 90 % intervals", columns, rows)
 
 
-def _reservations(found: Sequence[Row], means: Sequence[Record], splits: int) -> Iterator[str]:
+def _predicted(one: Prediction) -> Value:
+    low, high = _interval(one)
+    return Value(one.predicted, low=low, high=high) if isfinite(one.predicted) else _number(one.predicted)
+
+
+def _words(found: Backtest) -> Iterator[str]:
+    yield (
+        "Intervals are over worlds, without the noise of simulated studies; to be compared with what was observed "
+        "they are widened by its error."
+    )
+    if any(one.target == "held_out" for one in found.averages):
+        yield "Documents held out are those that the pilot did not see."
+    for name in dict.fromkeys(one.method for one in found.averages if one.method != "fit"):
+        yield f"{METHODS[name]}: its mean absolute errors stand in the column {name}."
+
+
+def _size_of_table(found: Backtest) -> str:
+    read = found.read
+    counts = {"answer": read.used, "system": read.systems, "document": read.documents, "item": read.items}
+    counts["rater"] = read.raters
+    return ", ".join(several(n, word) for word, n in counts.items() if n is not None)
+
+
+def _reservations(found: Backtest) -> Iterator[str]:
     """Say where predictions erred beyond their intervals, and what could not be judged."""
-    for row in found:
-        if row["coverage"] < LOW:
-            each = several(row["ratings_per_item"], "rating")
+    for row in _errors_of_fits(found):
+        if row.coverage < LOW:
             yield (
-                f"{MEASURES[row['measure']]} on {TARGETS[row['target']]}, {each} of each output: 90 % intervals held "
-                f"what was observed in only {tables.number(row['coverage'], 2)} of {several(row['n'], 'case')} "
-                f"(bias {tables.number(row['bias'], 3)})."
+                f"{MEASURES[row.measure]} on {TARGETS[row.target]}, {several(row.ratings_per_item, 'rating')} of each "
+                f"output: only {tables.number(row.coverage, 2)} of {several(row.n, '90 % interval')} held what was "
+                f"observed (bias {tables.number(row.bias, 3)})."
             )
-    why = {one.unknown: one.measure for one in means if one.unknown}
-    for said, measure in why.items():
-        yield f"{MEASURES[measure]} is predicted only: {said}."
-    if splits == 1:
+    for why, measure in {one.unknown: one.measure for one in found.averages if one.unknown}.items():
+        yield f"{MEASURES[measure]} is predicted only: {why}."
+    if found.splits == 1:
         yield "One split: another one would give other numbers; --splits 4 says how far."
-    if any(one.repetition == "other documents" for one in means):
+    if any(one.repetition == "other documents" for one in found.averages):
         yield "Where nobody else rated an output, a study is compared with studies of other documents of the table."
-
-
-def _paragraph(held: Mapping[str, Any], told: Sequence[str], means: Sequence[Record]) -> str:
-    laws = ", ".join(dict.fromkeys(one.law for one in means if one.law))
-    law = f" (law {laws})" if laws else ""
-    head = f"Predictions of study outcomes{law} were tested on a table of real ratings{_of(held)}."
-    return f"{head} {' '.join(told)} Tested with simlab."

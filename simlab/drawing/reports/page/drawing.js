@@ -10,7 +10,7 @@ const places = (length) => Array.from({ length }, (_, k) => String(k));
 // height, hover }: x and y are { title, scale, axis }, names the lines, marks rows of neutral columns.
 function filled(figure, width) {
   const spec = structuredClone(SPECS[figure.kind]);
-  spec.datasets = { marks: figure.marks, wanted: figure.wanted ?? [] };
+  spec.datasets = { marks: figure.marks, wanted: figure.wanted ?? [], equal: figure.equal ?? [] };
   for (const param of spec.params) param.value = (figure[param.name] ?? []).map((text) => short(text));
   for (const layer of spec.layer) {
     dress(layer.encoding, figure, width);
