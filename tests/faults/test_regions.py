@@ -110,7 +110,7 @@ def test_many_regions_of_a_ledger(sound: Undisturbed, place: Path) -> None:
     cases = (("ledger.sqlite", (flip, flip, zero, cut)[k % 4], k) for k in range(100, 100 + MANY))
     by = disturb(sound, place / "d", cases)
     print(f"{MANY} regions of the ledger: {dict(by)}")
-    assert (by["command"] >= 0.74 * MANY, by["command"] + by["refused"]) == (True, MANY), by
+    assert (by["command"] >= 0.65 * MANY, by["command"] + by["refused"]) == (True, MANY), by
 
 
 def spoil_pages(path: Path, rng: np.random.Generator) -> bytes:
