@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, RootModel, ValidationError
 
 from simlab.messages import legible, shown
 from simlab.types import InputError
@@ -67,20 +67,52 @@ class Record(BaseModel):
                 yield from ((name, dict(row)) for row in held)
 
 
-Read = TypeVar("Read", bound=Record)
+Row = TypeVar("Row", bound=Record)
 
 
-def read_record(model: type[Read], held: Any, where: str = "answer") -> Read:
-    """Return the record that JSON holds.
+def _refuse_empty(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    if not rows:
+        raise ValueError("must have a row")
+    return rows
 
-    Raises InputError, in one line, naming the first value that is not of its type.
+
+class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]], Generic[Row]):
+    """Hold an answer that is one table: JSON has it as the list of its rows, of which there is one at least."""
+
+    model_config = ConfigDict(frozen=True, strict=True, ser_json_inf_nan="null")
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows."""
+        return self.root
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the rows as JSON holds them, null for what is not finite."""
+        return [row.plain() for row in self.root]
+
+    def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the rows, each with no name of a table: there is one."""
+        yield from (("", dict(row)) for row in self.root)
+
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+def read_record(model: type[Read], held: Any, where: str = "answer", others: Sequence[type[Read]] = ()) -> Read:
+    """Return the record that JSON holds, of the first of the models that it fits.
+
+    Raises InputError, in one line, naming the first value that is not of its type, in the model that it fits best.
     """
-    try:
-        # As JSON, in which a list is a tuple: strict records take none in Python.
-        return model.model_validate_json(json.dumps(held))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise InputError(f"{_path(where, first['loc'])}: {_reason(first)}; {REMEDY}") from None
+    errors = []
+    # As JSON, in which a list is a tuple: strict records take none in Python.
+    text = json.dumps(held)
+    for one in (model, *others):
+        try:
+            return one.model_validate_json(text)
+        except ValidationError as error:
+            errors.append(error.errors(include_url=False))
+    first = min(errors, key=len)[0]
+    raise InputError(f"{_path(where, first['loc'])}: {_reason(first)}; {REMEDY}")
 
 
 def _path(where: str, parts: Sequence[int | str]) -> str:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from simlab.answers.mutt import MetricAgreement, PassRates
 from simlab.commands.next_steps import ended
 from simlab.commands.notes import note
 from simlab.drawing.figures import files as figures
-from simlab.drawing.figures import pass_rates as heat_map
-from simlab.drawing.text import agreements, tables
-from simlab.drawing.text import pass_rates as text
+from simlab.drawing.reports.answers.mutt import report
+from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible
-from simlab.mutt import agreement as verdicts
-from simlab.mutt import files, metrics, pass_rates, scoring
+from simlab.mutt import files, metrics, scoring
+from simlab.mutt.agreement import agreement_of
 from simlab.mutt.metrics import Metric
+from simlab.mutt.pass_rates import pass_rates
 from simlab.mutt.scoring import ScorePairs
 from simlab.mutt.trials import KINDS, Kind, kind_of
 from simlab.types import InputError
@@ -40,9 +41,9 @@ def answer(
     scores: Path | None,
     keep: Callable[[str], None] | None = None,
 ) -> str:
-    """Test metrics on the trials of a folder or file; write the figure and the pairs of scores, return the pass rates.
+    """Test metrics on the trials of a folder or file; write the figure and the pairs of scores, return the answer.
 
-    With `agreement`, return how far the verdicts of the metrics agree instead. Raises InputError before anything is
+    With `agreement`, the answer is how far the verdicts of the metrics agree. Raises InputError before anything is
     scored for what is asked wrongly or malformed, and afterwards where no metric gave a score; nothing is written then.
     """
     _check_files(figure, scores)
@@ -51,28 +52,30 @@ def answer(
     if not 0 <= near_tie < 1:
         raise InputError(f"--near-tie {near_tie} must be a share of the scores, from 0 to below 1; for example 1e-9")
     wanted = chosen(names, plugins)
-    if agreement:
-        _check_agreement(wanted, figure)
+    if agreement and sum(len(metric.names) for metric in wanted) < 2:
+        raise InputError("--agreement compares metrics, and there is one; name two with --metrics")
     collected = files.read(source, _numbers(references), _kinds(kinds))
     # What a metric prints is no part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
         pairs = scoring.score(collected.trials, wanted)
     _check_scored(pairs)
-    margins = {"tolerance": tolerance, "near_tie": near_tie}
-    rates = pass_rates.pass_rates(pairs, **margins)
+    answering: Callable[..., PassRates | MetricAgreement] = agreement_of if agreement else pass_rates
+    found = answering(pairs, tolerance=tolerance, near_tie=near_tie)
     if figure is not None:
-        figures.write(lambda: heat_map.draw(pass_rates.by_kind(rates)), figure)
+        from simlab.drawing.reports.static import figure_of
+
+        figures.write(lambda: figure_of(report(found)), figure)
     if scores is not None:
         _write(pairs, scores)
-    for line in (*collected.notes, *text.failures(pairs)):
+    for line in (*collected.notes, *_failures(pairs)):
         note(line)
-    rows = verdicts.records(pairs, **margins) if agreement else pass_rates.records(rates)
     if keep:
-        keep(tables.to_json(rows))
+        keep(tables.write_tables(found, "json"))
     if form != "table":
-        return tables.write(rows, form)
-    page = agreements.table(rows) if agreement else text.table(rows, tolerance, near_tie)
-    return ended(page, *_following(source, names, scores))
+        return tables.write_tables(found, form)
+    from simlab.drawing.reports.text import page
+
+    return ended(page(report(found)), *_following(source, names, scores))
 
 
 def _following(source: Path, names: str, scores: Path | None) -> list[str]:
@@ -98,13 +101,6 @@ def _write(pairs: Sequence[ScorePairs], scores: Path) -> None:
     write_whole({scores: rows})
 
 
-def _check_agreement(wanted: Sequence[Metric], figure: Path | None) -> None:
-    if sum(len(metric.names) for metric in wanted) < 2:
-        raise InputError("--agreement compares metrics, and there is one; name two with --metrics")
-    if figure is not None:
-        raise InputError("--figure draws pass rates, not what metrics agree about; leave out it or --agreement")
-
-
 def _check_files(figure: Path | None, scores: Path | None) -> None:
     figures.check_suffix(figure, "--figure")
     if scores is not None and scores.suffix.lower() != ".csv":
@@ -114,8 +110,27 @@ def _check_files(figure: Path | None, scores: Path | None) -> None:
 
 def _check_scored(pairs: Sequence[ScorePairs]) -> None:
     if not any(held.scored.any() for held in pairs):
-        reason = next(iter(text.failures(pairs)), "there are no trials")
+        reason = next(_failures(pairs), "there are no trials")
         raise InputError(f"no metric gave a score; {reason}")
+
+
+def _failures(pairs: Sequence[ScorePairs]) -> Iterator[str]:
+    """Say which metrics gave no scores, for what, and why; and how many scores are not finite."""
+    failed: dict[tuple[str, str], list[str]] = {}
+    for held in pairs:
+        if held.failure:
+            case = f"{held.trials.corruption} with {held.trials.n_references} references"
+            failed.setdefault((held.metric, held.failure), []).append(case)
+    for (metric, reason), cases in failed.items():
+        more = f" and {len(cases) - 3} more" if len(cases) > 3 else ""
+        yield f"{metric} has no scores of {', '.join(cases[:3])}{more}: {reason}"
+    for metric in dict.fromkeys(held.metric for held in pairs):
+        own = [held.scored for held in pairs if held.metric == metric and not held.failure]
+        if missing := sum(int((~scored).sum()) for scored in own):
+            yield (
+                f"{metric}: {missing} of {sum(map(len, own))} pairs of scores are not finite; they are not in n but "
+                "counted as unscored"
+            )
 
 
 def _own(path: str, plugins: Sequence[str]) -> Metric:

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from simlab.answers.mutt import ALL, EqualVerdicts, MetricAgreement
 from simlab.mutt.pass_rates import near_ties, passes
 from simlab.mutt.scoring import ScorePairs
 from simlab.types import Bools, Floats, InputError, Ints
-
-ALL = "all"
-"""The name of what is pooled over corruptions."""
 
 
 class Verdicts(NamedTuple):
@@ -31,12 +29,11 @@ class Verdicts(NamedTuple):
     original: Ints
 
 
-def records(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> list[dict[str, Any]]:
-    """Return a record for each two metrics, number of references and corruption; `all` pools the corruptions.
+def agreement_of(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> MetricAgreement:
+    """Return how far each two metrics agree, by number of references and corruption; `all` pools the corruptions.
 
-    `n` trials have verdicts of both. What cannot be known is NaN: the correlation where a metric's verdict is the same
-    for all trials (`reason` says so), an error where there is nothing it could be estimated from.
-    `near_ties` counts trials in which a verdict of either hangs on one.
+    There is no correlation where a metric's verdict is the same for all trials, and no error where there is nothing
+    that it could be estimated from.
 
     Raises InputError where a corruption has the name of all together.
     """
@@ -47,9 +44,9 @@ def records(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 
         of_metric = _of_metrics([held for held in pairs if held.trials.n_references == references], tolerance, near_tie)
         for first, second in combinations(of_metric, 2):
             for corruption, verdicts in of_metric[first].items():
-                where = {"corruption": corruption, "references": references, "metric": first, "other": second}
-                rows.append({**where, **_compared(first, verdicts, second, of_metric[second][corruption])})
-    return rows
+                names = {"corruption": corruption, "metric": first, "other": second}
+                rows.append(_compare(names, references, verdicts, of_metric[second][corruption]))
+    return MetricAgreement(tuple(rows))
 
 
 def _of_metrics(pairs: Sequence[ScorePairs], tolerance: float, near_tie: float) -> Mapping[str, Mapping[str, Verdicts]]:
@@ -69,31 +66,29 @@ def _of_metrics(pairs: Sequence[ScorePairs], tolerance: float, near_tie: float) 
     return of_metric
 
 
-def _compared(name: str, first: Verdicts, other: str, second: Verdicts) -> dict[str, Any]:
+def _compare(names: dict[str, str], references: int, first: Verdicts, second: Verdicts) -> EqualVerdicts:
     both = first.scored & second.scored
     x, y = first.passed[both].astype(float), second.passed[both].astype(float)
     _, cluster = np.unique(first.original[both], return_inverse=True)
     agreement, agreement_error = _mean((x == y).astype(float), cluster)
-    reason = _reason(((name, x), (other, y)))
+    reason = "; ".join(_constant(((names["metric"], x), (names["other"], y))))
     correlation, correlation_error = (np.nan, np.nan) if reason else phi(x, y, cluster)
-    return {
-        "agreement": agreement,
-        "agreement_error": agreement_error,
-        "correlation": correlation,
-        "correlation_error": correlation_error,
-        "n": len(x),
-        "originals": len(np.unique(cluster)),
-        "near_ties": int(((first.near | second.near) & both).sum()),
-        "reason": reason,
-    }
-
-
-def _reason(verdicts: Sequence[tuple[str, Floats]]) -> str:
-    """Say why there is no correlation; nothing where there is one."""
-    return "; ".join(_constant(verdicts))
+    return EqualVerdicts(
+        **names,
+        references=references,
+        agreement=agreement,
+        agreement_error=agreement_error,
+        correlation=correlation,
+        correlation_error=correlation_error,
+        n=len(x),
+        originals=len(np.unique(cluster)),
+        near_ties=int(((first.near | second.near) & both).sum()),
+        reason=reason,
+    )
 
 
 def _constant(verdicts: Sequence[tuple[str, Floats]]) -> Iterator[str]:
+    """Say why there is no correlation; nothing where there is one."""
     if not len(verdicts[0][1]):
         yield "no trial has scores of both"
         return

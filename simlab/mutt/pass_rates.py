@@ -6,17 +6,13 @@ Source: Boag et al. 2016, section 6, for both rules; Clopper and Pearson 1934 fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaincinv
 
+from simlab.answers.mutt import PassRate, PassRates
 from simlab.mutt.scoring import ScorePairs
-from simlab.mutt.trials import KINDS
 from simlab.types import Bools, Floats
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 EPSILON = 1e-9
 """Keeps the relative difference finite where the original scores 0."""
@@ -31,9 +27,6 @@ ROUNDING = 1e-13
 # below; a word more or less in sentences of any length lies far above.
 NEAR = 1e-6
 """Scores that differ by more than rounding, but at most by this share, are near ties."""
-
-COUNTS = ("passed", "n", "zero_passes", "near_ties", "unscored")
-VARIABLES = ("pass_rate", "low", "high", *COUNTS)
 
 
 def passes(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
@@ -97,62 +90,41 @@ def interval(passed: int, n: int, level: float = LEVEL) -> tuple[float, float]:
     return low, high
 
 
-def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> xr.Dataset:
-    """Return the pass rates over (corruption, metric, references); `kind` is a coordinate of the corruption.
-
-    `n` trials have two finite scores, and the rate with its interval (`low`, `high`) is of these; `unscored` have not.
-    `zero_passes` counts passes in which both scores are 0, `near_ties` verdicts that a larger `near_tie` would turn
-    (see there). A combination without trials has n = unscored = 0.
-    """
-    import xarray as xr
-
-    kinds = {held.trials.corruption: held.trials.kind for held in pairs}
-    corruptions, metrics = list(kinds), list(dict.fromkeys(held.metric for held in pairs))
-    references = sorted({held.trials.n_references for held in pairs})
-    shape = (len(corruptions), len(metrics), len(references))
-    values = {name: np.zeros(shape, int) if name in COUNTS else np.full(shape, np.nan) for name in VARIABLES}
-    for held in pairs:
-        at = corruptions.index(held.trials.corruption), metrics.index(held.metric)
-        for name, value in _counted(held, tolerance, near_tie).items():
-            values[name][(*at, references.index(held.trials.n_references))] = value
-    axes = {"corruption": corruptions, "metric": metrics, "references": references}
-    coords: dict[str, Any] = {**axes, "kind": ("corruption", list(kinds.values()))}
-    variables = {name: (tuple(axes), held) for name, held in values.items()}
-    return xr.Dataset(variables, coords, {"tolerance": tolerance, "near_tie": near_tie, "level": LEVEL})
+def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> PassRates:
+    """Return the pass rate of each corruption, metric and number of references, in this order."""
+    corruptions, metrics = (
+        list(dict.fromkeys(names))
+        for names in ((held.trials.corruption for held in pairs), (held.metric for held in pairs))
+    )
+    ordered = sorted(
+        (held for held in pairs if held.trials.name),
+        key=lambda held: (
+            corruptions.index(held.trials.corruption),
+            metrics.index(held.metric),
+            held.trials.n_references,
+        ),
+    )
+    return PassRates(tuple(_pass_rate(held, tolerance, near_tie) for held in ordered))
 
 
-def by_kind(dataset: xr.Dataset) -> xr.Dataset:
-    """Order the corruptions by their kind: altering, disrupting, preserving."""
-    kinds = dataset["kind"].values
-    return dataset.isel(corruption=sorted(range(len(kinds)), key=lambda k: KINDS.index(kinds[k])))
-
-
-def records(dataset: xr.Dataset) -> list[dict[str, Any]]:
-    """Return a record for each corruption, metric and number of references that was tried."""
-    rows = []
-    for index in np.ndindex(*dataset["n"].shape):
-        cell = {name: dataset[name].values[index].item() for name in VARIABLES}
-        corruption, metric, references = (
-            dataset[axis].values[k].item() for axis, k in zip(dataset["n"].dims, index, strict=True)
-        )
-        where = {"corruption": corruption, "kind": dataset["kind"].values[index[0]].item()}
-        if cell["n"] or cell["unscored"]:
-            rows.append({**where, "metric": metric, "references": references, **cell})
-    return rows
-
-
-def _counted(pairs: ScorePairs, tolerance: float, near_tie: float) -> dict[str, float]:
+def _pass_rate(pairs: ScorePairs, tolerance: float, near_tie: float) -> PassRate:
     passed = passes(pairs, tolerance=tolerance, near_tie=near_tie) & pairs.scored
     zero = (np.abs(pairs.original) <= pairs.zero) & (np.abs(pairs.corrupted) <= pairs.zero)
     n, count = int(pairs.scored.sum()), int(passed.sum())
     low, high = interval(count, n) if n else (np.nan, np.nan)
-    return {
-        "pass_rate": count / n if n else np.nan,
-        "low": low,
-        "high": high,
-        "passed": count,
-        "n": n,
-        "zero_passes": int((passed & zero).sum()),
-        "near_ties": int(near_ties(pairs, tolerance=tolerance, near_tie=near_tie).sum()),
-        "unscored": len(pairs.scored) - n,
-    }
+    return PassRate(
+        corruption=pairs.trials.corruption,
+        kind=pairs.trials.kind,
+        metric=pairs.metric,
+        references=pairs.trials.n_references,
+        pass_rate=count / n if n else np.nan,
+        low=low,
+        high=high,
+        passed=count,
+        n=n,
+        zero_passes=int((passed & zero).sum()),
+        near_ties=int(near_ties(pairs, tolerance=tolerance, near_tie=near_tie).sum()),
+        unscored=len(pairs.scored) - n,
+        tolerance=tolerance,
+        near_tie=near_tie,
+    )

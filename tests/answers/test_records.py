@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simlab.answers.records import Count, Lower, Num, Record, Upper, read_record
+from simlab.answers.records import Count, Lower, Num, Record, Rows, Upper, read_record
 from simlab.types import InputError
 
 NUMBERS = st.floats(-1e15, 1e15) | st.sampled_from([math.nan, math.inf, -math.inf])
@@ -69,6 +69,43 @@ def test_what_is_no_answer_is_refused_where_it_is_none(change: dict[str, Any], s
     assert str(refused.value).startswith(said)
     assert str(refused.value).endswith("; keep the answer anew with --save")
     assert "\n" not in str(refused.value)
+
+
+class Table(Rows[Row]):
+    """A table alone."""
+
+
+class Name(Record):
+    name: str
+
+
+class Names(Rows[Name]):
+    """Another table alone."""
+
+
+def test_an_answer_that_is_one_table_is_the_list_of_its_rows() -> None:
+    held = [SOUND["rows"][0], {**SOUND["rows"][0], "value": None}]
+    read = read_record(Table, json.loads(json.dumps(held)), others=(Names,))
+    assert [type(row) for row in read.rows] == [Row, Row]
+    assert math.isnan(read.rows[1].value)
+    assert read.plain() == held
+    assert [name for name, _ in read.each_row()] == ["", ""]
+    assert isinstance(read_record(Table, [{"name": "a"}], others=(Names,)), Names)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ([], "answer: a list of 0 must have a row"),
+        ({"rows": []}, "answer: an object of 1 must be a valid array"),
+        ([{**SOUND["rows"][0], "n": -1}], "answer[0].n: -1 must be greater"),
+        ([{"name": "a"}, {"name": 3}], "answer[1].name: 3 must be a valid string"),
+    ],
+)
+def test_what_is_no_table_is_refused_by_the_model_that_it_fits_best(held: Any, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_record(Table, held, others=(Names,))
+    assert str(refused.value).startswith(said)
 
 
 def test_a_record_is_not_changed() -> None:

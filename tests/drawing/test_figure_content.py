@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ import xarray as xr
 from logs_of_work import CONFIGS, collected
 from slowness import slow_except
 
+from simlab.answers.mutt import PassRate, PassRates
 from simlab.commands.plot import drawing
 from simlab.drawing.figures import (
     around,
@@ -23,11 +25,10 @@ from simlab.drawing.figures import (
     files,
     look,
     orders,
-    pass_rates,
     plan,
     timeline,
 )
-from simlab.drawing.reports.answers import agreement, fit, of
+from simlab.drawing.reports.answers import agreement, fit, mutt, of
 from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
@@ -114,15 +115,18 @@ def fitted() -> Any:
 
 def noticed() -> Any:
     """Draw pass rates of five metrics, two of them of long names, for two numbers of references."""
-    axes = ("corruption", "metric", "references")
-    names = ["negation", "shuffled", "a corruption of a name that is long", "passive"]
-    metrics = ["bleu_4", "rouge_l", "cider", "chrf", "my_package.metrics.of_a_long_name"]
-    rates = np.linspace(0, 1, 40).reshape(4, 5, 2)
-    counted = {name: (axes, np.full((4, 5, 2), n)) for name, n in (("n", 30), ("near_ties", 0))}
-    coords: Any = {"corruption": names, "metric": metrics, "references": [1, 5]}
-    coords["kind"] = ("corruption", ["altering", "disrupting", "disrupting", "preserving"])
-    told = {"tolerance": 0.15, "near_tie": 0.0}
-    return pass_rates.draw(xr.Dataset({"pass_rate": (axes, rates), **counted}, coords, told))
+    kinds = {"negation": "altering", "shuffled": "disrupting", "a corruption of a name that is long": "disrupting"}
+    kinds["passive"] = "preserving"
+    metrics = ("bleu_4", "rouge_l", "cider", "chrf", "my_package.metrics.of_a_long_name")
+    cells = itertools.product(kinds, metrics, (1, 5))
+    counted = dict.fromkeys(("zero_passes", "near_ties", "unscored"), 0)
+    rows = [
+        {"corruption": corruption, "kind": kinds[corruption], "metric": metric, "references": references, **counted}
+        | {"pass_rate": k / 39, "low": k / 50, "high": k / 50 + 0.2, "passed": 30 * k // 39, "n": 30}
+        | {"tolerance": 0.15, "near_tie": 0.0}
+        for k, (corruption, metric, references) in enumerate(cells)
+    ]
+    return figure_of(mutt.report(PassRates(tuple(PassRate.model_validate(row) for row in rows))))
 
 
 ANSWERS: dict[str, Any] = {

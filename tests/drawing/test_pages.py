@@ -11,19 +11,18 @@ import numpy as np
 from made_predictions import backtest as made_backtest
 from made_predictions import prediction
 
+from simlab.commands import mutt
 from simlab.drawing import wording
-from simlab.drawing.figures import pass_rates as pass_rates_figure
 from simlab.drawing.reports.answers import backtest
+from simlab.drawing.reports.answers.mutt import report
 from simlab.drawing.reports.static import figure_of
 from simlab.drawing.reports.text import page
 from simlab.drawing.text import (
     declarations,
     forecast,
-    pass_rates,
 )
 from simlab.engine.quoting import Purchase
-from simlab.mutt.pass_rates import by_kind
-from simlab.mutt.pass_rates import pass_rates as rates_of
+from simlab.mutt.pass_rates import pass_rates
 from simlab.mutt.scoring import ScorePairs
 from simlab.mutt.trials import Trials
 
@@ -94,7 +93,7 @@ def scored(failure: str | None, corruption: str) -> ScorePairs:
 
 def test_metrics_without_scores_are_named_with_where_and_why() -> None:
     failed = [scored("it raised", name) for name in ("one", "two", "three", "four")]
-    lines = list(pass_rates.failures([*failed, scored(None, "five")]))
+    lines = list(mutt._failures([*failed, scored(None, "five")]))
     assert lines[0] == (
         "bleu has no scores of one with 2 references, two with 2 references, three with 2 references and 1 more: "
         "it raised"
@@ -108,13 +107,11 @@ def test_corruptions_of_a_kind_stand_together_in_the_figure() -> None:
         return ScorePairs(trials, "bleu", False, 0.0, np.array([original]), np.array([0.5]), None)
 
     pairs = [of("same", "preserving", 0.5), of("neg", "altering", 0.4), of("swap", "disrupting", 0.9)]
-    axes = pass_rates_figure.draw(by_kind(rates_of(pairs, tolerance=0.15))).axes[0]
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [
-        "neg (altering)",
-        "swap (disrupting)",
-        "same (preserving)",
-    ]
-    assert [text.get_text() for text in axes.texts] == ["0", "1", "1"]
+    charts = figure_of(report(pass_rates(pairs, tolerance=0.15))).axes
+    kinds = ["altering", "disrupting", "preserving"]
+    assert [axes.get_title().split()[-2] for axes in charts] == kinds
+    assert [tick.get_text() for axes in charts for tick in axes.get_yticklabels()] == ["neg", "swap", "same"]
+    assert [axes.lines[0].get_xdata().tolist() for axes in charts] == [[0], [1], [1]]
 
 
 def test_a_backtest_of_all_that_there_is_fits_on_a_page() -> None:

@@ -24,8 +24,8 @@ def scored(kind: Kind, original: float, corrupted: float) -> scoring.ScorePairs:
 
 def counted(kind: Kind, original: float, corrupted: float, near_tie: float = 0.0) -> tuple[int, int]:
     """Return whether the trial is passed, and whether that hangs on a near tie."""
-    rates = pass_rates.pass_rates([scored(kind, original, corrupted)], tolerance=0.15, near_tie=near_tie)
-    return int(rates["passed"].sum()), int(rates["near_ties"].sum())
+    (rate,) = pass_rates.pass_rates([scored(kind, original, corrupted)], tolerance=0.15, near_tie=near_tie).rows
+    return rate.passed, rate.near_ties
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(words) == 0
     assert "Verdicts that hang on a near tie: 1 of bleu_1" in capsys.readouterr().out
     assert answer([*words, "--near-tie", "1e-8"]) == 0
-    assert "Differences up to 1e-08 of a score are ties." in capsys.readouterr().out
+    assert "differences up to 1e-08 of a score are ties." in " ".join(capsys.readouterr().out.split())
     # A control: where nothing hangs on a near tie, nothing is said of any.
     Path("t.jsonl").write_text(json.dumps({**TRIAL, "corruption": "a dog sat in a box"}) + "\n")
     assert answer(words) == 0
@@ -103,17 +103,6 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert answer(["mutt", "t.jsonl", "--metrics", "bleu_1", "--format", "json", *words]) == 0
     row: dict[str, Any] = json.loads(capsys.readouterr().out)[0]
     return row
-
-
-def test_the_figure_says_so() -> None:
-    from simlab.drawing.figures import pass_rates as figure
-
-    def footnote(corrupted: float) -> str:
-        rates = pass_rates.pass_rates([scored("altering", TEN, corrupted)], tolerance=0.15)
-        return figure._caption(rates)
-
-    assert footnote(NINE).endswith("1 verdict hangs on a near tie.")
-    assert "near tie" not in footnote(0.5)
 
 
 def test_a_tie_is_alike_however_small_the_tolerance() -> None:

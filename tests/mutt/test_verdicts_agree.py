@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.answers.mutt import EqualVerdicts
 from simlab.cli import answer
 from simlab.mutt import agreement
 from simlab.mutt.scoring import ScorePairs
@@ -28,54 +29,54 @@ def verdicts(metric: str, passed: Any, *, corruption: str = "c", originals: Any 
     return ScorePairs(trials, metric, False, 0.0, wanted, np.where(np.isnan(wanted), np.nan, 0.5), None)
 
 
-def only(*pairs: ScorePairs) -> dict[str, Any]:
-    (row,) = agreement.records(pairs, tolerance=0.15)
+def only(*pairs: ScorePairs) -> EqualVerdicts:
+    (row,) = agreement.agreement_of(pairs, tolerance=0.15).rows
     return row
 
 
 def test_agreement_and_correlation_are_those_of_numpy() -> None:
     x, y = stream(1, "verdicts").integers(0, 2, (2, 60))
     row = only(verdicts("x", x), verdicts("y", y))
-    assert row["agreement"] == pytest.approx((x == y).mean())
-    assert row["correlation"] == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert (row["n"], row["originals"], row["reason"]) == (60, 60, "")
+    assert row.agreement == pytest.approx((x == y).mean())
+    assert row.correlation == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert (row.n, row.originals, row.reason) == (60, 60, "")
 
 
 def test_what_is_constant_has_no_correlation_but_a_reason() -> None:
     row = only(verdicts("x", [1, 1, 1]), verdicts("y", [1, 0, 1]))
-    assert (row["agreement"], row["reason"]) == (pytest.approx(2 / 3), "x passes all")
-    assert np.isnan([row["correlation"], row["correlation_error"]]).all()
-    assert only(verdicts("x", [1, 1]), verdicts("y", [0, 0]))["reason"] == "x passes all; y passes none"
+    assert (row.agreement, row.reason) == (pytest.approx(2 / 3), "x passes all")
+    assert np.isnan([row.correlation, row.correlation_error]).all()
+    assert only(verdicts("x", [1, 1]), verdicts("y", [0, 0])).reason == "x passes all; y passes none"
     row = only(verdicts("x", [np.nan, 1]), verdicts("y", [1, np.nan]))
-    assert (row["n"], row["reason"]) == (0, "no trial has scores of both")
-    assert np.isnan(row["agreement"])
+    assert (row.n, row.reason) == (0, "no trial has scores of both")
+    assert np.isnan(row.agreement)
 
 
 def test_trials_without_two_scores_are_left_out() -> None:
     row = only(verdicts("x", [1, 0, np.nan, 1]), verdicts("y", [1, 1, 0, np.nan]))
-    assert (row["n"], row["agreement"]) == (2, 0.5)
+    assert (row.n, row.agreement) == (2, 0.5)
 
 
 def test_equal_verdicts_are_no_certainty() -> None:
     row = only(verdicts("x", [1, 0, 1]), verdicts("y", [1, 0, 1]))
-    assert (row["agreement"], row["correlation"]) == (1, pytest.approx(1))
-    assert np.isnan([row["agreement_error"], row["correlation_error"]]).all()
+    assert (row.agreement, row.correlation) == (1, pytest.approx(1))
+    assert np.isnan([row.agreement_error, row.correlation_error]).all()
 
 
 def test_corruptions_are_told_apart_and_pooled() -> None:
-    rows = agreement.records(
+    rows = agreement.agreement_of(
         [
             verdicts("x", [1, 0, 1], corruption="c"), verdicts("y", [1, 0, 0], corruption="c"),
             verdicts("x", [0, 0, 1], corruption="d"), verdicts("y", [1, 0, 1], corruption="d"),
         ],
         tolerance=0.15,
-    )  # fmt: skip
-    assert [(row["corruption"], row["n"], row["originals"]) for row in rows] == [
+    ).rows  # fmt: skip
+    assert [(row.corruption, row.n, row.originals) for row in rows] == [
         ("c", 3, 3),
         ("d", 3, 3),
         ("all", 6, 3),
     ]
-    assert rows[2]["agreement"] == pytest.approx(4 / 6)
+    assert rows[2].agreement == pytest.approx(4 / 6)
 
 
 def test_a_corruption_that_is_called_all_is_refused() -> None:
@@ -100,11 +101,11 @@ def test_errors_are_those_of_repetitions() -> None:
         rows.append(only(verdicts("x", x, originals=original), verdicts("y", y, originals=original)))
         naive.append(only(verdicts("x", x), verdicts("y", y)))
     for name in ("agreement", "correlation"):
-        spread = np.std([row[name] for row in rows])
-        stated = np.mean([row[f"{name}_error"] for row in rows])
+        spread = np.std([getattr(row, name) for row in rows])
+        stated = np.mean([getattr(row, f"{name}_error") for row in rows])
         # The error of a standard deviation of 200 values is 5 % of it.
         assert stated == pytest.approx(spread, rel=5 * 0.05)
-        assert np.mean([row[f"{name}_error"] for row in naive]) < 0.7 * spread
+        assert np.mean([getattr(row, f"{name}_error") for row in naive]) < 0.7 * spread
 
 
 TRIALS = [
@@ -126,8 +127,8 @@ def test_the_command_says_it_in_every_form(capsys: pytest.CaptureFixture[str]) -
     words = ["mutt", "t.jsonl", "--metrics", "bleu_1,bleu_4,chrf", "--agreement"]
     assert answer(words) == 0
     out = capsys.readouterr().out
-    assert "All corruptions together" in out
-    assert len(out.split("\n\n")[0].splitlines()) == 4
+    assert "3 pairs of metrics are compared" in out.splitlines()[0]
+    assert len(out.split("\n\n")[2].splitlines()) == 4
     assert answer([*words, "--format", "json", "--save", "kept.json", "--scores", "s.csv"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 3 * 3

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence, Set
-from typing import Any
 
 import pytest
 from shared_data import SHARED
 
+from simlab.answers.mutt import PassRate
 from simlab.mutt import agreement, corruptions, files, lexicon, metrics, pass_rates, scoring
 from simlab.mutt.scoring import ScorePairs
 from simlab.mutt.words import words
@@ -42,20 +42,20 @@ def pairs() -> list[ScorePairs]:
 
 
 @pytest.fixture(scope="module")
-def rates(pairs: list[ScorePairs]) -> dict[tuple[str, str, int], dict[str, Any]]:
+def rates(pairs: list[ScorePairs]) -> dict[tuple[str, str, int], PassRate]:
     return measured(pairs)
 
 
-def measured(pairs: Sequence[ScorePairs]) -> dict[tuple[str, str, int], dict[str, Any]]:
-    records = pass_rates.records(pass_rates.pass_rates(pairs, tolerance=0.15))
-    return {(row["corruption"], row["metric"], row["references"]): row for row in records}
+def measured(pairs: Sequence[ScorePairs]) -> dict[tuple[str, str, int], PassRate]:
+    rates = pass_rates.pass_rates(pairs, tolerance=0.15)
+    return {(row.corruption, row.metric, row.references): row for row in rates.rows}
 
 
 @pytest.mark.slow
-def test_published_cells_come_out_to_the_printed_digit(rates: dict[tuple[str, str, int], dict[str, Any]]) -> None:
+def test_published_cells_come_out_to_the_printed_digit(rates: dict[tuple[str, str, int], PassRate]) -> None:
     cells = published()
     assert len(cells) == 120
-    far = {cell: 100 * rates[cell]["pass_rate"] - percent for cell, percent in cells.items()}
+    far = {cell: 100 * rates[cell].pass_rate - percent for cell, percent in cells.items()}
     # Printed to a tenth of a point, so that rounding alone makes a difference of half of it.
     assert max(map(abs, far.values())) <= 0.05 + 1e-9, far
 
@@ -66,14 +66,14 @@ def test_published_cells_of_meteor_come_out_to_the_printed_digit() -> None:
     cells = published({"meteor"})
     assert len(cells) == 21
     rates = measured(scoring.score(files.read(MUTT).trials, metrics.built_in(["meteor"])))
-    far = {cell: 100 * rates[cell]["pass_rate"] - percent for cell, percent in cells.items()}
+    far = {cell: 100 * rates[cell].pass_rate - percent for cell, percent in cells.items()}
     assert max(map(abs, far.values())) <= 0.05 + 1e-9, far
 
 
 @pytest.mark.slow
 def test_no_verdict_on_these_trials_hangs_on_a_near_tie(pairs: list[ScorePairs]) -> None:
     """Rounding does decide some where it is taken for a difference: a control."""
-    assert not any(row["near_ties"] for row in measured(pairs).values())
+    assert not any(row.near_ties for row in measured(pairs).values())
     exact = [held for held in pairs if held.trials.corruption == "swap_chunks" and held.metric == "cider"]
     rounded = sum(int(pass_rates.passes(held, tolerance=0.15).sum()) for held in exact)
     assert sum(int((held.original > held.corrupted).sum()) for held in exact) > rounded
@@ -83,11 +83,11 @@ def test_no_verdict_on_these_trials_hangs_on_a_near_tie(pairs: list[ScorePairs])
 def test_metrics_agree_about_kinds_of_corruptions_more_than_within_them(pairs: list[ScorePairs]) -> None:
     """What docs/mutt.md says of BLEU-4 and CIDEr with five references."""
     five = [held for held in pairs if held.trials.n_references == 5 and held.metric in ("bleu_4", "cider")]
-    rows = {row["corruption"]: row for row in agreement.records(five, tolerance=0.15)}
+    rows = {row.corruption: row for row in agreement.agreement_of(five, tolerance=0.15).rows}
     for name, value, error in (("agreement", 0.898, 0.008), ("correlation", 0.759, 0.019)):
-        assert rows["all"][name] == pytest.approx(value, abs=0.0006)
-        assert rows["all"][f"{name}_error"] == pytest.approx(error, abs=0.0006)
-    within = {name: rows[name]["correlation"] for name in ("passive", "near_syms", "det_sub", "swap_chunks")}
+        assert getattr(rows["all"], name) == pytest.approx(value, abs=0.0006)
+        assert getattr(rows["all"], f"{name}_error") == pytest.approx(error, abs=0.0006)
+    within = {name: rows[name].correlation for name in ("passive", "near_syms", "det_sub", "swap_chunks")}
     expected = {"passive": 0.049, "near_syms": 0.473, "det_sub": 0.489, "swap_chunks": 0.578}
     assert within == pytest.approx(expected, abs=0.0006)
 
@@ -110,21 +110,21 @@ def test_rules_make_published_corruptions_word_for_word() -> None:
 
 
 @pytest.mark.slow
-def test_every_trial_is_scored(rates: dict[tuple[str, str, int], dict[str, Any]]) -> None:
-    assert {(cell[0], row["n"]) for cell, row in rates.items()} == set(TRIALS.items())
-    assert not any(row["unscored"] for row in rates.values())
+def test_every_trial_is_scored(rates: dict[tuple[str, str, int], PassRate]) -> None:
+    assert {(cell[0], row.n) for cell, row in rates.items()} == set(TRIALS.items())
+    assert not any(row.unscored for row in rates.values())
 
 
 @pytest.mark.slow
-def test_words_in_another_order_are_the_same_words(rates: dict[tuple[str, str, int], dict[str, Any]]) -> None:
+def test_words_in_another_order_are_the_same_words(rates: dict[tuple[str, str, int], PassRate]) -> None:
     """BLEU-1 was not published for these, for it cannot tell: a control that must fail."""
-    assert all(rates[name, "bleu_1", n]["passed"] == 0 for name in ("shuffled", "swap_chunks") for n in (5, 10, 20))
+    assert all(rates[name, "bleu_1", n].passed == 0 for name in ("shuffled", "swap_chunks") for n in (5, 10, 20))
 
 
 def test_a_tolerance_of_nothing_passes_no_paraphrase() -> None:
     pairs = scoring.score(files.read(MUTT, [5]).trials, metrics.built_in(["rouge_l"]))
-    dataset = pass_rates.pass_rates(pairs, tolerance=0.0).sel(corruption="passive", metric="rouge_l", references=5)
-    assert float(dataset["pass_rate"]) < 0.084 - 0.05
+    (rate,) = (row.pass_rate for row in pass_rates.pass_rates(pairs, tolerance=0.0).rows if row.corruption == "passive")
+    assert rate < 0.084 - 0.05
 
 
 def test_other_numbers_of_references_are_refused() -> None:

@@ -59,49 +59,64 @@ def figure_of(report: Report) -> Figure:
     from matplotlib.figure import Figure
 
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
+    # Panels of the same lines have one legend, below, and those of the same values one range.
+    alike = {(one.legend, one.x) for one in charts}
+    same = len(alike) == 1 or len({tuple(_lines_of([one])) for one in charts}) == 1
+    lines = _lines_of(charts) if len(charts) > 1 and same else []
     rows = [charts[k : k + 2] for k in range(0, len(charts), 2)] or [[]]
     heights = [max(map(_height, row), default=1.0) for row in rows]
     figure = Figure(figsize=look.size(2 * PANEL if len(charts) > 1 else PANEL, sum(heights) + 1), layout="constrained")
+    handles: dict[str, Any] = {}
     cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
-    shared = len(charts) > 1 and len({tuple(dict.fromkeys(mark.line for mark in one.marks)) for one in charts}) == 1
     for k, row in enumerate(rows):
         grid = cells[k].subgridspec(1, max(len(row), 1))
         for j, chart in enumerate(row):
             axes = figure.add_subplot(grid[j])
-            _draw_chart(axes, chart)
+            _draw_chart(axes, chart, lines)
             room = figure.get_figwidth() / len(row) / 2
             axes.set_title(textwrap.fill(chart.question, look.letters(room, 10)))
             axes.set_xlabel(textwrap.fill(axes.get_xlabel(), look.letters(room, 10)))
-            if (legend := axes.get_legend()) is not None and shared:
+            handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+            if (legend := axes.get_legend()) is not None and any(lines):
                 legend.remove()
             elif legend is not None:
                 if chart.kind == "intervals":
                     low, high = axes.get_ylim()
                     axes.set_ylim(low, high - 2)
                 axes.legend(title=legend.get_title().get_text() or None, loc="best", framealpha=0.85)
-    if shared and axes.get_legend_handles_labels()[0]:
-        around.legend(figure, *axes.get_legend_handles_labels(), place="below")
+    if len(alike) == 1 and charts[0].kind == "intervals":
+        ends = [axes.get_xlim() for axes in figure.axes]
+        for axes in figure.axes:
+            axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
+    if any(lines):
+        around.legend(figure, list(handles.values()), list(handles), _short(charts[0].legend) or None, "below")
     around.question(figure, report.question)
-    around.footnote(figure, "; ".join(f"{value.label}: {said(value)}" for value in report.figures))
+    told = "; ".join(f"{value.label}: {said(value)}" for value in report.figures)
+    around.footnote(figure, f"{told}." if told else "")
     return figure
 
 
+def _lines_of(charts: list[Chart]) -> list[str]:
+    return list(dict.fromkeys(mark.line for chart in charts for mark in chart.marks))
+
+
 def _height(chart: Chart) -> float:
-    return min(1.4 + 0.22 * len(_names_of(chart)), 20.0) if chart.kind == "intervals" else 3.2
+    return min(1.4 + (0.16 + 0.06 * len(_lines_of([chart]))) * len(_names_of(chart)), 20.0) if chart.kind == "intervals" else 3.2
 
 
 def _names_of(chart: Chart) -> list[str]:
     return list(dict.fromkeys(str(mark.y) for mark in chart.marks)) if chart.kind == "intervals" else []
 
 
-def _draw_chart(axes: Axes, chart: Chart) -> None:
-    up = _names_of(chart)
-    lines = list(dict.fromkeys(mark.line for mark in chart.marks))
+def _draw_chart(axes: Axes, chart: Chart, lines: list[str] | None = None) -> None:
+    """Draw a chart; `lines` are those of all charts that it stands with, so that each has one colour."""
+    up, lines = _names_of(chart), lines or _lines_of([chart])
+    apart = min(0.16, 0.8 / max(len(lines), 1))
     for k, line in enumerate(lines):
-        marks = [mark for mark in chart.marks if mark.line == line]
-        _line(axes, chart, marks, k, 0.16 * (k - (len(lines) - 1) / 2), up)
+        if marks := [mark for mark in chart.marks if mark.line == line]:
+            _line(axes, chart, marks, k, apart * (k - (len(lines) - 1) / 2), up)
     if up:
-        axes.set_yticks(range(len(up)), [_short(name) for name in up])
+        axes.set_yticks(range(len(up)), [_short(name) for name in up], parse_math=False)
         axes.invert_yaxis()
     axes.set(xlabel=_short(chart.x, 90), ylabel=_short(chart.y, 90))
     _bound(axes, chart)

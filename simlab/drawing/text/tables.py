@@ -18,6 +18,7 @@ from simlab.messages import or_nearest, shown, word
 
 if TYPE_CHECKING:
     from simlab.answers.records import Record as AnswerRecord
+    from simlab.answers.records import Rows
 
 Record = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "csv", "json"]
@@ -38,11 +39,11 @@ def write(records: Sequence[Record], form: str) -> str:
     return FORMS[form](records)
 
 
-def write_tables(record: AnswerRecord, form: str) -> str:
-    """Write a record as JSON; in another form its tables below each other, the first column naming them."""
+def write_tables(record: AnswerRecord | Rows[Any], form: str) -> str:
+    """Write a record as JSON; in another form its tables, the first column naming each of several."""
     if form == "json":
         return json.dumps(record.plain(), indent=1)
-    rows = [{"table": name, **row} for name, row in record.each_row()]
+    rows = [{"table": name, **row} if name else row for name, row in record.each_row()]
     keys = dict.fromkeys(key for row in rows for key in row)
     return write([{key: row.get(key) for key in keys} for row in rows], form)
 

@@ -29,8 +29,8 @@ def pass_rate(corruption: str, metric: str, references: int) -> float:
 def _rates(corruption: str, family: str) -> dict[tuple[str, int], float]:
     """Score all numbers of references at once; a metric, and METEOR's process with it, serves all corruptions."""
     pairs = scoring.score(_trials()[corruption], [_metric(family)])
-    records = pass_rates.records(pass_rates.pass_rates(pairs, tolerance=0.15))
-    return {(row["metric"], row["references"]): 100 * row["pass_rate"] for row in records}
+    rates = pass_rates.pass_rates(pairs, tolerance=0.15)
+    return {(row.metric, row.references): 100 * row.pass_rate for row in rates.rows}
 
 
 @cache

@@ -21,8 +21,9 @@ MODELS = {
     "agreement": ("simlab.answers.agreement", "Agreement"),
     "backtest": ("simlab.answers.backtest", "Backtest"),
     "fit": ("simlab.answers.fit", "Fit"),
+    "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
 }
-"""The records of answers, by their commands."""
+"""The records of answers, by their commands: their module, and their names."""
 OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")
 
 
@@ -42,8 +43,9 @@ def of(saved: Mapping[str, Any]) -> Report:
     report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
     if name not in MODELS:
         return report(saved)
-    module, model = MODELS[name]
-    found = read_record(getattr(import_module(module), model), answer)
+    module, *models = MODELS[name]
+    first, *others = (getattr(import_module(module), model) for model in models)
+    found = read_record(first, answer, others=others)
     return replace(
         report(found), data=dict(saved), reproduce=(reading.command(saved),), provenance=reading.provenance(saved)
     )

@@ -1,25 +1,17 @@
-"""Report which corruptions metrics notice, or how far they agree, from what `simlab mutt --save` kept."""
+"""Report which corruptions metrics notice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from math import isfinite
 
+from simlab.answers.mutt import MetricAgreement, PassRate, PassRates
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import mutt_agreement, reading
-from simlab.drawing.reports.answers.reading import MAYBE, TEXT, WHOLE, Row, value
+from simlab.drawing.reports.answers import mutt_agreement
 from simlab.drawing.reports.terms import Block, Chart, Mark, Points, Report, Section, Table, Value
-from simlab.drawing.text import pass_rates, tables
+from simlab.drawing.text import tables
 from simlab.messages import several
 
-COUNTS = ("passed", "n", "zero_passes", "near_ties", "unscored")
-FIELDS = {
-    **dict.fromkeys(("corruption", "metric"), TEXT),
-    "kind": reading.one_of(("altering", "disrupting", "preserving")),
-    **dict.fromkeys(("references", *COUNTS), WHOLE),
-    **dict.fromkeys(("pass_rate", "low", "high"), MAYBE),
-}
-TOLERANCE = 0.15
 UNSCORED = "no trial has two finite scores"
 MOST_SENTENCES, MOST_LINES, MOST_CHARTS = 8, 8, 12
 FEW = 30
@@ -29,147 +21,171 @@ COUNTED = {
     "near_ties": "Verdicts that hang on a near tie",
     "unscored": "Trials without two finite scores",
 }
+"""What is counted beside the rates."""
 
 
-def report(saved: Mapping[str, Any]) -> Report:
-    """Make the report of an answer of `simlab mutt`; raise InputError for what is none."""
-    held = saved.get("answer")
-    if isinstance(held, list) and held and isinstance(held[0], dict) and "agreement" in held[0]:
-        return mutt_agreement.report(saved)
-    rows = reading.filled(held, "answer", FIELDS)
-    told = tuple(_sentences(rows))
+def report(found: PassRates | MetricAgreement) -> Report:
+    """Make the report of an answer of `simlab mutt`."""
+    if isinstance(found, MetricAgreement):
+        return mutt_agreement.report(found)
+    rows = found.rows
+    told, rule = tuple(_sentences(rows)), _rule(rows[0])
     return Report(
         "Unit tests of metrics",
         "Which corruptions of a sentence do metrics notice?",
         told,
-        tuple(_sections(rows)),
-        dict(saved),
-        tuple(_large(rows)),
-        held_fixed=(_rule(saved), "the trials and their references"),
+        (Section("Pass rates", tuple(_blocks(rows))),),
+        figures=tuple(_large(rows)),
+        held_fixed=(rule, "the trials and their references"),
         reservations=tuple(_reservations(rows)),
-        reproduce=(reading.command(saved),),
         references=references.cited(["Boag et al. 2016", "Clopper and Pearson 1934", references.SIMLAB]),
-        paragraph=_paragraph(saved, rows, told),
-        provenance=reading.provenance(saved),
+        paragraph=f"Metrics were tested on corrupted sentences (Boag et al. 2016), with this rule: {rule}. "
+        f"{' '.join(told)} Tested with simlab.",
     )
 
 
-def _rule(saved: Mapping[str, Any]) -> str:
-    tolerance, near = (reading.amount(saved, *one) for one in (("--tolerance", TOLERANCE), ("--near-tie", 0.0)))
-    return f"what passes: {pass_rates.rule(tolerance, near)}"
+def _rule(row: PassRate) -> str:
+    """Say when a metric passes a trial."""
+    ties = f"; differences up to {row.near_tie:.4g} of a score are ties" if row.near_tie else ""
+    return (
+        "a metric passes where the original scores better (altering, disrupting) or the scores differ by at most "
+        f"{100 * row.tolerance:.4g} % of the original's (preserving){ties}"
+    )
 
 
-def _sentences(rows: Sequence[Row]) -> Iterator[str]:
-    """Say of each metric, with as many references as there are, what it passes least and most."""
-    shown = [row for row in _most_references(rows) if row["pass_rate"] is not None]
-    metrics = list(dict.fromkeys(row["metric"] for row in shown))
-    if not shown:
+def _names(rows: Sequence[PassRate], name: str) -> list[str]:
+    return list(dict.fromkeys(getattr(row, name) for row in rows))
+
+
+def _most_references(rows: Sequence[PassRate]) -> list[PassRate]:
+    most = max(row.references for row in rows)
+    return [row for row in rows if row.references == most]
+
+
+def _is_known(row: PassRate) -> bool:
+    return row.n > 0 and isfinite(row.pass_rate)
+
+
+def _known(rows: Sequence[PassRate]) -> list[PassRate]:
+    """Return the rates that are known with as many references as there are, the least first."""
+    return sorted((row for row in _most_references(rows) if _is_known(row)), key=lambda row: row.pass_rate)
+
+
+def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
+    """Say which metrics pass most trials, and what each of them passes least and most often."""
+    known = _known(rows)
+    if not known:
         yield "No metric has scores of any trial."
         return
-    of = f" with {several(shown[0]['references'], 'reference')}" if len({row["references"] for row in rows}) > 1 else ""
-    kinds = len({row["corruption"] for row in rows})
-    counted = f"{several(len(metrics), 'metric')} and {several(kinds, 'corruption')}{of}"
-    yield f"{counted}; pass rates with exact 95 % intervals."
-    for metric in metrics[:MOST_SENTENCES]:
-        yield _of_metric(metric, [row for row in shown if row["metric"] == metric])
-    if len(metrics) > MOST_SENTENCES:
-        yield f"{several(len(metrics) - MOST_SENTENCES, 'further metric')}: in the table."
+    of_metric = {
+        name: [row for row in known if row.metric == name] for name in _names(_most_references(rows), "metric")
+    }
+    of_metric = {name: own for name, own in of_metric.items() if own}
+    passed = {name: (sum(row.passed for row in own), sum(row.n for row in own)) for name, own in of_metric.items()}
+    best = max(passed.values(), key=lambda counts: (counts[0] / counts[1], counts[1]))
+    first = [name for name, counts in passed.items() if counts == best]
+    of = f"{several(len(_names(known, 'corruption')), 'corruption')}, with {several(known[0].references, 'reference')}"
+    most = f" most of {several(len(passed), 'metric')}:" if len(first) < len(passed) else ""
+    verb = "passes" if len(first) == 1 else "pass"
+    yield f"{_listed(first)} {verb}{most} {best[0]:,} of {several(best[1], 'trial')} of {of}."
+    for name, own in list(of_metric.items())[:MOST_SENTENCES]:
+        yield _ends_of(name, own)
+    if len(of_metric) > MOST_SENTENCES:
+        yield f"{several(len(of_metric) - MOST_SENTENCES, 'further metric')}: in the table."
 
 
-def _of_metric(metric: str, rows: Sequence[Row]) -> str:
-    least, most = (pick(rows, key=lambda row: float(row["pass_rate"])) for pick in (min, max))
-    if least["pass_rate"] == most["pass_rate"]:
-        same = "every corruption" if len(rows) > 1 else least["corruption"]
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _ends_of(metric: str, rows: Sequence[PassRate]) -> str:
+    """Say from where to where the rates of a metric go; `rows` are in the order of their rates."""
+    least, most = rows[0], rows[-1]
+    if least.pass_rate == most.pass_rate:
+        same = "every corruption" if len(rows) > 1 else least.corruption
         return f"{metric} passes {same} at a rate of {_rate(least)}."
     return (
-        f"{metric} passes {least['corruption']} ({least['kind']}) least, {_rate(least)}, and {most['corruption']} "
-        f"({most['kind']}) most, {_rate(most)}."
+        f"{metric} passes from {_rate(least)} of {least.corruption} ({least.kind}) to {_rate(most)} of "
+        f"{most.corruption} ({most.kind})."
     )
 
 
-def _rate(row: Row) -> str:
-    return f"{tables.number(row['pass_rate'], 3)} ({_interval(row)}; {row['passed']} of {row['n']})"
+def _rate(row: PassRate) -> str:
+    rate, low, high = (tables.number(share, 2) for share in (row.pass_rate, row.low, row.high))
+    return f"{rate} ({low} to {high}; {row.passed} of {row.n})"
 
 
-def _interval(row: Row) -> str:
-    return " to ".join(tables.number(row[name], 3) for name in ("low", "high") if row[name] is not None)
+def _value(row: PassRate, label: str = "") -> Value:
+    if not _is_known(row):
+        return Value(None, reason=UNSCORED, n=row.n, label=label)
+    low, high = (bound if isfinite(bound) else None for bound in (row.low, row.high))
+    return Value(row.pass_rate, low=low, high=high, n=row.n, label=label)
 
 
-def _most_references(rows: Sequence[Row]) -> list[Row]:
-    most = max(row["references"] for row in rows)
-    return [row for row in rows if row["references"] == most]
+def _large(rows: Sequence[PassRate]) -> Iterator[Value]:
+    """Yield the least and the largest pass rate of all."""
+    known = _known(rows)
+    for row, word in zip((known[:1] + known[-1:]), ("least", "largest"), strict=False):
+        yield _value(row, f"{word} pass rate: {row.metric} on {row.corruption}")
 
 
-def _value(row: Row, label: str = "") -> Value:
-    return value(row["pass_rate"], UNSCORED, low=row["low"], high=row["high"], n=row["n"], label=label)
+def _blocks(rows: Sequence[PassRate]) -> Iterator[Block]:
+    """Yield charts with the table of all rates behind them; where nothing can be drawn, this table."""
+    table, groups = _table(rows), _groups([row for row in _most_references(rows) if _is_known(row)])
+    if not groups:
+        yield table
+    for title, group in list(groups.items())[:MOST_CHARTS]:
+        yield _chart(title, group, table)
+    if len(groups) > MOST_CHARTS:
+        yield Points(
+            (f"{several(len(groups) - MOST_CHARTS, 'further figure')} are left out; the table has all rates.",)
+        )
+    yield Points((f"{table.caption}.",))
 
 
-def _large(rows: Sequence[Row]) -> list[Value]:
-    """Return the least and the largest pass rate of all."""
-    known = [row for row in _most_references(rows) if row["pass_rate"] is not None]
-    ends = ((pick(known, key=lambda row: float(row["pass_rate"])), word) for pick, word in _ENDS) if known else ()
-    return [_value(row, f"{word}: {row['metric']} on {row['corruption']}") for row, word in ends]
-
-
-_ENDS = ((min, "least pass rate"), (max, "largest pass rate"))
-
-
-def _sections(rows: Sequence[Row]) -> list[Section]:
-    charts: list[Block] = list(_charts(_most_references(rows)))
-    left = sum(1 for _ in _groups(_most_references(rows))) - len(charts)
-    more = [Points((f"{several(left, 'further figure')} would be of the other corruptions; the table has all.",))]
-    drawn = [Section("Pass rates", (*charts, *(more if left > 0 and charts else [])))] if charts else []
-    return [*drawn, Section("All pass rates", (_table(rows), *_counted(rows)), folded=bool(charts))]
-
-
-def _charts(rows: Sequence[Row]) -> Iterator[Chart]:
-    """Draw corruptions of a kind, a colour a metric; where there are too many metrics, those of a corruption."""
-    of = several(rows[0]["references"], "reference")
-    for title, group in list(_groups(rows))[:MOST_CHARTS]:
-        shown = [row for row in group if row["pass_rate"] is not None]
-        if shown:
-            yield _chart(title, shown, of, by_metric=len({row["metric"] for row in rows}) > MOST_LINES)
-
-
-def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    many = len({row["metric"] for row in rows}) > MOST_LINES
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        title = f"{row['corruption']} ({row['kind']})" if many else f"{row['kind']} corruptions"
+def _groups(rows: Sequence[PassRate]) -> dict[str, list[PassRate]]:
+    """Return what a chart shows: a kind, a colour a metric; where there are too many metrics, one corruption."""
+    many = len(_names(rows, "metric")) > MOST_LINES
+    groups: dict[str, list[PassRate]] = {}
+    for row in sorted(rows, key=lambda row: row.kind):
+        title = f"{row.corruption} ({row.kind})" if many else f"{row.kind} corruptions"
         groups.setdefault(title, []).append(row)
-    yield from groups.items()
+    return groups
 
 
-def _chart(title: str, rows: Sequence[Row], of: str, *, by_metric: bool) -> Chart:
-    up, line = ("metric", "corruption") if by_metric else ("corruption", "metric")
-    lines = len({row[line] for row in rows}) > 1
+def _chart(title: str, rows: Sequence[PassRate], table: Table) -> Chart:
+    up, line = ("corruption", "metric") if title.endswith("corruptions") else ("metric", "corruption")
+    lines = len(_names(rows, line)) > 1
+    values = [_value(row) for row in rows]
     marks = tuple(
-        Mark(row["pass_rate"], row[up], row["low"], row["high"], row[line] if lines else "", n=row["n"]) for row in rows
+        Mark(row.pass_rate, getattr(row, up), one.low, one.high, getattr(row, line) if lines else "", n=row.n)
+        for row, one in zip(rows, values, strict=True)
     )
-    least, most = (pick(rows, key=lambda row: float(row["pass_rate"])) for pick in (min, max))
-    alt = f"From {_rate(least)}, {least['metric']} on {least['corruption']}, to {_rate(most)}, {most['metric']}."
-    question = f"How often do metrics pass {title}, {of}?"
+    least, most = (pick(rows, key=lambda row: row.pass_rate) for pick in (min, max))
+    alt = f"From {_rate(least)}, {least.metric} on {least.corruption}, to {_rate(most)}, {most.metric}."
+    question = f"How often do metrics pass {title}?"
+    axis = f"pass rate with {several(rows[0].references, 'reference')}, 95 % interval"
     return Chart(
         "intervals",
         question,
-        "pass rate, 95 % interval",
+        axis,
         up,
         marks,
         alt,
         line if lines else "",
-        None,
-        (0, 1),
+        bounds=(0, 1),
+        table=table,
         interval="95 % interval",
     )
 
 
-def _table(rows: Sequence[Row]) -> Table:
-    counts = sorted({row["references"] for row in rows})
-    by_row: dict[tuple[str, str, str], dict[int, Row]] = {}
+def _table(rows: Sequence[PassRate]) -> Table:
+    counts = sorted({row.references for row in rows})
+    by_row: dict[tuple[str, str, str], dict[int, PassRate]] = {}
     for row in rows:
-        by_row.setdefault((row["corruption"], row["kind"], row["metric"]), {})[row["references"]] = row
+        by_row.setdefault((row.corruption, row.kind, row.metric), {})[row.references] = row
     body = tuple(
-        (*names, *(_value(held[n]) if n in held else None for n in counts), _span([one["n"] for one in held.values()]))
+        (*names, *(_value(held[n]) if n in held else None for n in counts), _span([one.n for one in held.values()]))
         for names, held in by_row.items()
     )
     columns = ("corruption", "kind", "metric", *(several(n, "reference") for n in counts), "n")
@@ -180,34 +196,16 @@ def _span(counts: Sequence[int]) -> str | int:
     return counts[0] if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
 
 
-def _counted(rows: Sequence[Row]) -> list[Points]:
-    """Say what is counted beside the rates, metric by metric."""
-    lines = tuple(_noted(rows))
-    return [Points(lines)] if lines else []
-
-
-def _noted(rows: Sequence[Row]) -> Iterator[str]:
-    for name, title in COUNTED.items():
-        totals: dict[str, int] = {}
-        for row in rows:
-            totals[row["metric"]] = totals.get(row["metric"], 0) + row[name]
-        if noted := [f"{total:,} of {metric}" for metric, total in totals.items() if total]:
-            yield f"{title}: {', '.join(noted)}."
-
-
-def _reservations(rows: Sequence[Row]) -> Iterator[str]:
-    few = sorted({row["n"] for row in rows if row["n"] < FEW})
+def _reservations(rows: Sequence[PassRate]) -> Iterator[str]:
+    """Say where there are few trials, and what is counted beside the rates, metric by metric."""
+    few = [row for row in rows if row.n < FEW]
     if few:
-        n = len({row["corruption"] for row in rows if row["n"] < FEW})
-        of = f"{n} of {several(len({row['corruption'] for row in rows}), 'corruption')}"
-        yield f"Fewer than {FEW} trials ({_span(few)}) have scores in {of}: intervals of their rates are wide."
-    yield from _noted(rows)
-
-
-def _paragraph(saved: Mapping[str, Any], rows: Sequence[Row], told: Sequence[str]) -> str:
-    rule = pass_rates.rule(reading.amount(saved, "--tolerance", TOLERANCE), reading.amount(saved, "--near-tie", 0.0))
-    trials = sum(
-        max(one["n"] for one in rows if one["corruption"] == name) for name in {one["corruption"] for one in rows}
-    )
-    head = f"Metrics were tested on {several(trials, 'corrupted sentence')} (Boag et al. 2016; {rule.rstrip('.')})."
-    return f"{head} {' '.join(told)} Tested with simlab."
+        of = f"{len(_names(few, 'corruption'))} of {several(len(_names(rows, 'corruption')), 'corruption')}"
+        counts = _span([row.n for row in few])
+        yield f"Fewer than {FEW} trials ({counts}) have scores in {of}: intervals of their rates are wide."
+    for name, title in COUNTED.items():
+        totals = dict.fromkeys(_names(rows, "metric"), 0)
+        for row in rows:
+            totals[row.metric] += getattr(row, name)
+        if noted := [f"{total:,} of {metric}" for metric, total in totals.items() if total]:
+            yield f"{title}: {', '.join(noted)} (column {name} of --format csv)."
