@@ -55,7 +55,7 @@ def _chart(chart: Chart) -> Figure:
 
 
 def figure_of(report: Report) -> Figure:
-    """Draw the charts of a report, two in a row, with its question above and its numbers below."""
+    """Draw the charts of a report, two in a row where there is room, with its question above and its numbers below."""
     from matplotlib.figure import Figure
 
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
@@ -63,9 +63,10 @@ def figure_of(report: Report) -> Figure:
     alike = {(one.legend, one.x) for one in charts}
     same = len(alike) == 1 or len({tuple(_lines_of([one])) for one in charts}) == 1
     lines = _lines_of(charts) if len(charts) > 1 and same else []
-    rows = [charts[k : k + 2] for k in range(0, len(charts), 2)] or [[]]
+    beside = 1 if len(charts) < 2 or look.is_narrow(look.size(2 * PANEL, 1)[0]) else 2
+    rows = [charts[k : k + beside] for k in range(0, len(charts), beside)] or [[]]
     heights = [max(map(_height, row), default=1.0) for row in rows]
-    figure = Figure(figsize=look.size(2 * PANEL if len(charts) > 1 else PANEL, sum(heights) + 1), layout="constrained")
+    figure = Figure(figsize=look.size(beside * PANEL, sum(heights) + 1), layout="constrained")
     handles: dict[str, Any] = {}
     cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
     for k, row in enumerate(rows):
@@ -101,7 +102,11 @@ def _lines_of(charts: list[Chart]) -> list[str]:
 
 
 def _height(chart: Chart) -> float:
-    return min(1.4 + (0.16 + 0.06 * len(_lines_of([chart]))) * len(_names_of(chart)), 20.0) if chart.kind == "intervals" else 3.2
+    return (
+        min(1.4 + (0.16 + 0.06 * len(_lines_of([chart]))) * len(_names_of(chart)), 20.0)
+        if chart.kind == "intervals"
+        else 3.2
+    )
 
 
 def _names_of(chart: Chart) -> list[str]:
