@@ -66,16 +66,16 @@ def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str,
 def test_pages_are_those_of_the_answer_before_it_was_kept(name: str) -> None:
     """Each number in turn is not known: the page of what JSON gives back is that of what it was given."""
     saved = kept(name)
-    module, model = MODELS[str(saved["command"]).split()[1]]
-    record = getattr(import_module(module), model)
+    module, *models = MODELS[str(saved["command"]).split()[1]]
+    first, *others = (getattr(import_module(module), model) for model in models)
     numbers = [where for where in places(saved["answer"]) if isinstance(_at(saved, where), float)]
     assert numbers
     for where in numbers:
         held = changed(saved, where, None)
         if refusal(held):
             continue
-        found = read_record(record, held["answer"])
-        again = read_record(record, json.loads(json.dumps(found.plain(), allow_nan=False)))
+        found = read_record(first, held["answer"], others=others)
+        again = read_record(type(found), json.loads(json.dumps(found.plain(), allow_nan=False)))
         assert again.plain() == found.plain()
         assert text.page(of(held)) == text.page(of(held | {"answer": again.plain()}))
 
