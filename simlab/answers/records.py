@@ -15,7 +15,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from simlab.messages import legible, shown
 from simlab.types import InputError
 
-MOST_ROWS = 20_000
 LARGEST = 1e15
 """No number of an answer is larger in size."""
 REMEDY = "keep the answer anew with --save"
