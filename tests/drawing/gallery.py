@@ -37,11 +37,11 @@ def written_by(words: list[str]) -> str:
 
 
 def shrink(picture: Path, out: Path) -> None:
-    """Write a picture no wider than a page needs, in few colours."""
+    """Write a picture no wider and no higher than a page needs, in few colours."""
     from PIL import Image
 
     image = Image.open(picture).convert("RGB")
-    image.thumbnail((WIDEST, 10 * WIDEST), Image.Resampling.LANCZOS)
+    image.thumbnail((WIDEST, WIDEST), Image.Resampling.LANCZOS)
     image.quantize(COLOURS).save(out, optimize=True)
 
 
