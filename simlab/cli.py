@@ -796,14 +796,12 @@ def backtest(
     Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
     carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
     """
-    from simlab.commands import advice as advices
     from simlab.commands import backtest as backtests
 
     told = _told(columns, better, scale, people, where, alike, wide, decimal)
     keep, asked = _keeping(save), backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told)
-    answering = advices.answer if advice else backtests.answer
     with _drawn(plot, "--plot", style, width):
-        print(answering(file, asked, form=form, plot=plot, keep=keep))
+        print(backtests.answer(file, asked, advice=advice, form=form, plot=plot, keep=keep))
 
 
 @app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")

@@ -1,11 +1,11 @@
-"""What `simlab backtest` answers: predictions from pilots beside what studies on the real ratings gave."""
+"""What `simlab backtest` answers: predictions from pilots, or designs named from them, beside real studies."""
 
 from __future__ import annotations
 
 from math import isfinite
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from simlab.answers.records import LARGEST, Count, Num, Record
 from simlab.answers.tables import ReadTable
@@ -19,6 +19,13 @@ Measure: TypeAlias = Literal["srp", "confirmed", "significant_share", "power", "
 PREFERENCE = "preference"
 """The law of tables of comparisons."""
 NOTHING_CLAIMED = "no study found anything significant"
+
+RuleName: TypeAlias = Literal["advice", "all once", "half twice", "ungrouped", "best"]
+"""The advice, the rules of thumb, and the best of all candidates, known afterwards only."""
+DesignShape: TypeAlias = tuple[str, str, Count, Count]
+"""Grouping, normalization, documents, ratings of each output."""
+ADVICE: RuleName = "advice"
+BEST: RuleName = "best"
 
 
 class Prediction(Record):
@@ -85,3 +92,66 @@ class Backtest(Record):
     summary: tuple[PredictionErrors, ...]
     averages: tuple[Prediction, ...]
     records: tuple[Prediction, ...]
+
+
+class JudgedCandidate(Record):
+    """Hold what was expected of a design from a split's pilot, and what studies on the other documents showed.
+
+    `rules` names the rules that named it, with blanks between them. NaN: nothing was claimed.
+    """
+
+    split: Count
+    grouping: str
+    normalization: str
+    documents: Count
+    ratings_per_item: Count
+    repetition: str
+    predicted_significant_share: Num
+    predicted_confirmed: Num
+    significant_share: Num
+    confirmed: Num
+    rules: str
+
+    @property
+    def shape(self) -> DesignShape:
+        """The design without its split."""
+        return self.grouping, self.normalization, self.documents, self.ratings_per_item
+
+
+class RuleResult(Record):
+    """Hold how a rule did: means over splits of what it named, `mcse` their standard errors, splits being the units.
+
+    `named` counts the designs that it named, most frequent first. `kept` counts the splits in which enough of the
+    claims of its design were confirmed.
+    """
+
+    rule: RuleName
+    splits: Count
+    named: tuple[tuple[DesignShape, Count], ...]
+    significant_share: Num
+    significant_share_mcse: Num
+    confirmed: Num
+    kept: Count
+    shortfall: Num
+    shortfall_mcse: Num
+
+
+def _begin_with_advice(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
+    if not rules or rules[0].rule != ADVICE:
+        raise ValueError(f"must begin with {ADVICE}, the designs that pilots named")
+    return rules
+
+
+class BacktestAdvice(Record):
+    """Hold how each rule did, the advice first, and all candidates of all splits (`records`)."""
+
+    read: ReadTable
+    law: str
+    pilot_documents: Count
+    rules: Annotated[tuple[RuleResult, ...], AfterValidator(_begin_with_advice)]
+    records: tuple[JudgedCandidate, ...]
+
+    @property
+    def advice(self) -> RuleResult:
+        """How the designs that pilots named did."""
+        return self.rules[0]

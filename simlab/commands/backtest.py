@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from simlab.answers.backtest import PREFERENCE, Backtest, Prediction
+from simlab.answers.backtest import PREFERENCE, Backtest, BacktestAdvice, Prediction
 from simlab.commands.next_steps import ended, told_words
 from simlab.commands.notes import note
 from simlab.commands.understanding import say, where
@@ -49,16 +49,17 @@ def answer(
     table: Path | None,
     options: BacktestOptions,
     *,
+    advice: bool = False,
     form: Form,
     plot: Path | None,
     keep: Callable[[str], None] | None = None,
 ) -> str:
-    """Carry out a backtest and write what came of it; draw it if a file for that is named.
+    """Carry out a backtest (of `advice`) and write what came of it; draw it if a file for that is named.
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed.
     """
     files.check_suffix(plot, "--plot")
-    found = carry_out(table, options)
+    found = answer_of(table, options, advice=advice)
     if plot is not None:
         save_figure(found, plot)
     if keep:
@@ -73,8 +74,19 @@ def answer(
     return ended(page(report(found)), "fit", *([table] if table else []), *told_words(options.told))
 
 
-def save_figure(found: Backtest, out: Path) -> None:
-    """Draw predictions against what was observed, measure by measure, into a file."""
+def answer_of(
+    table: Path | None, options: BacktestOptions, *, advice: bool, quiet: bool = False
+) -> Backtest | BacktestAdvice:
+    """Carry out a backtest of predictions, or of advice. Raises InputError for a table that cannot be read or split."""
+    if not advice:
+        return carry_out(table, options, quiet=quiet)
+    from simlab.commands import advice as of_advice
+
+    return of_advice.carry_out(table, options, quiet=quiet)
+
+
+def save_figure(found: Backtest | BacktestAdvice, out: Path) -> None:
+    """Draw predictions against what was observed, measure by measure, or what each rule reaches, into a file."""
     from simlab.drawing.reports.answers.backtest import report
     from simlab.drawing.reports.static import figure_of
 

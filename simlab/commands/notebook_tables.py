@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.answers.agreement import Agreement
-    from simlab.commands.backtest import BacktestOptions
 
 File: TypeAlias = str | os.PathLike[str]
 Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
@@ -184,24 +183,14 @@ def backtest(
     with mendable():
         files.check_suffix(path_of(plot))
         asked = backtests.BacktestOptions(pilot_share, splits, quick, seed, checked_jobs(jobs), law, told)
-        if advice:
-            return _advised(path_of(table), asked, path_of(plot), quiet=not progress)
-        found = backtests.carry_out(path_of(table), asked, quiet=not progress)
+        found = backtests.answer_of(path_of(table), asked, advice=advice, quiet=not progress)
         if plot is not None:
             backtests.save_figure(found, Path(plot))
-    design = ("grouping", "normalization", "documents", "ratings_per_item", "repetition")
-    about = ("split", "target", "method", "law", *design, "measure", "unknown")
-    return with_units(listed("prediction", [dict(one) for one in found.records], about))
-
-
-def _advised(table: Path | None, asked: BacktestOptions, plot: Path | None, *, quiet: bool) -> xr.Dataset:
-    """Return the candidates of all splits; raise InputError for a figure, which nobody draws."""
-    from simlab.commands import advice
-
-    advice.refuse_plot(plot)
-    records = advice.records(advice.carry_out(table, asked, quiet=quiet).rows)
-    about = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition", "rules")
-    return listed("candidate", records, about)
+    design = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition")
+    rows = [dict(one) for one in found.records]
+    if advice:
+        return listed("candidate", rows, (*design, "rules"))
+    return with_units(listed("prediction", rows, (*design, "target", "method", "law", "measure", "unknown")))
 
 
 def detect(

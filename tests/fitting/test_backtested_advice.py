@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 import simlab
+from simlab.answers.backtest import ADVICE, BEST, BacktestAdvice, JudgedCandidate
+from simlab.answers.tables import ReadTable
 from simlab.cli import answer
 from simlab.commands.advice import carry_out
 from simlab.commands.backtest import BacktestOptions
-from simlab.drawing.text.advice import page
-from simlab.fitting.backtest.advised import rules
+from simlab.drawing.reports.answers.backtest_advice import report
+from simlab.drawing.reports.text import page
+from simlab.fitting.backtest.advised import summarize_rules
 from simlab.fitting.backtest.advising import (
-    ADVICE,
-    BEST,
     THUMBS,
-    Advised,
     Candidate,
     Worth,
     candidates,
@@ -97,10 +97,29 @@ def test_a_shortfall_is_that_from_the_best_confirmed_one() -> None:
     assert [shortfall(worth, one) for one in worth] == pytest.approx([0.0, 0.1, 0.0])
 
 
-def row(split: int, one: Candidate, share: float, confirmed: float, *of: str) -> Advised:
-    design = one.design
-    shape = design.grouping, one.normalization, design.documents, design.ratings_per_item, design.repetition
-    return Advised(split, *shape, 0.5, 0.95, share, confirmed, of)
+def row(split: int, one: Candidate, share: float, confirmed: float, *rules: str) -> JudgedCandidate:
+    return JudgedCandidate(
+        split=split,
+        grouping=one.design.grouping,
+        normalization=one.normalization,
+        documents=one.design.documents,
+        ratings_per_item=one.design.ratings_per_item,
+        repetition=one.design.repetition,
+        predicted_significant_share=0.5,
+        predicted_confirmed=0.95,
+        significant_share=share,
+        confirmed=confirmed,
+        rules=" ".join(rules),
+    )
+
+
+def page_of(rows: list[JudgedCandidate]) -> str:
+    read = ReadTable(used=3120, systems=10, documents=30)
+    return page(
+        report(
+            BacktestAdvice(read=read, law="mqm", pilot_documents=15, rules=summarize_rules(rows), records=tuple(rows))
+        )
+    )
 
 
 def test_rules_are_summed_up_over_splits() -> None:
@@ -111,23 +130,19 @@ def test_rules_are_summed_up_over_splits() -> None:
         row(1, first, 0.4, 0.85, "all once"),
         row(1, second, 0.3, 0.99, ADVICE, BEST),
     ]
-    advice, once, best = rules(rows)
+    advice, once, best = summarize_rules(rows)
     assert (advice.rule, once.rule, best.rule) == (ADVICE, "all once", BEST)
     assert (advice.shortfall, advice.shortfall_mcse) == pytest.approx((0.05, 0.05))
     assert (once.shortfall, once.kept, once.named[0][1]) == (pytest.approx(0.05), 1, 2)
     assert (best.shortfall, best.significant_share) == pytest.approx((0.0, 0.45))
-    one_split = rules(rows[:2])
+    one_split = summarize_rules(rows[:2])
     assert math.isnan(one_split[0].shortfall_mcse)
-    said = page(rules(rows), rows, "mqm", (15, 30))
+    said = page_of(rows)
+    assert said.startswith("Named from 15 of 30 documents, the design tells .050 ± .050 fewer of the pairs apart")
     assert "of 2 designs" in said
-    assert "In 1 of 2 splits" not in said
-    assert "In 1 of 2 splits fewer than .9 of the claims" in page(
-        rules([*rows[:2], *_unsure(rows)]), rows, "mqm", (15, 30)
-    )
-
-
-def _unsure(rows: list[Advised]) -> list[Advised]:
-    return [rows[2], rows[3]._replace(confirmed=0.8)]
+    assert "fewer than .9 of the claims" not in said
+    unsure = rows[3].model_copy(update={"confirmed": 0.8})
+    assert "In 1 of 2 splits fewer than .9 of the claims" in page_of([*rows[:3], unsure])
 
 
 @pytest.fixture
@@ -142,19 +157,20 @@ def _short(short_effort: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_design_is_named_and_judged() -> None:
-    _, rows, _ = carry_out(None, BacktestOptions(quick=True, splits=1, jobs=1), quiet=True)
+    answered = carry_out(None, BacktestOptions(quick=True, splits=1, jobs=1), quiet=True)
+    rows = answered.records
     assert len(rows) == 24
     expected = {_named(one): Worth(one.predicted_significant_share, one.predicted_confirmed) for one in rows}
     real = {_named(one): Worth(one.significant_share, one.confirmed) for one in rows}
-    by = {rule: _named(one) for one in rows for rule in one.rules}
+    by = {rule.rule: _named(one) for rule in answered.rules for one in rows if rule.rule in one.rules}
     assert set(by) == {ADVICE, BEST, *THUMBS}
     assert (by[ADVICE], by[BEST]) == (named(expected), named(real))
-    found = {one.rule: one.shortfall for one in rules(rows)}
+    found = {one.rule: one.shortfall for one in answered.rules}
     assert found == pytest.approx({rule: shortfall(real, one) for rule, one in by.items()})
     assert found["ungrouped"] > 0.05
 
 
-def _named(one: Advised) -> Candidate:
+def _named(one: JudgedCandidate) -> Candidate:
     return candidate(one.grouping, one.documents, one.ratings_per_item, one.normalization)
 
 
@@ -165,12 +181,14 @@ def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.Ca
     kept = tmp_path / "advice.json"
     assert answer([*words, "--save", str(kept)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 25
+    assert len(lines) <= 32
     assert max(map(len, lines)) <= 100
     found = json.loads(kept.read_text(encoding="utf-8"))["answer"]
     assert [one["rule"] for one in found["rules"]] == [ADVICE, *THUMBS, BEST]
     assert {one["split"] for one in found["records"]} == {0, 1}
-    assert answer([*words[:-3], "1", "--jobs", "1", "--format", "csv"]) == 0
+    plot = tmp_path / "advice.svg"
+    assert answer([*words[:-3], "1", "--jobs", "1", "--format", "csv", "--plot", str(plot)]) == 0
+    assert plot.stat().st_size > 1000
     assert capsys.readouterr().out.startswith("split,grouping,normalization,documents,ratings_per_item,repetition,")
 
 
@@ -182,5 +200,3 @@ def test_a_notebook_has_the_candidates() -> None:
     advised = held.isel(candidate=["advice" in str(rules).split() for rules in held["rules"].values])
     assert advised.sizes == {"candidate": 1}
     assert 0 < float(advised["significant_share"][0]) < 1
-    with pytest.raises(InputError, match="leave out"):
-        simlab.backtest(advice=True, plot="a.png")

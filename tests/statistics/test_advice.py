@@ -11,10 +11,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from simlab.answers.backtest import ADVICE, RuleName, RuleResult
 from simlab.commands.advice import carry_out
 from simlab.commands.backtest import BacktestOptions
-from simlab.fitting.backtest.advised import Rule, rules
-from simlab.fitting.backtest.advising import ADVICE, CONFIRMED, named, shortfall, thumb
+from simlab.fitting.backtest.advising import CONFIRMED, named, shortfall, thumb
 from simlab.rng import stream
 from tests.pilots import Truth, pilot
 from tests.statistics.advised_pilots import Judged, judged, mean_and_mcse
@@ -27,12 +27,12 @@ DISAGREEING = Truth(system=3.0, leniency=8.0, rater_system=3.0)
 """Raters who differ widely in leniency and favour systems: groupings and normalisations matter."""
 
 
-def shortfalls(pilots: Sequence[Judged], rule: str = ADVICE) -> list[float]:
+def shortfalls(pilots: Sequence[Judged], rule: RuleName = ADVICE) -> list[float]:
     """Return how much less power what a rule names has than the best, pilot by pilot."""
     return [shortfall(one.true, _chosen(one, rule)) for one in pilots]
 
 
-def _chosen(one: Judged, rule: str):  # type: ignore[no-untyped-def]
+def _chosen(one: Judged, rule: RuleName):  # type: ignore[no-untyped-def]
     chosen = named(one.expected) if rule == ADVICE else thumb(list(one.true), rule)
     assert chosen is not None
     return chosen
@@ -77,10 +77,10 @@ def test_rules_of_thumb_miss_the_bar_on_twenty_pilots(truth: Truth) -> None:
 
 
 @cache
-def on_real_ratings() -> dict[str, Rule]:
+def on_real_ratings() -> dict[str, RuleResult]:
     """Name designs from ten halves of the built-in table."""
-    _, rows, _ = carry_out(None, BacktestOptions(splits=SPLITS), quiet=True)
-    return {rule.rule: rule for rule in rules(rows)}
+    found = carry_out(None, BacktestOptions(splits=SPLITS), quiet=True)
+    return {rule.rule: rule for rule in found.rules}
 
 
 @pytest.mark.long
@@ -93,6 +93,6 @@ def test_what_half_of_the_table_names_is_nearly_the_best_on_the_other_half() -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize("rule", ["half twice", "ungrouped"])
-def test_two_rules_of_thumb_miss_the_bar_on_real_ratings(rule: str) -> None:
+def test_two_rules_of_thumb_miss_the_bar_on_real_ratings(rule: RuleName) -> None:
     own = on_real_ratings()[rule]
     assert own.shortfall > WITHIN + 3 * own.shortfall_mcse

@@ -103,8 +103,9 @@ def _picture(block: Drawn) -> str:
 
 
 def _held(block: Drawn, *left: str) -> dict[str, Any]:
-    """Return a block's fields as data, without those left out."""
-    return {one.name: _plain(getattr(block, one.name)) for one in fields(block) if one.name not in left}
+    """Return a block's fields as data, without those left out and flags that are not set."""
+    held = {one.name: _plain(getattr(block, one.name)) for one in fields(block) if one.name not in left}
+    return {name: value for name, value in held.items() if value is not False}
 
 
 def _plain(value: Any) -> Any:

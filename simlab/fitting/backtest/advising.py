@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.answers.backtest import Measure
+from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, RuleName
 from simlab.fitting.backtest.carrying_out import Plan, fitted, target_of
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, Design, normalizations, repeatable
 from simlab.fitting.backtest.planning import Size, Source
@@ -46,27 +46,7 @@ class Worth(NamedTuple):
     confirmed: float
 
 
-class Advised(NamedTuple):
-    """Hold what was expected of a candidate from a split's pilot, and what studies on the other documents showed.
-
-    `rules` are those that name this candidate; `best` of all candidates is the best, as was known afterwards only.
-    """
-
-    split: int
-    grouping: str
-    normalization: str
-    documents: int
-    ratings_per_item: int
-    repetition: str
-    predicted_significant_share: float
-    predicted_confirmed: float
-    significant_share: float
-    confirmed: float
-    rules: tuple[str, ...]
-
-
-ADVICE, BEST = "advice", "best"
-THUMBS: Mapping[str, tuple[str, int]] = {
+THUMBS: Mapping[RuleName, tuple[str, int]] = {
     "all once": ("pseudo_side_by_side", 1),
     "half twice": ("pseudo_side_by_side", 2),
     "ungrouped": ("ungrouped", 1),
@@ -132,7 +112,7 @@ def _mean(found: Found, one: Candidate, measure: Measure) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def thumb(of: Sequence[Candidate], rule: str) -> Candidate | None:
+def thumb(of: Sequence[Candidate], rule: RuleName) -> Candidate | None:
     """Return the candidate that a rule of thumb names; None where the table does not allow it."""
     return next((one for one in of if _key(one) == (*THUMBS[rule], "none")), None)
 
@@ -141,7 +121,7 @@ def _key(one: Candidate) -> tuple[str, int, str]:
     return one.design.grouping, one.design.ratings_per_item, one.normalization
 
 
-def advise(plan: Plan, split: int) -> list[Advised]:
+def advise(plan: Plan, split: int) -> list[JudgedCandidate]:
     """Name a design from a split's pilot, and carry out all candidates on the real ratings of the other documents."""
     target = target_of(plan, split, "held_out")
     of, size = candidates(target), plan.size
@@ -151,15 +131,27 @@ def advise(plan: Plan, split: int) -> list[Advised]:
     designs = list(dict.fromkeys(one.design for one in of))
     expected = studied_as(worlds, target, designs, plan.seed + 2, size.sets, size.per_set)
     real = studied_as([target], target, designs, plan.seed + 1, size.observed_sets, size.observed_per_set)
-    both = (worths(found, of, "significant_share") for found in (expected, real))
-    return list(_advised(split, *both))
+    expected_worths, real_worths = (worths(found, of, "significant_share") for found in (expected, real))
+    return list(_judged(split, expected_worths, real_worths))
 
 
-def _advised(split: int, expected: Mapping[Candidate, Worth], real: Mapping[Candidate, Worth]) -> Iterator[Advised]:
+def _judged(
+    split: int, expected: Mapping[Candidate, Worth], real: Mapping[Candidate, Worth]
+) -> Iterator[JudgedCandidate]:
     of = list(expected)
-    chosen = {ADVICE: named(expected)} | {rule: thumb(of, rule) for rule in THUMBS} | {BEST: named(real)}
+    chosen: dict[RuleName, Candidate | None] = {ADVICE: named(expected)}
+    chosen |= {rule: thumb(of, rule) for rule in THUMBS} | {BEST: named(real)}
     for one in of:
-        rules = tuple(rule for rule, own in chosen.items() if own == one)
-        design = one.design
-        shape = design.grouping, one.normalization, design.documents, design.ratings_per_item, design.repetition
-        yield Advised(split, *shape, *expected[one], *real[one], rules)
+        yield JudgedCandidate(
+            split=split,
+            grouping=one.design.grouping,
+            normalization=one.normalization,
+            documents=one.design.documents,
+            ratings_per_item=one.design.ratings_per_item,
+            repetition=one.design.repetition,
+            predicted_significant_share=expected[one].gain,
+            predicted_confirmed=expected[one].confirmed,
+            significant_share=real[one].gain,
+            confirmed=real[one].confirmed,
+            rules=" ".join(rule for rule, own in chosen.items() if own == one),
+        )

@@ -19,7 +19,7 @@ COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect"
 """Commands whose kept answers become reports; each has a module of its name here."""
 MODELS = {
     "agreement": ("simlab.answers.agreement", "Agreement"),
-    "backtest": ("simlab.answers.backtest", "Backtest"),
+    "backtest": ("simlab.answers.backtest", "Backtest", "BacktestAdvice"),
     "fit": ("simlab.answers.fit", "Fit"),
     "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
 }
@@ -37,15 +37,12 @@ def of(saved: Mapping[str, Any]) -> Report:
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
     if name not in COMMANDS:
         raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")
-    answer = saved["answer"]
-    if name == "backtest" and isinstance(answer, dict) and "rules" in answer:
-        name = "backtest_advice"
     report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
     if name not in MODELS:
         return report(saved)
     module, *models = MODELS[name]
     first, *others = (getattr(import_module(module), model) for model in models)
-    found = read_record(first, answer, others=others)
+    found = read_record(first, saved["answer"], others=others)
     return replace(
         report(found), data=dict(saved), reproduce=(reading.command(saved),), provenance=reading.provenance(saved)
     )
