@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.config.sweepfile import Declared, is_path, load
 from simlab.messages import or_nearest, shown
@@ -31,8 +33,11 @@ def load_sweep(name: str) -> Declared:
 
 
 def list_sweeps() -> dict[str, str]:
-    """Return the first line of the aim of each sweep; raise InputError where one is malformed."""
-    return {name: _shipped(file).aim.partition("\n")[0] for name, file in _sweep_files().items()}
+    """Return the first line of the aim of each sweep that comes with simlab."""
+    # The rest of a sweep takes a hundred times as long to read.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    held = {name: yaml.load(file.read_bytes(), loader) for name, file in _sweep_files().items()}  # noqa: S506
+    return {name: str(one["aim"]).strip().partition("\n")[0] for name, one in held.items()}
 
 
 def list_options(plugins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
