@@ -1,10 +1,14 @@
 """Declare studies: options of groups, values of keys, axes of sweeps; checked before anything runs."""
 
-from simlab.config.calculation import Calculation, compose_calculation
-from simlab.config.catalogue import bound_options, describe_sweep, list_options, list_sweeps, load_sweep
-from simlab.config.composing import RESERVED, compose, compose_sweep
-from simlab.config.reserved import accepted
-from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simlab.config.calculation import Calculation, compose_calculation
+    from simlab.config.catalogue import bound_options, describe_sweep, list_options, list_sweeps, load_sweep
+    from simlab.config.composing import RESERVED, compose, compose_sweep
+    from simlab.config.reserved import accepted
+    from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
 
 __all__ = [
     "RESERVED",
@@ -24,3 +28,18 @@ __all__ = [
     "list_sweeps",
     "load_sweep",
 ]
+
+_HOME = {
+    **dict.fromkeys(("Calculation", "compose_calculation"), "calculation"),
+    **dict.fromkeys(("bound_options", "describe_sweep", "list_options", "list_sweeps", "load_sweep"), "catalogue"),
+    **dict.fromkeys(("RESERVED", "compose", "compose_sweep"), "composing"),
+    "accepted": "reserved",
+    **dict.fromkeys(("Axis", "Cell", "Config", "Sweep", "canonical"), "sweep"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is named only when it is used: who lists options waits for no study."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'simlab.config' has no attribute {name!r}")
+    return getattr(import_module(f"simlab.config.{_HOME[name]}"), name)

@@ -10,11 +10,10 @@ from typing import Any
 
 import yaml
 
-from simlab.config.groups import Options, find_options, folder, section_of
+from simlab.config.groups import LOADER, Options, find_options, folder, section_of
 from simlab.config.sweepfile import Declared, is_path, load
 from simlab.messages import or_nearest, shown
-from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import QUESTION, InputError
 
 
 def is_sweep(name: str) -> bool:
@@ -35,8 +34,7 @@ def load_sweep(name: str) -> Declared:
 def list_sweeps() -> dict[str, str]:
     """Return the first line of the aim of each sweep that comes with simlab."""
     # The rest of a sweep takes a hundred times as long to read.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    held = {name: yaml.load(file.read_bytes(), loader) for name, file in _sweep_files().items()}  # noqa: S506
+    held = {name: yaml.load(file.read_bytes(), LOADER) for name, file in _sweep_files().items()}  # noqa: S506
     return {name: str(one["aim"]).strip().partition("\n")[0] for name, one in held.items()}
 
 

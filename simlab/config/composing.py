@@ -28,8 +28,7 @@ from simlab.config.sweepfile import RUN, Declared
 from simlab.config.until import Until, refuse_untold, words
 from simlab.messages import nearest, or_nearest, shown
 from simlab.parts import is_own
-from simlab.studies.kind import QUESTION
-from simlab.types import RATE, InputError
+from simlab.types import QUESTION, RATE, InputError
 
 if TYPE_CHECKING:
     from simlab.studies.kind import Kind

@@ -7,8 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from simlab.config.groups import Options, find_options, folder, section_of
-from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import QUESTION, InputError
 
 NAMED = ("systems", "raters", "metric")
 """Sections that a study names itself: raters and metrics come with their systems."""

@@ -18,7 +18,7 @@ from simlab.config.comments import OWN, Sentence, sentences
 from simlab.config.groups import find_options, folder, section_of
 from simlab.config.sections import keys_of, rule
 from simlab.measures.labels import LABELS
-from simlab.studies.kind import QUESTION
+from simlab.types import QUESTION
 
 _SOURCE = re.compile(r"\bSources?(?: of all four)?: (.*?\d{4}.*?)(?<!\bal)\.(?=\s|$)")
 _NONE = Sentence("", "")

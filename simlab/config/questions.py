@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.config.groups import Options, section_of
 from simlab.config.overrides import Setting
 from simlab.messages import shown
-from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import QUESTION, InputError
 
 if TYPE_CHECKING:
     from simlab.studies.kind import Kind

@@ -26,8 +26,7 @@ from simlab.config.sweepfile import Declared
 from simlab.config.until import read as read_until
 from simlab.files import digest, expanded
 from simlab.messages import or_nearest, shown
-from simlab.studies.kind import QUESTION
-from simlab.types import FamilyName, InputError
+from simlab.types import QUESTION, FamilyName, InputError
 
 VERSION = 1
 UNTIL = "until"

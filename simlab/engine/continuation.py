@@ -11,8 +11,7 @@ from simlab.config.sweep import PLACES, Sweep, Written, canonical
 from simlab.config.until import written
 from simlab.engine.conclusions import joined
 from simlab.messages import flat, shown
-from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import QUESTION, InputError
 
 Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
 """Where a cell stands on the axes, and its config."""

@@ -17,9 +17,6 @@ from simlab.types import Array, Campaign, Collected, DesignFailure, Outcome, Out
 # Kinds of one's own take it from here.
 from simlab.types.bounds import Count as Count
 
-QUESTION = "question"
-"""The key, and the group of options, by which a config chooses its kind of study."""
-
 Config = Mapping[str, Any]
 
 

@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from simlab import parts
-from simlab.studies.kind import QUESTION, Kind
+from simlab.studies.kind import Kind
 from simlab.studies.kinds import kind_asking, kinds
-from simlab.types import World
+from simlab.types import QUESTION, World
 
 _OPEN = ("measure", "engine")
 """Groups that say nothing about the kind of study."""

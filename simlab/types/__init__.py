@@ -52,6 +52,7 @@ from simlab.types.speeds import Speeds
 from simlab.types.worlds import (
     COMPARE,
     JUDGE,
+    QUESTION,
     RATE,
     Anew,
     Answers,
@@ -94,6 +95,7 @@ __all__ = [
     "NOBODY",
     "NO_TWIN",
     "OK",
+    "QUESTION",
     "RATE",
     "STAYED",
     "UNRUN",

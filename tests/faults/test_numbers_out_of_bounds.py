@@ -13,8 +13,7 @@ from simlab.config import compose, groups
 from simlab.engine.bounds import forecast_memory, refuse_memory
 from simlab.messages import flat
 from simlab.studies.checks import check
-from simlab.studies.kind import QUESTION
-from simlab.types import InputError
+from simlab.types import QUESTION, InputError
 
 VALUES = ("0", "-1", "1e9", "1e308", "1000000000000000000")
 BESIDE = {
