@@ -61,7 +61,7 @@ def test_agreement_shows_hours_at_three_cuts(tmp_path: Path, capsys: pytest.Capt
     assert sum(each.values()) == pytest.approx(told["hours"][1]["hours"])
     assert answer(["agreement", path]) == 0
     said = capsys.readouterr().out
-    assert "time between answers  cut at, s  hours  seconds an answer" in said
+    assert "gaps cut at [s]  hours  seconds an answer" in said
     assert answer(["agreement", path, "--cut", "0"]) == 2
     assert "--cut 0: gaps are cut at 1 second or more" in capsys.readouterr().err
 

@@ -58,9 +58,10 @@ def _figures(block: Figures) -> str:
 
 
 def _table(block: Table) -> str:
-    """Align the columns of numbers on their right edge; an interval is a column of its own beside its number."""
+    """Align the columns of numbers on their right edge, below what the table holds."""
     left = next((k for k, right in enumerate(numeric(block)) if right), len(block.columns))
-    return tables.aligned(block.columns, cells(block), left=left)
+    caption = f"{_wrapped(block.caption)}:\n" if block.caption else ""
+    return f"{caption}{tables.aligned(block.columns, cells(block), left=left)}"
 
 
 _WRITERS: Mapping[type, Callable[[Any], str]] = {
