@@ -56,40 +56,18 @@ def _chart(chart: Chart) -> Figure:
 
 def figure_of(report: Report) -> Figure:
     """Draw the charts of a report, two in a row where there is room, with its question above and its numbers below."""
-    from matplotlib.figure import Figure
-
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
-    # Panels of the same lines have one legend, below, and those of the same values one range.
-    alike = {(one.legend, one.x) for one in charts}
-    same = len(alike) == 1 or len({tuple(_lines_of([one])) for one in charts}) == 1
-    lines = _lines_of(charts) if len(charts) > 1 and same else []
-    beside = 1 if len(charts) < 2 or look.is_narrow(look.size(2 * PANEL, 1)[0]) else 2
-    rows = [charts[k : k + beside] for k in range(0, len(charts), beside)] or [[]]
-    heights = [max(map(_height, row), default=1.0) for row in rows]
-    figure = Figure(figsize=look.size(beside * PANEL, sum(heights) + 1), layout="constrained")
-    handles: dict[str, Any] = {}
-    cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
-    for k, row in enumerate(rows):
-        grid = cells[k].subgridspec(1, max(len(row), 1))
-        for j, chart in enumerate(row):
-            axes = figure.add_subplot(grid[j])
-            _draw_chart(axes, chart, lines)
-            room = figure.get_figwidth() / len(row) / 2
-            axes.set_title(textwrap.fill(chart.question, look.letters(room, 10)))
-            axes.set_xlabel(textwrap.fill(axes.get_xlabel(), look.letters(room, 10)))
-            handles |= {name: handle for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-            if (legend := axes.get_legend()) is not None and any(lines):
-                legend.remove()
-            elif legend is not None:
-                if chart.kind == "intervals":
-                    low, high = axes.get_ylim()
-                    axes.set_ylim(low, high - 2)
-                axes.legend(title=legend.get_title().get_text() or None, loc="best", framealpha=0.85)
-    if len(alike) == 1 and charts[0].kind == "intervals":
+    figure = _panels(charts)
+    lines = _shared_lines(charts)
+    for axes, chart in zip(figure.axes, charts, strict=True):
+        _draw_panel(axes, chart, lines)
+    if len({(one.legend, one.x) for one in charts}) == 1 and charts[0].kind == "intervals":
         ends = [axes.get_xlim() for axes in figure.axes]
         for axes in figure.axes:
             axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     if any(lines):
+        named = [axes.get_legend_handles_labels() for axes in figure.axes]
+        handles = {name: handle for pair in named for handle, name in zip(*pair, strict=True)}
         around.legend(figure, list(handles.values()), list(handles), _short(charts[0].legend) or None, "below")
     around.question(figure, report.question)
     told = "; ".join(f"{value.label}: {said(value)}" for value in report.figures)
@@ -97,16 +75,55 @@ def figure_of(report: Report) -> Figure:
     return figure
 
 
+def _shared_lines(charts: list[Chart]) -> list[str]:
+    """Return the lines of panels that have one legend, below them; none where each has its own."""
+    same_axis = len({(one.legend, one.x) for one in charts}) == 1
+    same_lines = len({tuple(_lines_of([one])) for one in charts}) == 1
+    return _lines_of(charts) if len(charts) > 1 and (same_axis or same_lines) else []
+
+
+def _panels(charts: list[Chart]) -> Figure:
+    """Return a figure with axes for each chart."""
+    from matplotlib.figure import Figure
+
+    beside = 1 if len(charts) < 2 or look.is_narrow(look.size(2 * PANEL, 1)[0]) else 2
+    rows = [charts[k : k + beside] for k in range(0, len(charts), beside)] or [[]]
+    heights = [max(map(_height, row), default=1.0) for row in rows]
+    figure = Figure(figsize=look.size(beside * PANEL, sum(heights) + 1), layout="constrained")
+    cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
+    for k, row in enumerate(rows):
+        grid = cells[k].subgridspec(1, max(len(row), 1))
+        for j in range(len(row)):
+            figure.add_subplot(grid[j])
+    return figure
+
+
+def _draw_panel(axes: Axes, chart: Chart, lines: list[str]) -> None:
+    """Draw a chart among others; it has a legend of its own where it shares no `lines` with them."""
+    _draw_chart(axes, chart, lines)
+    columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    room = look.letters(_of(axes).get_figwidth() / columns / 2, 10)
+    axes.set_title(textwrap.fill(chart.question, room))
+    axes.set_xlabel(textwrap.fill(axes.get_xlabel(), room))
+    if (legend := axes.get_legend()) is None:
+        return
+    if any(lines):
+        legend.remove()
+        return
+    if chart.kind == "intervals":
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high - 2)
+    axes.legend(title=legend.get_title().get_text() or None, loc="best", framealpha=0.85)
+
+
 def _lines_of(charts: list[Chart]) -> list[str]:
     return list(dict.fromkeys(mark.line for chart in charts for mark in chart.marks))
 
 
 def _height(chart: Chart) -> float:
-    return (
-        min(1.4 + (0.16 + 0.06 * len(_lines_of([chart]))) * len(_names_of(chart)), 20.0)
-        if chart.kind == "intervals"
-        else 3.2
-    )
+    if chart.kind != "intervals":
+        return 3.2
+    return min(1.4 + (0.16 + 0.06 * len(_lines_of([chart]))) * len(_names_of(chart)), 20.0)
 
 
 def _names_of(chart: Chart) -> list[str]:
