@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from simlab.answers.records import Count, Num, Record
 from simlab.answers.tables import ReadTable
 
@@ -146,7 +150,7 @@ class Agreement(Record):
     coefficients: tuple[Coefficient, ...]
     agreement: tuple[MeanAgreement, ...]
     pairs: tuple[PairAgreement, ...]
-    raters: tuple[RaterScores, ...]
+    raters: Annotated[tuple[RaterScores, ...], Field(min_length=1)]
     corated: tuple[RaterBesideOthers, ...]
     hours: tuple[HoursWorked, ...]
     predicted: tuple[HoursPredicted, ...] = ()

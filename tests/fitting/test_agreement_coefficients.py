@@ -253,4 +253,4 @@ def test_the_figure_shows_leniency_where_it_is_known() -> None:
     ]
     assert "higher is better" in drawn.axes[2].get_xlabel()
     alone = figure_of(report(agreement_of(ratings_of(simulated(rng, np.zeros(1), 8)))))
-    assert [axes.get_title() for axes in alone.axes] == [""]
+    assert [" ".join(axes.get_title().split()) for axes in alone.axes] == ["What scores do raters give?"]

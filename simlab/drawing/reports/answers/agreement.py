@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from simlab.answers.agreement import Agreement, Coefficient, HoursPredicted, MeanAgreement, RaterBesideOthers
+from simlab.answers.agreement import (
+    Agreement,
+    Coefficient,
+    HoursPredicted,
+    MeanAgreement,
+    RaterBesideOthers,
+    RaterScores,
+)
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
 from simlab.drawing.text import tables
 from simlab.messages import several
 
+Rater = TypeVar("Rater", RaterBesideOthers, RaterScores)
 Rows: TypeAlias = tuple[tuple[Cell, ...], ...]
 
 UNKNOWN = "not known from this table"
@@ -170,7 +178,7 @@ def _sections(found: Agreement) -> Iterator[Section]:
         yield Section("How far raters agree", shown)
     if charts := tuple(_charts(found)):
         yield Section("How raters differ", (*charts, Points(tuple(_words_on_traits(found)))))
-    yield Section("The scores of each rater", tuple(_scores(found)), folded=bool(charts))
+    yield Section("The scores of each rater", (_scores(found),), folded=bool(charts))
     if (pairs := _table_of_pairs(found)).rows:
         yield Section("Pairs of raters", (pairs,), folded=True)
     if found.hours:
@@ -185,8 +193,7 @@ def _charts(found: Agreement) -> Iterator[Chart]:
     for name, (question, axis, n, bounds) in TRAITS.items():
         known = _ordered_by(found, name)
         if len(known) > 1:
-            shown = known if len(known) <= MOST_MARKS else known[: MOST_MARKS // 2] + known[-MOST_MARKS // 2 :]
-            marks = tuple(_mark(row, name, n) for row in shown)
+            marks = tuple(_mark(row, name, n) for row in _drawn(known))
             least, most = (f"{row.rater} {tables.number(getattr(row, name), 2)}" for row in (known[0], known[-1]))
             alt = f"{several(len(known), 'rater')}, from {least} to {most}."
             yield Chart(
@@ -194,20 +201,26 @@ def _charts(found: Agreement) -> Iterator[Chart]:
             )
 
 
-def _scores(found: Agreement) -> Iterator[Chart | Table]:
+def _scores(found: Agreement) -> Chart:
     """Draw the middle half of each rater's scores, the harshest first, with the table of all."""
-    table = _table_of_scores(found)
-    if not 1 < len(found.raters) <= MOST_MARKS:
-        yield table
-        return
     order = sorted(found.raters, key=lambda row: row.mean, reverse=found.read.better == "lower")
-    marks = tuple(Mark(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in order)
+    marks = tuple(Mark(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in _drawn(order))
     least, most = (f"{row.rater} {tables.number(row.q50, 1)}" for row in (order[0], order[-1]))
-    alt = f"Median scores of {several(len(order), 'rater')}, from {least} to {most}."
-    axis = f"score ({found.read.better} is better): median, 25 to 75 %"
-    yield Chart(
-        "intervals", "What scores do raters give?", axis, "rater", marks, alt, table=table, interval="25 to 75 %"
+    return Chart(
+        "intervals",
+        "What scores do raters give?",
+        f"score ({found.read.better} is better): median, 25 to 75 %",
+        "rater",
+        marks,
+        f"Median scores of {several(len(order), 'rater')}, from {least} to {most}.",
+        table=_table_of_scores(found),
+        interval="25 to 75 %",
     )
+
+
+def _drawn(raters: list[Rater]) -> list[Rater]:
+    """Return the raters that a figure has room for: of many those at the ends."""
+    return raters if len(raters) <= MOST_MARKS else raters[: MOST_MARKS // 2] + raters[-MOST_MARKS // 2 :]
 
 
 def _mark(row: RaterBesideOthers, name: str, n: str) -> Mark:
