@@ -135,10 +135,11 @@ class HoursAgain(Record):
 
 
 class RaterSpeed(Record):
-    """Hold how fast a rater answers [s], and the standard deviation of the logarithm."""
+    """Hold how fast a rater answers [s], the standard deviation of the logarithm, and how many answers tell it."""
 
     median_seconds: Num
     log_sd: Num
+    segments: Count
 
 
 class Speeds(Record, extra="allow"):

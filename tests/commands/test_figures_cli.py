@@ -38,7 +38,7 @@ RATINGS = str(Path(__file__).parents[2] / "examples/ratings.csv")
     ("words", "said"),
     [
         (["conclude", RATINGS, "--figure"], "Which systems are better than which?"),
-        (["agreement", RATINGS, "--plot"], "How do raters differ in what they score?"),
+        (["agreement", RATINGS, "--plot"], "How far do the raters of this table agree, and how do they differ?"),
     ],
 )
 def test_figures_of_answers_are_as_wide_as_a_column_too(

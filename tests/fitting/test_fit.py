@@ -77,7 +77,7 @@ def test_the_command_writes_a_world_that_a_sweep_takes(
     file = table(tmp_path / "t.tsv", crossed(n_documents=8))
     assert answer(["fit", str(file), "--law", "mqm", "--out", "w.yaml", "--report", "w.svg"]) == 0
     said = capsys.readouterr().out
-    assert "Law      mqm" in said
+    assert "Law: mqm" in said
     assert "what makes scores differ" in said
     assert (tmp_path / "w.svg").stat().st_size > 1000
     path = f"systems.path={tmp_path / 'w.yaml'}"
