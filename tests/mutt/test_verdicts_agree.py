@@ -128,7 +128,7 @@ def test_the_command_says_it_in_every_form(capsys: pytest.CaptureFixture[str]) -
     assert answer(words) == 0
     out = capsys.readouterr().out
     assert "3 pairs of metrics are compared" in out.splitlines()[0]
-    assert len(out.split("\n\n")[2].splitlines()) == 4
+    assert len(out.split("\n\n")[2].splitlines()) == 5
     assert answer([*words, "--format", "json", "--save", "kept.json", "--scores", "s.csv"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 3 * 3
