@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./:+-]*", re.ASCII)
@@ -143,6 +143,15 @@ def in_quotes(key: str, text: str) -> str:
     literal = re.sub(r'(\\*)(")', r"\1\1\\\2", text)
     literal = re.sub(r"(\\+)\Z", r"\1\1", literal)
     return shlex.quote(f'{key}="{literal}"')
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Join words as a sentence lists them.
+
+    >>> join_words(["a", "b", "c"]), join_words(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def several(n: int, word: str) -> str:

@@ -16,8 +16,6 @@ Method: TypeAlias = Literal["fit", "own", "naive"]
 """What predicts: a world fitted to the pilot, one fitted to the target's own documents, or Gaussian noise."""
 Measure: TypeAlias = Literal["srp", "confirmed", "significant_share", "power", "kendall"]
 
-PREFERENCE = "preference"
-"""The law of tables of comparisons."""
 NOTHING_CLAIMED = "no study found anything significant"
 
 RuleName: TypeAlias = Literal["advice", "all once", "half twice", "ungrouped", "best"]

@@ -11,6 +11,7 @@ from simlab.answers.records import Count, Num, Record, Upper
 from simlab.answers.tables import ReadTable
 
 PREFERENCE = "preference"
+"""The law of tables of comparisons."""
 
 
 class LawScore(Record):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from simlab.answers.backtest import PREFERENCE, BacktestAdvice
+from simlab.answers.backtest import BacktestAdvice
+from simlab.answers.fit import PREFERENCE
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.commands.backtest import BacktestOptions, Part, each, planned

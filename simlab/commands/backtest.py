@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from simlab.answers.backtest import PREFERENCE, Backtest, BacktestAdvice, Prediction
+from simlab.answers.backtest import Backtest, BacktestAdvice, Prediction
+from simlab.answers.fit import PREFERENCE
 from simlab.commands.next_steps import ended, told_words
 from simlab.commands.notes import note
 from simlab.commands.understanding import say, where

@@ -15,8 +15,6 @@ from simlab.commands.next_steps import reported, step
 from simlab.commands.stores import named, opened, viewed
 from simlab.drawing import view
 from simlab.drawing.figures import around, files, look, orders, sweep
-from simlab.files import check_writable
-from simlab.messages import legible
 from simlab.store.beside import with_found
 from simlab.store.opening import axes_of
 from simlab.store.orders import campaign_orders
@@ -54,12 +52,8 @@ def answer(
 
     `x` is the axis, or the measure, that goes across in place of the figure's own; at `target` a line is drawn.
     """
-    files.check_suffix(out)
     where = named(folder)
-    file = out or where / "figure.png"
-    check_writable(file, "--out")
-    if out is None and file.exists() and files.MAKER.encode() not in file.read_bytes()[:500]:
-        raise InputError(f"{legible(file)} is no figure of simlab, and stays as it is; name a file with --out")
+    file = files.choose_file(out, where, "figure.png")
     with viewed(where, conditions) as dataset:
         figure = files.write(drawing(dataset, measure, x=x, target=target), file)
         return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure))
@@ -70,10 +64,8 @@ def draw_order(folder: Path | None, conditions: Sequence[str], place: Place, out
 
     Raises InputError for a store of other studies, and for a campaign that it does not hold.
     """
-    files.check_suffix(out)
     where = named(folder)
-    file = out or where / "order.png"
-    check_writable(file, "--out")
+    file = files.choose_file(out, where, "order.png")
     with opened(where, conditions) as dataset:
         figure = files.write(lambda: orders.draw(campaign_orders(dataset, place), place_name(place)), file)
         return Drawn(str(file), launch.soundness(dataset), step("query", where, *conditions), caption(figure))

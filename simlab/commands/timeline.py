@@ -12,7 +12,6 @@ from simlab.commands.next_steps import step
 from simlab.commands.notes import note
 from simlab.commands.plot import Drawn, caption
 from simlab.drawing.figures import files, timeline
-from simlab.files import check_writable
 from simlab.messages import word
 from simlab.store.folder import last_store
 from simlab.types import Place
@@ -33,10 +32,8 @@ def answer(
     Raises InputError for a study without a clock, a cell that is not one, and a campaign that the folder does not hold
     or that failed.
     """
-    files.check_suffix(out)
     where = last_store() if folder is None else folder
-    file = out or where / "timeline.png"
-    check_writable(file, "--out")
+    file = files.choose_file(out, where, "timeline.png")
     figure, doubts = drawn(where, conditions, place, plugins, file)
     for line in doubts:
         note(line)

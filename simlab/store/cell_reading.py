@@ -26,7 +26,7 @@ from simlab.store.quality_warnings import Undivided, count_undivided
 from simlab.types import OK, Array, Floats, Ints, Outcome
 
 BATCH = 50
-"""Cells that are read_cells at a time."""
+"""Cells that are read at a time."""
 MANY = 1000
 """Cells from which on to start worker processes pays: it takes about as long as to read some hundred cells."""
 AHEAD = 3
@@ -101,7 +101,7 @@ def in_turn(
     start = fresh_start_token()
 
     def by_child(batch: Batch) -> CellSummary:
-        # What a child that was killed had in hand is read_cells here.
+        # What a child that was killed had in hand is read here.
         with suppress(ChildDied):
             summary: CellSummary = call_in_child(start, work, batch.cells)
             return summary

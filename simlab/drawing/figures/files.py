@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
+MAKER = "simlab"
 DPI = {"screen": 200, "paper": 300}
 
 
@@ -29,6 +30,21 @@ def check_suffix(file: Path | None, option: str = "--out") -> None:
             f"{option} {legible(file)}: a figure is written as {', '.join(SUFFIXES)}; end the name with one of them"
         )
     check_writable(file, option)
+
+
+def choose_file(out: Path | None, folder: Path, name: str) -> Path:
+    """Choose the file of a figure, by default one in a folder.
+
+    Raises InputError where it cannot be written, and for a file of that name which simlab did not draw. A folder that
+    is not there is left to whoever opens it, who says what is wrong with it.
+    """
+    check_suffix(out)
+    file = out or folder / name
+    if out is not None or folder.is_dir():
+        check_writable(file, "--out")
+    if out is None and file.exists() and MAKER.encode() not in file.read_bytes()[:500]:
+        raise InputError(f"{legible(file)} is no figure of simlab, and stays as it is; name a file with --out")
+    return file
 
 
 def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
@@ -46,9 +62,6 @@ def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
             save(figure, file)
             look.leave_to_caption(around.caption_of(figure))
     return figure
-
-
-MAKER = "simlab"
 
 
 def save(figure: Figure, file: Path) -> None:

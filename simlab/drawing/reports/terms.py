@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ class Value:
     def error(self) -> float | None:
         """What stands behind ±: a number has one of the two errors."""
         return self.standard_error if self.mcse is None else self.mcse
+
+
+def value_or_reason(number: float, reason: str, **more: Any) -> Value:
+    """Hold a number of an answer; NaN is not known, for a reason, and so is one among `more` (errors, ends)."""
+    rest = {name: None if isinstance(one, float) and not isfinite(one) else one for name, one in more.items()}
+    return Value(number, **rest) if isfinite(number) else Value(None, **rest, reason=reason)
 
 
 Cell: TypeAlias = str | int | float | Value | None

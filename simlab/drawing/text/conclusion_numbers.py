@@ -214,15 +214,6 @@ def more(held: More) -> str:
     return f"{said} ({' to '.join(dict.fromkeys(costs))} {held.answers})"
 
 
-def joined(said: Sequence[str]) -> str:
-    """Join words as a sentence lists them.
-
-    >>> joined(["a", "b", "c"]), joined(["a"])
-    ('a, b and c', 'a')
-    """
-    return " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
-
-
 def listed(names: Sequence[str], most: int) -> str:
     """Write names, so many of them at most.
 

@@ -27,7 +27,7 @@ from simlab.drawing.text.conclusion_pairs import (
 )
 from simlab.drawing.text.conclusion_systems import confidence
 from simlab.drawing.text.tables import WIDTH, number
-from simlab.messages import several
+from simlab.messages import join_words, several
 from simlab.parts import name_of
 
 DIGEST = 12
@@ -229,11 +229,11 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
         said = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
         yield (
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
-            f"({again.world}), every claim has the same sign {numbers.joined(said)} (90 % intervals; "
+            f"({again.world}), every claim has the same sign {join_words(said)} (90 % intervals; "
             f"{numbers.by_chance(claimed)})."
         )
         if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
-            yield f"Of the claims such a repetition claims again {numbers.joined(tested)}."
+            yield f"Of the claims such a repetition claims again {join_words(tested)}."
     yield from numbers.missing(found)
     if (held := found.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.answers.backtest import NOTHING_CLAIMED, PREFERENCE, Method, Prediction
+from simlab.answers.backtest import NOTHING_CLAIMED, Method, Prediction
+from simlab.answers.fit import PREFERENCE
 from simlab.effort import Chains
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.preferences.checks import simulate

@@ -158,9 +158,9 @@ def test_agreement_on_few_documents_is_a_reservation() -> None:
     assert [one.split(": ")[1] for one in doubts[1]] == ["too few for an interval."]
 
 
-@pytest.mark.parametrize("name", ["agreement", "fit", "mutt_agreement"])
+@pytest.mark.parametrize("name", ["agreement", "backtest_advice", "fit", "mutt_agreement"])
 def test_errors_over_what_was_sampled_are_not_of_simulations(name: str) -> None:
-    """Errors over pairs of raters, documents or originals: more campaigns make none of them smaller."""
+    """Errors over pairs of raters, documents, originals or splits: more campaigns make none of them smaller."""
     told = html.page(of(kept(name)))
     assert 'title="standard error' in told
     assert "Monte-Carlo standard error" not in told

@@ -15,7 +15,7 @@ from simlab.answers.agreement import (
     RaterScores,
 )
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -263,20 +263,15 @@ def _reservations(found: Agreement) -> Iterator[str]:
             yield "The hours that happened lie outside what the speeds of other people predict."
 
 
-def _number(value: float, low: float = float("nan"), high: float = float("nan"), **more: object) -> Value:
-    """Hold a number of a table, its interval where that is known, or why there is none."""
-    interval = {"low": low, "high": high} if isfinite(low) else {}
-    return Value(value, **interval, **more) if isfinite(value) else Value(None, reason=UNKNOWN, **more)  # type: ignore[arg-type]
-
-
 def _coefficient(row: Coefficient, label: str = "") -> Value:
-    return _number(row.value, row.low, row.high, n=row.ratings, clusters=row.documents, label=label)
+    return value_or_reason(
+        row.value, UNKNOWN, low=row.low, high=row.high, n=row.ratings, clusters=row.documents, label=label
+    )
 
 
 def _ranking(row: MeanAgreement, label: str = "") -> Value:
     """Hold a mean Kendall's tau with its standard error over pairs of raters."""
-    error = row.standard_error if isfinite(row.standard_error) else None
-    return _number(row.kendall, standard_error=error, n=row.rater_pairs, label=label)
+    return value_or_reason(row.kendall, UNKNOWN, standard_error=row.standard_error, n=row.rater_pairs, label=label)
 
 
 def _table_of_coefficients(found: Agreement) -> Table:
@@ -306,8 +301,8 @@ def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> Table:
             columns[title] = tuple(_bounded(row, name, "shared") for row in rows)
     if any(isfinite(row.seconds) for row in rows):
         columns["answers timed"] = tuple(row.timed for row in rows)
-        columns["seconds"] = tuple(_number(row.seconds, n=row.timed) for row in rows)
-        columns["hours"] = tuple(_number(row.hours) for row in rows)
+        columns["seconds"] = tuple(value_or_reason(row.seconds, UNKNOWN, n=row.timed) for row in rows)
+        columns["hours"] = tuple(value_or_reason(row.hours, UNKNOWN) for row in rows)
     if any(row.controls for row in rows):
         columns["control items"] = tuple(row.controls for row in rows)
         columns["failed"] = tuple(row.failed for row in rows)
@@ -319,22 +314,27 @@ def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> Table:
 def _bounded(row: RaterBesideOthers, name: str, n: str) -> Value:
     stem = name.removesuffix("_share")
     low, high = (getattr(row, f"{stem}_{end}", float("nan")) for end in ("low", "high"))
-    return _number(getattr(row, name), low, high, n=getattr(row, n))
+    return value_or_reason(getattr(row, name), UNKNOWN, low=low, high=high, n=getattr(row, n))
 
 
 def _table_of_scores(found: Agreement) -> Table:
-    known = [name for name in SCORES if any(isfinite(getattr(row, name)) for row in found.raters)]
+    shown = [name for name in SCORES if any(isfinite(getattr(row, name)) for row in found.raters)]
     body: Rows = tuple(
-        (row.rater, row.ratings, row.documents, *(_number(getattr(row, name)) for name in known))
+        (row.rater, row.ratings, row.documents, *(value_or_reason(getattr(row, name), UNKNOWN) for name in shown))
         for row in found.raters
     )
-    columns = ("rater", "ratings", "documents", *(SCORES[name] for name in known))
+    columns = ("rater", "ratings", "documents", *(SCORES[name] for name in shown))
     return Table("Scores of each rater [points]", columns, body)
 
 
 def _table_of_pairs(found: Agreement) -> Table:
     body: Rows = tuple(
-        (row.first, row.second, *(_number(tau, n=row.documents) for tau in (row.single, row.shared)), row.documents)
+        (
+            row.first,
+            row.second,
+            *(value_or_reason(tau, UNKNOWN, n=row.documents) for tau in (row.single, row.shared)),
+            row.documents,
+        )
         for row in found.pairs
         if isfinite(row.single) or isfinite(row.shared)
     )

@@ -8,7 +8,7 @@ from math import isfinite
 from simlab.answers.backtest import Backtest, BacktestAdvice, Measure, Method, Prediction, PredictionErrors, Target
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import backtest_advice
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -146,7 +146,7 @@ def _interval(one: Prediction) -> tuple[float | None, float | None]:
 
 def _number(value: float, reason: str = "not known") -> Value:
     """Hold a number with three decimals, more of which tell nothing, or why there is none."""
-    return Value(round(value, 3)) if isfinite(value) else Value(None, reason=reason)
+    return value_or_reason(round(value, 3), reason)
 
 
 def _table_of_errors(found: Backtest) -> Table:
@@ -187,8 +187,7 @@ def _table_of_designs(found: Backtest, target: Target) -> Table:
 
 
 def _predicted(one: Prediction) -> Value:
-    low, high = _interval(one)
-    return Value(one.predicted, low=low, high=high) if isfinite(one.predicted) else _number(one.predicted)
+    return value_or_reason(one.predicted, "not known", low=one.low, high=one.high)
 
 
 def _words(found: Backtest) -> Iterator[str]:

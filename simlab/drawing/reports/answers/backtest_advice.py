@@ -79,7 +79,7 @@ def _value(number: float, error: float = float("nan"), label: str = "") -> Value
     if not isfinite(number):
         return Value(None, reason="nothing was claimed", label=label)
     known = isfinite(error)
-    return Value(number, mcse=error if known else None, reason="" if known else ONE_SPLIT, label=label)
+    return Value(number, standard_error=error if known else None, reason="" if known else ONE_SPLIT, label=label)
 
 
 def _sections(found: BacktestAdvice) -> Iterator[Section]:
@@ -119,7 +119,7 @@ def _mark(rule: RuleResult) -> Mark:
     share, error = rule.significant_share, rule.significant_share_mcse
     known = isfinite(error)
     low, high = (max(share - error, 0.0), min(share + error, 1.0)) if known else (None, None)
-    return Mark(share, RULES[rule.rule], low, high, mcse=error if known else None, chosen=rule.rule == ADVICE)
+    return Mark(share, RULES[rule.rule], low, high, standard_error=error if known else None, chosen=rule.rule == ADVICE)
 
 
 def _table_of_rules(found: BacktestAdvice) -> Table:

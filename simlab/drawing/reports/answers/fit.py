@@ -7,7 +7,7 @@ from math import isfinite
 from simlab.answers.fit import CheckedTrait, Component, Fit, LawScore
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import fit_charts, fit_words
-from simlab.drawing.reports.terms import Block, Cell, Points, Prose, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Block, Cell, Points, Prose, Report, Section, Table, Value, value_or_reason
 
 UNKNOWN = "not known from this pilot"
 MANY = "Intervals of checks hold all traits of a table at once in 19 of 20 tables of the law."
@@ -77,11 +77,11 @@ def _differs(fit: Fit) -> Section:
 
 def _row(one: Component) -> tuple[Cell, ...]:
     assumed = Value(one.assumed) if isfinite(one.assumed) else None
-    return fit_words.component(one), *(_known(number) for number in (one.sd, one.low, one.high)), assumed
-
-
-def _known(number: float) -> Value:
-    return Value(number) if isfinite(number) else Value(None, reason=UNKNOWN)
+    return (
+        fit_words.component(one),
+        *(value_or_reason(number, UNKNOWN) for number in (one.sd, one.low, one.high)),
+        assumed,
+    )
 
 
 def _checks(fit: Fit) -> Section:
@@ -89,7 +89,8 @@ def _checks(fit: Fit) -> Section:
     if not fit.checks.all:
         return Section("Checks", (Prose(fit_words.verdict(fit)),))
     rows = tuple(
-        (one.name, _known(one.real), _simulated(one), "yes" if one.inside else "NO") for one in fit_charts.ordered(fit)
+        (one.name, value_or_reason(one.real, UNKNOWN), _simulated(one), "yes" if one.inside else "NO")
+        for one in fit_charts.ordered(fit)
     )
     table = Table("The pilot against tables of its law", ("trait", "pilot", "simulated", "inside"), rows)
     wrong = [f"{fit_words.erring(one)}." for one in fit.checks.erring]
@@ -98,10 +99,7 @@ def _checks(fit: Fit) -> Section:
 
 
 def _simulated(one: CheckedTrait) -> Value:
-    if not isfinite(one.simulated):
-        return Value(None, reason="a table may lack it")
-    low, high = (end if isfinite(end) else None for end in (one.low, one.high))
-    return Value(one.simulated, low=low, high=high)
+    return value_or_reason(one.simulated, "a table may lack it", low=one.low, high=one.high)
 
 
 def _dependable(fit: Fit) -> Section | None:
@@ -132,14 +130,17 @@ def _laws(fit: Fit) -> Section | None:
 
 
 def _behind(one: LawScore) -> Value:
-    return Value(one.behind, standard_error=one.se if isfinite(one.se) else None)
+    return value_or_reason(one.behind, UNKNOWN, standard_error=one.se)
 
 
 def _speeds(fit: Fit) -> Section | None:
     if fit.speeds is None:
         return None
     raters = fit.speeds.raters
-    rows = tuple((name, _known(one.median_seconds), _known(one.log_sd)) for name, one in raters.items())
+    rows = tuple(
+        (name, value_or_reason(one.median_seconds, UNKNOWN), value_or_reason(one.log_sd, UNKNOWN))
+        for name, one in raters.items()
+    )
     columns = ("rater", "median [s an answer]", "sd of log")
     tables = (Table("Each rater", columns, rows),) if rows else ()
     return Section("How fast people worked", (Prose(fit_words.speeds(fit.speeds)), *tables), folded=True, light=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import isfinite, nan
 
 from simlab.answers.mutt import MetricAgreement, PassRate, PassRates
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import mutt_agreement
-from simlab.drawing.reports.terms import Block, Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Block, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import join_words, several
 
 UNSCORED = "no trial has two finite scores"
 MOST_SENTENCES, MOST_LINES, MOST_CHARTS = 8, 8, 12
@@ -87,15 +87,11 @@ def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
     of = f"{several(len(_names(known, 'corruption')), 'corruption')}, with {several(known[0].references, 'reference')}"
     most = f" most of {several(len(passed), 'metric')}:" if len(first) < len(passed) else ""
     verb = "passes" if len(first) == 1 else "pass"
-    yield f"{_listed(first)} {verb}{most} {best[0]:,} of {several(best[1], 'trial')} of {of}."
+    yield f"{join_words(first)} {verb}{most} {best[0]:,} of {several(best[1], 'trial')} of {of}."
     for name, own in list(of_metric.items())[:MOST_SENTENCES]:
         yield _ends_of(name, own)
     if len(of_metric) > MOST_SENTENCES:
         yield f"{several(len(of_metric) - MOST_SENTENCES, 'further metric')}: in the table."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _ends_of(metric: str, rows: Sequence[PassRate]) -> str:
@@ -116,10 +112,7 @@ def _rate(row: PassRate) -> str:
 
 
 def _value(row: PassRate, label: str = "") -> Value:
-    if not _is_known(row):
-        return Value(None, reason=UNSCORED, n=row.n, label=label)
-    low, high = (bound if isfinite(bound) else None for bound in (row.low, row.high))
-    return Value(row.pass_rate, low=low, high=high, n=row.n, label=label)
+    return value_or_reason(row.pass_rate if row.n else nan, UNSCORED, low=row.low, high=row.high, n=row.n, label=label)
 
 
 def _large(rows: Sequence[PassRate]) -> Iterator[Value]:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from simlab.answers.mutt import ALL, EqualVerdicts, MetricAgreement
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -68,13 +68,8 @@ def _told(row: EqualVerdicts) -> str:
 
 def _value(row: EqualVerdicts, name: str, label: str = "") -> Value:
     value, error = getattr(row, name), getattr(row, f"{name}_error")
-    return Value(
-        value if isfinite(value) else None,
-        reason="" if isfinite(value) else row.reason or NONE,
-        standard_error=error if isfinite(error) else None,
-        n=row.n,
-        clusters=row.originals,
-        label=label,
+    return value_or_reason(
+        value, row.reason or NONE, standard_error=error, n=row.n, clusters=row.originals, label=label
     )
 
 
