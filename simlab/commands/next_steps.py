@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.commands.notes import program
-from simlab.tables.held import Told
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from simlab.tables.held import Told
 
 
 def step(*words: str | Path) -> str:

@@ -1,79 +1,91 @@
 """Name the values that travel between the rooms of simlab: world, collected, concluded."""
 
-from simlab.types.arrays import Array, Bools, Floats, Ints
-from simlab.types.collected import Arrived, Asked, Campaign, Collected, Followed, Judged, Parts, Rated, Seen, Streams
-from simlab.types.collection import (
-    ALL_CAME,
-    CONTROL,
-    DEADLINE,
-    DECIDED,
-    DID_THEIRS,
-    DROPPED_OUT,
-    EXCLUDED,
-    FAILED_CONTROLS,
-    HANDED_IN,
-    LEFT,
-    MONEY,
-    NOBODY,
-    STAYED,
-    Chances,
-    Hears,
-    Log,
-    More,
-    Next,
-    Queue,
-    Tasks,
-    Work,
-)
-from simlab.types.concluded import (
-    BLOCK_FAILED,
-    DESIGN_FAILED,
-    IMPOSSIBLE,
-    NO_TWIN,
-    OK,
-    UNRUN,
-    Claims,
-    Contrasts,
-    Estimate,
-    Estimates,
-    Evidence,
-    FamilyName,
-    Outcome,
-    Outcomes,
-    Stops,
-    Summary,
-    Trail,
-    Verdicts,
-    Youden,
-)
-from simlab.types.davidson import Davidson, RaterPool
-from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
-from simlab.types.speeds import Speeds
-from simlab.types.worlds import (
-    COMPARE,
-    JUDGE,
-    QUESTION,
-    RATE,
-    Anew,
-    Answers,
-    ComparedWorld,
-    Contest,
-    Documents,
-    Frame,
-    JudgedWorld,
-    KnownCorrelation,
-    KnownRates,
-    Latent,
-    Law,
-    MetricLaw,
-    OutputMetric,
-    Outputs,
-    Place,
-    RatedWorld,
-    RatingLaw,
-    TestSet,
-    World,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simlab.types.arrays import Array, Bools, Floats, Ints
+    from simlab.types.collected import (
+        Arrived,
+        Asked,
+        Campaign,
+        Collected,
+        Followed,
+        Judged,
+        Parts,
+        Rated,
+        Seen,
+        Streams,
+    )
+    from simlab.types.collection import (
+        ALL_CAME,
+        CONTROL,
+        DEADLINE,
+        DECIDED,
+        DID_THEIRS,
+        DROPPED_OUT,
+        EXCLUDED,
+        FAILED_CONTROLS,
+        HANDED_IN,
+        LEFT,
+        MONEY,
+        NOBODY,
+        STAYED,
+        Chances,
+        Hears,
+        Log,
+        More,
+        Next,
+        Queue,
+        Tasks,
+        Work,
+    )
+    from simlab.types.concluded import (
+        BLOCK_FAILED,
+        DESIGN_FAILED,
+        IMPOSSIBLE,
+        NO_TWIN,
+        OK,
+        UNRUN,
+        Claims,
+        Contrasts,
+        Estimate,
+        Estimates,
+        Evidence,
+        FamilyName,
+        Outcome,
+        Outcomes,
+        Stops,
+        Summary,
+        Trail,
+        Verdicts,
+        Youden,
+    )
+    from simlab.types.davidson import Davidson, RaterPool
+    from simlab.types.failures import DesignFailure, ImpossibleValue, InputError
+    from simlab.types.questions import COMPARE, JUDGE, QUESTION, RATE
+    from simlab.types.speeds import Speeds
+    from simlab.types.worlds import (
+        Anew,
+        Answers,
+        ComparedWorld,
+        Contest,
+        Documents,
+        Frame,
+        JudgedWorld,
+        KnownCorrelation,
+        KnownRates,
+        Latent,
+        Law,
+        MetricLaw,
+        OutputMetric,
+        Outputs,
+        Place,
+        RatedWorld,
+        RatingLaw,
+        TestSet,
+        World,
+    )
 
 __all__ = [
     "ALL_CAME",
@@ -160,3 +172,96 @@ __all__ = [
     "World",
     "Youden",
 ]
+
+_HOME = {
+    **dict.fromkeys(("COMPARE", "JUDGE", "QUESTION", "RATE"), "questions"),
+    **dict.fromkeys(("Array", "Bools", "Floats", "Ints"), "arrays"),
+    **dict.fromkeys(
+        ("Arrived", "Asked", "Campaign", "Collected", "Followed", "Judged", "Parts", "Rated", "Seen", "Streams"),
+        "collected",
+    ),
+    **dict.fromkeys(
+        (
+            "ALL_CAME",
+            "CONTROL",
+            "DEADLINE",
+            "DECIDED",
+            "DID_THEIRS",
+            "DROPPED_OUT",
+            "EXCLUDED",
+            "FAILED_CONTROLS",
+            "HANDED_IN",
+            "LEFT",
+            "MONEY",
+            "NOBODY",
+            "STAYED",
+            "Chances",
+            "Hears",
+            "Log",
+            "More",
+            "Next",
+            "Queue",
+            "Tasks",
+            "Work",
+        ),
+        "collection",
+    ),
+    **dict.fromkeys(
+        (
+            "BLOCK_FAILED",
+            "DESIGN_FAILED",
+            "IMPOSSIBLE",
+            "NO_TWIN",
+            "OK",
+            "UNRUN",
+            "Claims",
+            "Contrasts",
+            "Estimate",
+            "Estimates",
+            "Evidence",
+            "FamilyName",
+            "Outcome",
+            "Outcomes",
+            "Stops",
+            "Summary",
+            "Trail",
+            "Verdicts",
+            "Youden",
+        ),
+        "concluded",
+    ),
+    **dict.fromkeys(("Davidson", "RaterPool"), "davidson"),
+    **dict.fromkeys(("DesignFailure", "ImpossibleValue", "InputError"), "failures"),
+    **dict.fromkeys(("Speeds",), "speeds"),
+    **dict.fromkeys(
+        (
+            "Anew",
+            "Answers",
+            "ComparedWorld",
+            "Contest",
+            "Documents",
+            "Frame",
+            "JudgedWorld",
+            "KnownCorrelation",
+            "KnownRates",
+            "Latent",
+            "Law",
+            "MetricLaw",
+            "OutputMetric",
+            "Outputs",
+            "Place",
+            "RatedWorld",
+            "RatingLaw",
+            "TestSet",
+            "World",
+        ),
+        "worlds",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is named only when it is used: whoever reports a mistake of a user waits for no numpy."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -10,12 +10,8 @@ import numpy as np
 
 from simlab.types.arrays import Array, Floats, Ints
 from simlab.types.davidson import Davidson
+from simlab.types.questions import COMPARE, JUDGE, RATE
 from simlab.types.speeds import Speeds
-
-QUESTION = "question"
-"""The key, and the group of options, by which a config chooses its kind of study."""
-RATE, COMPARE, JUDGE = "rate", "compare", "judge"
-"""Questions that are built in: give a rating, compare two outputs, judge one output."""
 
 
 class Place(NamedTuple):

@@ -24,6 +24,16 @@ LIGHT = (
 )
 
 
+def test_listing_what_there_is_imports_no_numpy() -> None:
+    code = "import sys; from simlab.cli import answer; print(answer(['list']), 'numpy' in sys.modules); "
+    code += "print(answer(['show', 'item_grouping']), 'numpy' in sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
+    ).stdout
+    # What does need it is found, too.
+    assert [line for line in out.splitlines() if line.startswith("0 ")] == ["0 False", "0 True"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("heavy", [["numpy"], HEAVY])
 def test_commands_import_nothing_that_takes_longer_than_they_do(heavy: list[str]) -> None:

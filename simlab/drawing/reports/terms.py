@@ -44,7 +44,9 @@ class Value:
 
 def value_or_reason(number: float, reason: str, **more: Any) -> Value:
     """Hold a number of an answer; NaN is not known, for a reason, and so is one among `more` (errors, ends)."""
-    rest = {name: None if isinstance(one, float) and not isfinite(one) else one for name, one in more.items()}
+    rest: dict[str, Any] = {
+        name: None if isinstance(one, float) and not isfinite(one) else one for name, one in more.items()
+    }
     return Value(number, **rest) if isfinite(number) else Value(None, **rest, reason=reason)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simlab.config.calculation import Calculation
 from simlab.config.groups import Options, find_options
-from simlab.config.studyfile import option_of
-from simlab.config.sweep import Sweep
 from simlab.drawing.text.tables import listing
 from simlab.messages import flat, replicated, word
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.config.calculation import Calculation
+    from simlab.config.sweep import Sweep
 
 
 def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
@@ -77,6 +78,8 @@ def _settings(base: Mapping[str, Any]) -> list[list[str]]:
 
 def _option(group: str, target: str, base: Mapping[str, Any], options: Options) -> str:
     """Name the option of a group that a section is; its part where no option has that."""
+    from simlab.config.studyfile import option_of
+
     section: Any = base
     for name in group.split(".") if group in options else ():
         section = section[name]
