@@ -908,7 +908,8 @@ def detect(
     """
     from simlab.commands import detect as detection
 
-    _say(lambda form: detection.answer(settings or [], difference, solve, prices, joint, form, points), form, save)
+    keep = _keeping(save)
+    print(detection.answer(settings or [], difference, solve, prices, joint, form, points, keep), flush=True)
 
 
 @app.command(epilog="Example: simlab calculator detect --out detect.html")

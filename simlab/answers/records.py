@@ -76,7 +76,10 @@ def _refuse_empty(rows: tuple[Row, ...]) -> tuple[Row, ...]:
 
 
 class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]], Generic[Row]):
-    """Hold an answer that is one table: JSON has it as the list of its rows, of which there is one at least."""
+    """Hold an answer that is one table: JSON has it as the list of its rows, of which there is one at least.
+
+    A field of a row that was not set is left out.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True, ser_json_inf_nan="null")
 
@@ -87,11 +90,12 @@ class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]],
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the rows as JSON holds them, null for what is not finite."""
-        return [row.plain() for row in self.root]
+        return [json.loads(row.model_dump_json(exclude_unset=True)) for row in self.root]
 
     def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the rows, each with no name of a table: there is one."""
-        yield from (("", dict(row)) for row in self.root)
+        for row in self.root:
+            yield "", {name: held for name, held in row if name in row.model_fields_set}
 
 
 Read = TypeVar("Read", bound=BaseModel)

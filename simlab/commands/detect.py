@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from simlab.analysis.adequacy import inverse
 from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.adequacy.settings import among, detected
+from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
+from simlab.answers.records import LARGEST
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined, parsed
 from simlab.commands.next_steps import ended
-from simlab.drawing.text import detection as text
 from simlab.drawing.text import tables
-from simlab.drawing.text.detection import DIFFERENCES, LEVELS, SHOWN
 from simlab.drawing.text.tables import Form
 from simlab.types import InputError
-
-COUNTS = ("n_human", "n_metric", "n_calibration", "n_systems")
 
 
 def answer(
@@ -27,64 +24,73 @@ def answer(
     joint: bool,
     form: Form,
     points: bool = False,
+    keep: Callable[[str], None] | None = None,
 ) -> str:
-    """Write a table over all combinations of the words' values, or the numbers that `solve` asks for."""
-    given = parsed(words)
-    rows = told(given, difference, solve, prices, joint, points)
+    """Answer for all combinations of the words' values: differences, or the numbers that `solve` asks for."""
+    found = detections(parsed(words), difference, solve, prices, joint, points)
+    if keep:
+        keep(tables.write_tables(found, "json"))
     if form != "table":
-        return tables.write(rows, form)
-    page = text.table(rows, difference, alpha_given="alpha" in given)
-    return ended(page, "calculator", "detect", "--out", "detect.html")
+        return tables.write_tables(found, form)
+    from simlab.drawing.reports.answers.detect import report
+    from simlab.drawing.reports.text import page
+
+    return ended(page(report(found)), "calculator", "detect", "--out", "detect.html")
 
 
-def told(
+def detections(
     given: Given, difference: float | None, solve: str | None, prices: str | None, joint: bool, points: bool = False
-) -> list[Row]:
-    """Return each setting with what it can measure, or with the numbers that `solve` asks for.
+) -> Detections:
+    """Return each setting with the differences that it detects, or with the numbers that `solve` asks for.
 
     With `points` all differences, the one that is given and those that are told, are in hundredths of the share of
     adequate outputs. Raises InputError for settings that do not go together, and where the difference is out of reach
     of all.
     """
-    if points:
-        rows = told(given, _of_points(difference), solve, prices, joint)
-        return [{name: _in_points(name, value) for name, value in row.items()} | {"unit": "points"} for row in rows]
-    if difference is not None and not 0 < difference < 1:
+    share = _share(difference, points)
+    if solve is not None:
+        rows = solved(given, solve, share, prices, joint)
+    elif prices or joint:
+        raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
+    else:
+        rows = measured(given, share)
+    asked: Row = {} if "alpha" in given else {"alpha_assumed": True}
+    asked |= {"solved": solve} if solve else {}
+    asked |= {"joint": True} if joint else {}
+    asked |= {} if difference is None else {"difference": difference}
+    asked |= {"unit": "points"} if points else {}
+    return Detections(tuple(Detection(**_in_unit(row, points), **asked) for row in rows))
+
+
+def _share(difference: float | None, points: bool) -> float | None:
+    """Return a difference as one of two shares."""
+    if difference is None:
+        return None
+    if points and not 0 < difference < 100:
+        raise InputError(f"--difference={difference:g} is not between 0 and 100 points")
+    if not points and not 0 < difference < 1:
         raise InputError(
             f"--difference={difference:g} is not between 0 and 1; give a difference of two shares, or --points"
         )
-    if solve is not None:
-        return solved(given, solve, difference, prices, joint)
-    if prices or joint:
-        raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
+    return difference / 100 if points else difference
+
+
+def _in_unit(row: Row, points: bool) -> Row:
+    """Return a row with whole counts, and with differences in points where that is wanted."""
+    counts = {name: int(row[name]) for name in COUNTS if row.get(name) is not None}
+    scaled = {name: 100 * row[name] for name in DIFFERENCES if points and row.get(name) is not None}
+    return row | counts | scaled
+
+
+def measured(given: Given, difference: float | None) -> list[Row]:
+    """Return each setting with its measurable and detectable differences, and the power at a `difference`."""
     rows = combined(given)
     if not given.keys() & {"n_human", "n_metric"}:
         raise InputError(
             "detect needs numbers of ratings a system; give n_human=100,1000, or n_metric=1000 accuracy=.8, or "
             "--solve n_human --difference .05"
         )
-    return measured(rows, difference)
-
-
-def _of_points(difference: float | None) -> float | None:
-    if difference is not None and not 0 < difference < 100:
-        raise InputError(f"--difference={difference:g} is not between 0 and 100 points")
-    return None if difference is None else difference / 100
-
-
-def _in_points(name: str, value: Any) -> Any:
-    return 100 * value if name in DIFFERENCES and value is not None else value
-
-
-def measured(rows: Sequence[Row], difference: float | None = None) -> list[Row]:
-    """Return each setting with its measurable and detectable differences, and the power at a `difference`."""
-    return [_ordered(row) | answer for row, answer in zip(rows, detected(rows, difference), strict=True)]
-
-
-def _ordered(row: Row) -> Row:
-    """Put settings in the order of reading; counts are whole numbers."""
-    names = [name for name in (*SHOWN, *LEVELS) if name in row]
-    return {name: int(row[name]) if name in COUNTS and row[name] is not None else row[name] for name in names}
+    return [row | found for row, found in zip(rows, detected(rows, difference), strict=True)]
 
 
 def solved(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
@@ -109,14 +115,10 @@ def solved(given: Given, solve: str, difference: float | None, prices: str | Non
             if "out of reach" not in str(error):
                 raise
             missing.append(error)
-            solutions.append(_ordered(row) | dict.fromkeys(_unknowns(solve), None))
+            solutions.append(row | dict.fromkeys(SOLUTIONS[solve]))
     if len(missing) == len(rows):
         raise missing[0]
-    return [row | {"difference": difference} | _reached(row, difference) for row in solutions]
-
-
-def _unknowns(solve: str) -> tuple[str, ...]:
-    return {"mix": ("n_human", "n_metric", "price"), "accuracy": ("rho", "eta")}.get(solve, (solve,))
+    return [row | _reached(row, difference) for row in solutions]
 
 
 def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable[[Row, float], Row]:
@@ -131,7 +133,7 @@ def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable
         level, power = row["level"], row["power"]
         asked = {"level": level, "power": power, "joint": joint, "among": among(row)}
         value = inverse.smallest(solve, _plan(row), difference, **asked)  # type: ignore[arg-type]
-        return _ordered(row | dict.fromkeys(_unknowns(solve), value))
+        return row | dict.fromkeys(SOLUTIONS[solve], value)
 
     return find
 
@@ -151,7 +153,11 @@ def _mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float]
     def find(row: Row, difference: float) -> Row:
         plan, level, power = _plan(row | {"n_calibration": none}), row["level"], row["power"]
         mix = inverse.cheapest_mix(plan, difference, costs, level=level, power=power, among=among(row))
-        return _ordered(row | mix.plan._asdict()) | {"price": mix.price}
+        if mix.price > LARGEST:
+            raise InputError(
+                f"--prices {prices}: the cheapest mix costs {mix.price:g}; give prices in a larger currency"
+            )
+        return row | mix.plan._asdict() | {"price": mix.price}
 
     return find
 
@@ -178,7 +184,7 @@ def _prices(given: str | None) -> inverse.Prices:
 
 def _reached(row: Row, difference: float) -> Row:
     """Say what a solution measures, and how often it finds the difference; nothing where there is none."""
-    names = ("epsilon", "epsilon_joint", "detectable", "power_published", "power_joint")
+    names = (*DIFFERENCES[:3], *POWERS)
     if row["n_metric"] is None or row["n_human"] is None or (row["n_metric"] and row["rho"] is None):
         return dict.fromkeys(names)
     # Where human ratings are enough, the least accuracy is that of a metric that says nothing.

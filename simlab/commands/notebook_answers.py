@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.answers.detect import DIFFERENCES, POWERS, Detections
 from simlab.comparing.labelled import column, over
-from simlab.drawing.text.detection import DIFFERENCES
 from simlab.store.units import KEYS
 
 if TYPE_CHECKING:
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 UNITS = {
     **KEYS,
-    **dict.fromkeys(DIFFERENCES, "1"),
+    **dict.fromkeys((*DIFFERENCES, *POWERS, "difference", "correlation", "threshold"), "1"),
     "n_systems": "systems",
-    **dict.fromkeys(("power_published", "power_joint", "correlation", "threshold"), "1"),
     **dict.fromkeys(("predicted", "low", "high", "observed", "observed_mcse"), "1"),
     "price": "currency",
     "documents": "documents",
@@ -92,16 +91,14 @@ def of_fit(found: Found) -> FittedWorld:
     )
 
 
-def of_grid(rows: Sequence[Mapping[str, Any]], given: Mapping[str, Sequence[Any]], points: bool = False) -> xr.Dataset:
-    """Label what was calculated for all combinations of settings; those with several values are axes.
-
-    `points`: differences are in points.
-    """
+def of_grid(found: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """Label what was calculated for all combinations of settings; those with several values are axes."""
+    rows = [{name: held for name, held in row.items() if name != "unit"} for _, row in found.each_row()]
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.
     values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}
     answer = with_units(over(rows, values))
-    for name in DIFFERENCES if points else ():
+    for name in (*DIFFERENCES, "difference") if found.rows[0].unit else ():
         if name in answer:
             answer[name].attrs["units"] = "points"
     return answer

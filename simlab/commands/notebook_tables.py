@@ -220,8 +220,7 @@ def detect(
         raise InputError(f"solve={shown(solve)} is unknown; {or_nearest(str(solve), SOLVE)}")
     given = {key: list(dict.fromkeys(values)) for key, values in parsed(_detect_words([*settings, more])).items()}
     costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
-    rows = detection.told(given, difference, solve, costs, joint, points)
-    return of_grid([{name: value for name, value in row.items() if name != "unit"} for row in rows], given, points)
+    return of_grid(detection.detections(given, difference, solve, costs, joint, points), given)
 
 
 def agreement(

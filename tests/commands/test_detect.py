@@ -17,7 +17,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     measurable_difference,
 )
 from simlab.analysis.adequacy.plans import Plan
-from simlab.drawing.text.detection import DIFFERENCES
+from simlab.answers.detect import DIFFERENCES
 from tests.commands.test_cli import said
 
 PLAN = ["rho=.7", "eta=.7", "alpha=.6"]
@@ -44,7 +44,7 @@ def test_a_table_over_all_combinations(capsys: pytest.CaptureFixture[str]) -> No
         assert row["n_calibration"] is None
     table = said(capsys, "detect", *words)
     assert "epsilon_joint" in table
-    assert ".085" in table.splitlines()[1]
+    assert " .08485 " in table
     rows = list(csv.DictReader(io.StringIO(said(capsys, "detect", *words, "--format", "csv"))))
     assert [float(row["epsilon"]) for row in rows] == [row["epsilon"] for row in found]
 
@@ -175,13 +175,13 @@ def test_differences_are_in_points_where_that_is_asked(capsys: pytest.CaptureFix
     (points,) = records(capsys, "n_human=1000", "alpha=.6", "--difference", "5", "--points")
     assert points["unit"] == "points"
     for name, value in share.items():
-        assert points[name] == (pytest.approx(100 * value) if name in DIFFERENCES else value)
+        assert points[name] == (pytest.approx(100 * value) if name in (*DIFFERENCES, "difference") else value)
     (solved,) = records(capsys, "alpha=.6", "--solve", "n_human", "--difference", "5", "--points")
     (same,) = records(capsys, "alpha=.6", "--solve", "n_human", "--difference", ".05")
     assert (solved["n_human"], solved["difference"]) == (same["n_human"], 5)
     table = said(capsys, "detect", "n_human=1000", "alpha=.6", "--points")
     assert "in points (hundredths) of adequacy" in table
-    assert " 4.3 " in table
+    assert "4.288 points" in table
 
 
 def test_a_grid_of_drawn_counts_has_errors_and_is_calculated_again_alike(

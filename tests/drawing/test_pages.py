@@ -80,11 +80,6 @@ def test_settings_of_a_calculation_are_said_by_dotted_keys() -> None:
     assert text.partition("Settings of all cells")[2].split() == ["_target_", "f", "plan.n", "1,", "2"]
 
 
-def setting(**changes: Any) -> dict[str, Any]:
-    row = {"n_human": 100, "n_metric": 0, "n_calibration": None, "rho": None, "eta": None, "alpha": 0.5}
-    return {**row, "level": 0.05, "power": 0.8, "epsilon": 0.1374, "detectable": 0.192, "flipped": False} | changes
-
-
 def scored(failure: str | None, corruption: str) -> ScorePairs:
     trials = Trials(corruption, "altering", 2, ("1", "2"), ("a", "b"), ("c", "d"), (("e",), ("f",)))
     scores = np.array([NAN, 1.0]) if failure is None else np.full(2, NAN)

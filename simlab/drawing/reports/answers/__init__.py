@@ -20,6 +20,7 @@ COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect"
 MODELS = {
     "agreement": ("simlab.answers.agreement", "Agreement"),
     "backtest": ("simlab.answers.backtest", "Backtest", "BacktestAdvice"),
+    "detect": ("simlab.answers.detect", "Detections"),
     "fit": ("simlab.answers.fit", "Fit"),
     "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
 }

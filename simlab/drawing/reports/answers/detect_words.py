@@ -1,86 +1,101 @@
-"""Name the settings of `simlab detect`, and say which of them differ."""
+"""Name the settings of `simlab detect`, say which of them differ, and what the numbers beside them are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from simlab.drawing.reports.answers.reading import Row
-from simlab.drawing.text import tables
-from simlab.drawing.text.detection import LEVELS, SHOWN
+from simlab.answers.detect import LEVELS, SETTINGS, SOLUTIONS, Detection
+from simlab.drawing.reports.values import cell
 
 LABELS = {
     "n_human": "number of human ratings",
     "n_metric": "number of metric ratings",
     "n_calibration": "number of calibration ratings",
     "n_systems": "systems",
-    "rho": "rho",
-    "eta": "eta",
+    "rho": "accuracy of the metric (rho = eta)",
     "price": "price",
     "epsilon": "measurable difference (epsilon)",
-    "epsilon_joint": "measurable, shared calibration (epsilon_joint)",
     "detectable": "detectable difference",
-    "detectable_joint": "detectable, shared calibration",
-    "power_published": "power at the difference asked about",
-    "power_joint": "power, shared calibration",
     "power": "power wanted",
 }
 """What columns and axes are called."""
 WORDS = {"n_human": "human ratings", "n_metric": "metric ratings", "n_calibration": "calibration ratings"}
 DERIVED = ("threshold", "rho", "eta")
 """What follows from a correlation and alpha."""
+RULES = {
+    "max_t": "max_t: of equal systems none is called different from any other with probability 1 - level",
+    "holm": "holm: a pair is held against level / pairs, as the largest difference is by Holm's rule",
+    "none": "none: each pair keeps the level by itself, so that of many pairs some are called different by chance",
+}
+FINDS = {
+    "pair": "find=pair: found is a given pair of systems that differ by it",
+    "best": "find=best: one system that differs by it from all others is told from each of them",
+    "all": "find=all: each system of one half is told from each of the other half, halves that differ by it",
+}
 
 
-def settings(rows: Sequence[Row]) -> list[str]:
+def settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that have a column: those that are set, and levels that differ."""
-    return [name for name in (*SHOWN, *LEVELS) if _told(rows, name)]
+    values = {name: {row.known(name) for row in rows} for name in (*SETTINGS, *LEVELS)}
+    return [name for name, held in values.items() if (len(held) > 1 if name in LEVELS else held - {None})]
 
 
-def _told(rows: Sequence[Row], name: str) -> bool:
-    values = {row[name] for row in rows if name in row}
-    return len(values) > 1 if name in LEVELS else bool(values - {None})
-
-
-def varied(rows: Sequence[Row], found: str = "") -> list[str]:
+def varied(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that differ between rows and were given; of two that differ together the first."""
-    given = [name for name in settings(rows) if not _follows(rows, name, found)]
     told: dict[tuple[int, ...], str] = {}
-    for name in given:
-        values = [row.get(name) for row in rows]
-        if len(set(values)) > 1:
+    for name in settings(rows):
+        values = [row.known(name) for row in rows]
+        if len(set(values)) > 1 and not follows(rows[0], name):
             told.setdefault(tuple(values.index(one) for one in values), name)
     return list(told.values())
 
 
-def _follows(rows: Sequence[Row], name: str, found: str) -> bool:
+def follows(row: Detection, name: str) -> bool:
     """Tell whether a setting is an answer, or follows from others."""
-    answers = {"price": (*WORDS, "price"), "rho": ("rho", "eta")}.get(found, (found,))
-    return name in answers or ("correlation" in rows[0] and name in DERIVED)
+    found = SOLUTIONS[row.solved] if row.solved else ()
+    return name in found or (row.known("correlation") is not None and name in DERIVED)
 
 
-def place(rows: Sequence[Row], row: Row, found: str = "") -> str:
+def place(rows: Sequence[Detection], row: Detection) -> str:
     """Say which setting a row is: how many ratings it has, and what else differs between rows."""
-    names = [name for name in WORDS if not _follows(rows, name, found)] if len(rows) == 1 else varied(rows, found)
-    told = [said for name in names if (said := setting(row, name, rows))]
+    names = [name for name in WORDS if not follows(row, name)] if len(rows) == 1 else varied(rows)
+    told = [said for name in names if (said := setting(row, name, several=len(rows) > 1))]
     return "with " + ", ".join(told) if told else "with these settings"
 
 
-def setting(row: Row, name: str, rows: Sequence[Row] = ()) -> str:
-    """Write a setting with its value; nothing for ratings that are not there."""
-    held = row.get(name)
+def setting(row: Detection, name: str, *, several: bool) -> str:
+    """Write a setting with its value; for a row that stands alone nothing for ratings that are not there."""
+    held = row.known(name)
     if name in WORDS:
-        none = "rho and eta known" if name == "n_calibration" and len(rows) > 1 else ""
-        return none if held is None else f"{held:,} {WORDS[name]}" if held or len(rows) > 1 else ""
-    together = "rho = eta" if name == "rho" and row.get("rho") == row.get("eta") else name
-    return f"{together} {written(held)}"
+        none = "rho and eta known" if name == "n_calibration" and several else ""
+        return none if held is None else f"{written(held)} {WORDS[name]}" if held or several else ""
+    return f"{'rho = eta' if name == 'rho' and row.rho == row.eta else name} {written(held)}"
 
 
-def written(held: object) -> str:
-    """Write the value of a setting."""
-    if isinstance(held, float):
-        return tables.number(held, 4).rstrip("0").rstrip(".") or "0"
-    return f"{held:,}" if isinstance(held, int) else "-" if held is None else str(held)
+def written(held: float | str | None) -> str:
+    """Write the value of a setting; a dash for one that is not known."""
+    return cell(held) or "-"
 
 
-def unit(rows: Sequence[Row]) -> str:
-    """Return the unit of differences after a number: points, or nothing where they are shares."""
-    return " points" if rows[0].get("unit") else ""
+def in_unit(row: Detection, held: float) -> str:
+    """Write a difference with its unit: points, or nothing where it is a share."""
+    return f"{written(held)}{' points' if row.unit else ''}"
+
+
+def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
+    """Say what the differences and powers of a table are."""
+    level, power = (" or ".join(_values(rows, name)) for name in ("level", "power"))
+    what = "in points (hundredths) of adequacy" if rows[0].unit else "of the share alpha of adequate outputs"
+    yield f"Differences {what}, at level {level}, ratings per system."
+    yield "epsilon: the published measurable difference; each system has a calibration of its own"
+    yield "epsilon_joint: both systems share one calibration, whose error mostly cancels"
+    yield f"detectable: the true difference that is found with power {power}; epsilon is found half the time"
+    if "power_published" in columns:
+        yield f"power_published, power_joint: how often a true difference of {written(rows[0].difference)} is found"
+    if rows[0].n_systems is not None:
+        yield from (RULES[rule] for rule in _values(rows, "multiplicity"))
+        yield from (FINDS[find] for find in _values(rows, "find"))
+
+
+def _values(rows: Sequence[Detection], name: str) -> list[str]:
+    return list(dict.fromkeys(written(row.known(name)) for row in rows))
