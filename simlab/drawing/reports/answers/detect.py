@@ -59,7 +59,8 @@ def _sentences(rows: Sequence[Detection]) -> Iterator[str]:
     elif not reached:
         yield f"None of {several(len(rows), 'setting')} is within reach."
     else:
-        yield f"{several(len(rows), 'setting')} are compared; all of them are in the table."
+        gone = f", {len(rows) - len(reached)} of them out of reach" if len(reached) < len(rows) else ""
+        yield f"{several(len(rows), 'setting')} are compared{gone}; all of them are in the table."
         yield from (f"{word}: {_sentence(rows, row)}" for word, row in _ends(reached))
 
 
