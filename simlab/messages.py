@@ -163,6 +163,16 @@ def several(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
+def quantity(value: float, unit: str) -> str:
+    """Write a quantity with its unit.
+
+    >>> quantity(2.0, "points"), quantity(0.25, "points"), quantity(1234.0, "EUR")
+    ('2 points', '0.25 points', '1,234 EUR')
+    """
+    said = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{said} {unit}".rstrip()
+
+
 def duration(seconds: float) -> str:
     """Write a time as one reads it.
 

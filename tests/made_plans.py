@@ -10,25 +10,10 @@ from typing import Any
 from planning.benches import MadeBench
 from scipy.special import ndtr, ndtri
 
+from simlab.answers.plan import SIZE, Limits, Loads, Robust, Smallest, StudyPlan, Target
 from simlab.planning.answer import answer
-from simlab.planning.answered import Answer, Loads
 from simlab.planning.figures import reaches, within_limits
-from simlab.planning.terms import (
-    SIZE,
-    Assumption,
-    Design,
-    Flip,
-    Found,
-    Ground,
-    Lever,
-    Limits,
-    Robust,
-    Smallest,
-    Target,
-    Wanted,
-    family,
-    size_of,
-)
+from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, Lever, Wanted, family, size_of
 
 SIZES = (20, 40, 80, 120, 160, 240, 320)
 WORLDS = 200
@@ -88,9 +73,11 @@ def wanted(
     currency: str | None = "EUR",
     **more: Any,
 ) -> Wanted:
-    targets = (Target("power", power), Target("no_wrong_claim", 0.95))
-    limits = Limits(money, currency, deadline)
-    return replace(Wanted(targets, limits, Smallest(2.0, "points", "half of the spread of the systems")), **more)
+    targets = (Target(measure="power", least=power), Target(measure="no_wrong_claim", least=0.95))
+    limits = Limits(money=money, currency=currency, deadline=deadline)
+    return replace(
+        Wanted(targets, limits, Smallest(value=2.0, unit="points", why="half of the spread of the systems")), **more
+    )
 
 
 def ground(**changes: Any) -> Ground:
@@ -132,7 +119,18 @@ def found(asked: Wanted, bench: MadeBench, worlds: int = WORLDS) -> Found:
 
 def robust() -> Robust:
     more = "Hardly known from this pilot: rater x system (6 raters). 3 more on 10 documents would settle it."
-    return Robust(0.86, 0.78, 0.92, 0.74, 0.04, 0.02, 0.07, 200, "posterior draws", more)
+    return Robust(
+        share=0.86,
+        low=0.78,
+        high=0.92,
+        q05=0.74,
+        regret=0.04,
+        regret_low=0.02,
+        regret_high=0.07,
+        draws=200,
+        source="posterior draws",
+        more=more,
+    )
 
 
 def flips() -> tuple[Flip, ...]:
@@ -151,7 +149,15 @@ def flips() -> tuple[Flip, ...]:
 
 
 def loads() -> Loads:
-    return Loads("a rating is of one segment by one rater", 960, 960, 6, 160, 176, 20)
+    return Loads(
+        covers="a rating is of one segment by one rater",
+        outputs=960,
+        ratings=960,
+        raters=6,
+        per_rater=160,
+        most=176,
+        per_rater_documents=20,
+    )
 
 
 def answered(
@@ -161,11 +167,11 @@ def answered(
     stands_on: Ground | None = None,
     said: Sequence[Flip] | None = None,
     **more: Any,
-) -> Answer:
+) -> StudyPlan:
     """Return an answer from made benches."""
     asked, bench = asked or wanted(), MadeBench(lambda one: truth(one, clock=clock), seed=1)
     fresh = MadeBench(lambda one: fresh_truth(one, clock=clock), seed=2)
-    told: dict[str, Any] = {"robust": robust(), "loads": lambda one: loads(), "seconds": 94.0} | more
+    told: dict[str, Any] = {"robust": robust(), "loads": lambda one: loads()} | more
     return answer(
         found(asked, bench), bench, fresh, stands_on or ground(), asked, flips=flips() if said is None else said, **told
     )

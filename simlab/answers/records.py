@@ -21,7 +21,8 @@ REMEDY = "keep the answer anew with --save"
 
 
 def _null_for(missing: float) -> BeforeValidator:
-    return BeforeValidator(lambda held: missing if held is None else held)
+    # NaN is written as null, too, and is to be read as it was.
+    return BeforeValidator(lambda held: missing if held is None or held != held else held)
 
 
 def _refuse_huge(value: float) -> float:
@@ -30,7 +31,15 @@ def _refuse_huge(value: float) -> float:
     return value
 
 
+def _refuse_unknown(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("must be a number")
+    return value
+
+
 _Bounded = AfterValidator(_refuse_huge)
+Known = Annotated[float, AfterValidator(_refuse_unknown), _Bounded]
+"""A number that is always known."""
 Num = Annotated[float, _null_for(math.nan), _Bounded]
 """A number; null is what is not known (NaN)."""
 Upper = Annotated[float, _null_for(math.inf), _Bounded]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from simlab.planning.answered import Answer
+    from simlab.answers.plan import StudyPlan
     from simlab.tables.held import Alike
     from simlab.types import FamilyName
 
@@ -41,7 +41,7 @@ class PlannedStudy:
     record: Mapping[str, Any]
     text: str
     folder: Path
-    found: Answer
+    found: StudyPlan
 
     def plot(self, out: File | None = None, *, style: str = "screen", width: str | None = None) -> Figure:
         """Draw the front; `style` and `width` as for `simlab.plot`.
@@ -97,9 +97,9 @@ def plan(
     >>> planned = simlab.plan("pilot.csv", "budget.total=2000", price=0.5, out="my")  # doctest: +SKIP
     >>> planned.design["design.documents"], planned.measures["power"]["value"]  # doctest: +SKIP
     """
+    from simlab.answers.plan import front_rows
     from simlab.commands import plan as plans
     from simlab.commands.notes import note
-    from simlab.drawing.text import plan_records
     from simlab.fitting.report import silent
 
     asked = plans.Asked(
@@ -129,16 +129,16 @@ def plan(
     )
     with mendable():
         planned = plans.carried_out(asked, say=note if progress else silent)
-    record = plan_records.record(planned.answer, str(planned.out), plan_records.digest_of(planned.answer))
+    (record,) = planned.record.plain()
     return PlannedStudy(
-        planned.answer.reached,
+        planned.plan.reached,
         record["design"],
         record["measures"],
-        listed("candidate", plan_records.rows(planned.answer)),
+        listed("candidate", front_rows(planned.plan)),
         record,
         plans.page(planned, asked),
         planned.out,
-        planned.answer,
+        planned.plan,
     )
 
 

@@ -1,7 +1,8 @@
-"""Answer which design to buy, and write the folder of the study that carries it out."""
+"""StudyPlan which design to buy, and write the folder of the study that carries it out."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -19,10 +20,10 @@ from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
 
 if TYPE_CHECKING:
+    from simlab.answers.plan import PlanAnswer, StudyPlan
     from simlab.config.studyfile import FrozenFamily
     from simlab.drawing.text.tables import Form
     from simlab.engine.ledger import Ledger
-    from simlab.planning.answered import Answer
     from simlab.planning.ground import Given
     from simlab.planning.terms import Ground
     from simlab.types import FamilyName
@@ -79,11 +80,19 @@ class Asked(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """Hold an answer, and the folder and files that it was written to."""
+    """Hold a plan, the composed study of its design, and the folder that both were written to."""
 
-    answer: Answer
+    plan: StudyPlan
+    study: Mapping[str, Any]
     out: Path
-    files: tuple[Path, ...]
+
+    @property
+    def record(self) -> PlanAnswer:
+        """The plan as it is printed and kept: its study is named from where the user stands."""
+        from simlab.answers.plan import PlanAnswer
+        from simlab.concluding.plans import FOLDER_FILE
+
+        return PlanAnswer((self.plan.model_copy(update={"study": str(self.out / FOLDER_FILE)}),))
 
 
 def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
@@ -91,18 +100,19 @@ def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
 
     Raises InputError, before anything is carried out, for what is asked wrongly.
     """
+    from simlab.answers.plan import front_rows
     from simlab.commands import saving
-    from simlab.drawing.text import plan_records as records
+    from simlab.drawing.text import tables
 
     planned = carried_out(asked, say=note)
-    as_json = records.to_json(planned.answer, planned.out)
+    as_json = json.dumps(planned.record.plain(), indent=1)
     unkept = saving.kept(keep, as_json) if keep else []
     text = {
         "json": lambda: as_json,
-        "csv": lambda: records.to_csv(planned.answer),
+        "csv": lambda: tables.to_csv(front_rows(planned.plan)),
         "table": lambda: page(planned, asked),
     }
-    code = DONE if planned.answer.reached and not unkept else RESERVED
+    code = DONE if planned.plan.reached and not unkept else RESERVED
     return Launched(text[form]().rstrip("\n"), unkept, code)
 
 
@@ -111,7 +121,7 @@ def page(planned: Planned, asked: Asked) -> str:
     from simlab.commands.plan_next import following
     from simlab.drawing.text import plans
 
-    return plans.page(planned.answer, planned.out, following(planned.answer, planned.out, asked))
+    return plans.page(planned.plan, planned.out, following(planned.plan, planned.out, asked), planned.study)
 
 
 def family_of(asked: Asked) -> FrozenFamily | None:
@@ -126,6 +136,7 @@ def family_of(asked: Asked) -> FrozenFamily | None:
 
 def carried_out(asked: Asked, say: Say) -> Planned:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
+    from simlab.answers.plan import Limits
     from simlab.commands import plan_folder
     from simlab.concluding.ratings.families import refuse_contradiction
     from simlab.planning import asked as typed
@@ -133,7 +144,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
     from simlab.planning.bench import Composer
     from simlab.planning.carrying_out import Plan
     from simlab.planning.ground import Given, smallest_of
-    from simlab.planning.terms import Limits, Wanted
+    from simlab.planning.terms import Wanted
 
     began = time.monotonic()
     subject, words = typed.apart(asked.words)
@@ -161,17 +172,17 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         budget = compose(())["budget"]
         wanted = Wanted(
             targets=wanted_targets,
-            limits=Limits(budget["total"], budget["currency"], budget["deadline"]),
+            limits=Limits(money=budget["total"], currency=budget["currency"], deadline=budget["deadline"]),
             smallest=smallest_of(ground, asked.smallest),
             margin=margin,
             confidence=confidence,
             seed=asked.seed,
         )
         plan = Plan(ground, designs, wanted, out, book, given, patience, asked.worlds, asked.jobs, asked.force)
-        found = replace(carrying_out.carried_out(plan, began, say), family=family)
+        found, study = carrying_out.carried_out(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return Planned(found, out, tuple(plan_folder.keep(out, found, said)[0]))
+        return Planned(plan_folder.keep(out, found, study, said, family), study, out)
 
 
 def _digest(subject: Path) -> str:

@@ -11,8 +11,8 @@ from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 
 if TYPE_CHECKING:
+    from simlab.answers.plan import StudyPlan
     from simlab.commands.plan import Asked
-    from simlab.planning.answered import Answer
 
 MORE = "20000"
 """Patience for a plan that ended with nothing decided."""
@@ -20,7 +20,7 @@ RENAMED = {"smallest": "smallest-difference"}
 """Options that go by another name in what is asked."""
 
 
-def following(answer: Answer, out: Path, asked: Asked) -> str:
+def following(answer: StudyPlan, out: Path, asked: Asked) -> str:
     """Return a command that works where it is typed: another folder takes what is asked otherwise."""
     if answer.reached:
         words = ["assign", str(out), "--items", "items.csv", "--raters", "raters.csv", "--out", "sheet.csv"]
@@ -43,10 +43,10 @@ def _option(name: str) -> str:
     return RENAMED.get(name, name.replace("_", "-"))
 
 
-def wished(answer: Answer) -> float:
+def wished(answer: StudyPlan) -> float:
     """Return the least difference that would be found, rounded up; where that is not known, twice as large a one."""
-    known = [one.value for one in answer.remedies if one.what == "difference" and math.isfinite(one.value)]
-    return upwards(known[0] if known else 2 * answer.wanted.smallest.value)
+    known = [one.value for one in answer.would_reach if one.what == "difference" and math.isfinite(one.value)]
+    return upwards(known[0] if known else 2 * answer.smallest.value)
 
 
 def upwards(value: float) -> float:

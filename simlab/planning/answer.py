@@ -9,32 +9,53 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from simlab.planning.answered import Answer, Figures, Loads, Pool, Row, Short
+from simlab.answers.plan import (
+    ACCOUNTS,
+    EACH,
+    GROUPING,
+    NORMALIZATION,
+    SIZE,
+    TOO_FEW,
+    AdviceChange,
+    DesignRow,
+    Figure,
+    Loads,
+    MissedTarget,
+    Outdone,
+    RaterPool,
+    Robust,
+    Role,
+    Settings,
+    StudyPlan,
+    Takes,
+    UnderPilot,
+)
+from simlab.messages import quantity
+from simlab.parts import name_of
 from simlab.planning.binding import binding, front
-from simlab.planning.figures import carried_over, difference, figures, first_target, shared_mean, within_limits
+from simlab.planning.figures import (
+    carried_over,
+    difference,
+    figures,
+    first_target,
+    shared_mean,
+    value_of,
+    within_limits,
+)
 from simlab.planning.remedies import other_money, remedies, short
 from simlab.planning.rivals import error_that_tells, is_rival, rivalry, same_money
 from simlab.planning.searching import oddities
 from simlab.planning.stages import in_time
-from simlab.planning.terms import (
-    Bench,
-    Design,
-    Flip,
-    Found,
-    Ground,
-    Looked,
-    Robust,
-    Wanted,
-    family,
-    size_of,
-    with_setting,
-)
+from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Wanted, family, size_of, with_setting
 
 ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
 FEW, USUAL, OF_OTHERS = 8, 64, 48
 """Fresh worlds: so few of the advice where patience is over; so many of each row, and for raters not asked."""
 ALIKE = 0.02
+ADVICE: Role = "advice"
+SAME_MONEY: Role = "same_money"
+MOST: Role = "most"
 FAR = 3.5
 """Standard errors by which a row that is further behind needs no more worlds."""
 
@@ -42,7 +63,7 @@ FAR = 3.5
 class Compared(NamedTuple):
     """Hold the designs that stand on a page, with their roles, and what fresh worlds say of each; the first leads."""
 
-    roles: Mapping[Design, str]
+    roles: Mapping[Design, Role]
     looked: Mapping[Design, Looked]
 
 
@@ -76,8 +97,7 @@ def answer(
     pool: Needed | None = None,
     loads: Callable[[Design], Loads | None] = lambda design: None,
     config: Mapping[str, Any] | None = None,
-    seconds: float = math.nan,
-) -> Answer:
+) -> StudyPlan:
     """Look at the advice and its rivals in fresh worlds, and say what they come to.
 
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
@@ -87,34 +107,122 @@ def answer(
     """
     roles, looked = compared or compare(found, bench, fresh, ground, wanted)
     rows = _rows({one: role for one, role in roles.items() if looked.get(one)}, looked)
-    missed = _missed(found, wanted, rows[0].figures)
+    missed = _missed(found, wanted, rows[0].measures)
     all_new = _all_new(rows[0].design, others or fresh, ground, looked)
-    mended = remedies(found, bench, ground, wanted, missed, rows[0].figures) if missed else ()
-    binds = binding(found, bench, ground, wanted)
-    return Answer(
-        ground=ground,
-        wanted=wanted,
+    mended = remedies(found, bench, ground, wanted, missed, rows[0].measures) if missed else ()
+    binds, largest = binding(found, bench, ground, wanted)
+    config, measures = config or {}, rows[0].measures
+    outdone, asked_of = rivalry(rows, wanted), loads(rows[0].design)
+    return StudyPlan(
         reached=found.advice is not None,
-        rows=rows,
-        front=front(found.tried, wanted),
-        binding=binds,
-        other_money=other_money(found, ground, wanted),
-        short=missed,
-        remedies=mended,
+        design=rows[0].design,
+        settings=settings(config),
+        cost=rows[0].money,
+        currency=wanted.limits.currency,
+        hours=rows[0].hours,
+        days=rows[0].days,
+        measures=measures,
+        sizes=_takes(rows[0], asked_of, config, wanted),
+        power_at=measures.get("power_at"),
+        under_pilot=_under_pilot(robust, ground),
+        open=found.open,
+        confidence=wanted.confidence,
         probability=found.probability,
+        cheapest=found.cheapest,
+        margin=wanted.margin,
+        targets=wanted.targets,
+        limits=wanted.limits,
+        smallest=wanted.smallest,
+        seed=wanted.seed,
         designs=found.designs,
         campaigns=sum(one.campaigns for one in (bench, fresh, *([others] if others else []))),
-        worlds=max((one.worlds for one in rows[0].figures.values()), default=0),
-        why=found.why,
+        worlds=max((one.worlds for one in measures.values()), default=0),
+        ended=found.why,
+        outdone=Outdone(
+            measure=first_target(wanted).measure,
+            rows=outdone.rows,
+            at_most=outdone.at_most,
+            margin=wanted.margin,
+            confidence=wanted.confidence,
+            by=None if outdone.best is None else outdone.best.design,
+        ),
+        runners=rows[1:],
+        binding=binds,
+        largest=largest,
+        other_money=other_money(found, ground, wanted),
+        missed=missed,
+        would_reach=mended,
         robust=robust,
-        flips=tuple(flips),
-        loads=loads(rows[0].design),
+        flips=tuple(map(_change, flips)),
+        loads=asked_of,
+        systems=ground.systems,
+        raters=ground.raters,
+        these_raters=ground.these_raters,
         all_new=all_new,
-        pool=None if pool is None else Pool(pool.raters, pool.design, figures(pool.measures)),
-        seconds=seconds,
-        config=config or {},
-        open=found.open,
-        cheapest=found.cheapest,
+        pool=None if pool is None else _pool(pool),
+        pilot=ground.read,
+        world=ground.world,
+        assumed=tuple(ground.assumed),
+        ground=dict(ground.record),
+        front=front(found.tried, wanted),
+    )
+
+
+def settings(config: Mapping[str, Any]) -> Settings:
+    """Return what a composed study says of the keys that are put in words, parts by their short names."""
+    design, analysis = config.get("design", {}), config.get("analysis", {})
+    held = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
+    held |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
+    return tuple((key, value) for key, value in held.items() if value is not None)
+
+
+def _name(section: Any) -> str | None:
+    return (name_of(section) or None) if isinstance(section, Mapping) else None
+
+
+def _takes(row: DesignRow, held: Loads | None, config: Mapping[str, Any], wanted: Wanted) -> Takes:
+    """Return what a design takes, from documents to money."""
+    return Takes(
+        documents=size_of((*row.design, *settings(config))),
+        outputs=math.nan if held is None else held.outputs,
+        ratings=math.nan if held is None else held.ratings,
+        raters=None if held is None else held.raters,
+        per_rater=math.nan if held is None else held.per_rater,
+        hours=row.hours,
+        money=row.money,
+        currency=wanted.limits.currency,
+    )
+
+
+def _under_pilot(robust: Robust | None, ground: Ground) -> UnderPilot | None:
+    """Return in what share of the worlds that the pilot allows the design reaches its targets; None without a pilot."""
+    if robust is not None:
+        return UnderPilot(share=robust.share, low=robust.low, high=robust.high, draws=robust.draws)
+    unknown = dict.fromkeys(("share", "low", "high"), math.nan)
+    return UnderPilot(**unknown, draws=0, why=TOO_FEW) if ground.draws else None
+
+
+def _pool(pool: Needed) -> RaterPool:
+    return RaterPool(raters=pool.raters, design=pool.design, figures=figures(pool.measures))
+
+
+def _change(one: Flip) -> AdviceChange:
+    of = one.assumption
+    words = of.words.format(one.at) if "{" in of.words else f"{of.words} {quantity(one.at, of.unit)}"
+    return AdviceChange(
+        assumption=of.name,
+        key=of.key,
+        now=float(of.value),
+        unit=of.unit,
+        said=f"{words} {'or more' if one.at >= of.value else 'or less'}",
+        source=of.source,
+        at=float(one.at),
+        low=float(one.low),
+        high=float(one.high),
+        distance=float(one.distance),
+        then=one.then,
+        why=one.why,
+        plausible=(float(of.low), float(of.high)),
     )
 
 
@@ -130,13 +238,13 @@ def compare(found: Found, bench: Bench, fresh: Bench, ground: Ground, wanted: Wa
 def renamed(compared: Compared, named: Design, fresh: Bench) -> Compared:
     """Return the same page with another of its designs named, by all worlds that these have met by now."""
     old, roles = next(iter(compared.roles)), dict(compared.roles)
-    roles = {named: "advice"} | {one: "same_money" if one == old else role for one, role in roles.items()}
-    roles[named] = "advice"
+    others = {one: SAME_MONEY if one == old else role for one, role in roles.items() if one != named}
+    roles = {named: ADVICE, **others}
     met = {one: held for one, held in compared.looked.items() if held}
     return _with_shared_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
 
 
-def _with_shared_worlds(roles: Mapping[Design, str], looked: Mapping[Design, Looked]) -> Compared:
+def _with_shared_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> Compared:
     """Let what the design with the most worlds says of these hold for those that are compared with it."""
     most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
     return Compared(
@@ -156,8 +264,10 @@ def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
     held = [one for one in held if one == named.design or within_limits(looked[one], wanted)]
 
     def rank(one: Design) -> tuple[bool, float, bool, float]:
-        rows = _rows(dict.fromkeys([one, *roles], ""), looked)
-        at_most = rivalry([row._replace(gap=0.0 if row.design in held else math.inf) for row in rows], wanted).at_most
+        rows = _rows(dict.fromkeys([one, *roles], SAME_MONEY), looked)
+        at_most = rivalry(
+            [row.model_copy(update={"gap": 0.0 if row.design in held else math.inf}) for row in rows], wanted
+        ).at_most
         if at_most > wanted.margin:
             return True, at_most, one != named.design, 0.0
         return False, oddities(one), one != named.design, at_most
@@ -165,11 +275,11 @@ def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
     return sorted(held, key=rank)
 
 
-def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[Design, str]:
+def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[Design, Role]:
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
     chosen = found.chosen
-    roles = {chosen: "advice"} | dict.fromkeys(same_money(found, bench, ground, wanted), "same_money")
-    return roles if any(_alike(found.best, one) for one in roles) else {**roles, found.best: "most"}
+    roles = {chosen: ADVICE} | dict.fromkeys(same_money(found, bench, ground, wanted), SAME_MONEY)
+    return roles if any(_alike(found.best, one) for one in roles) else {**roles, found.best: MOST}
 
 
 def _alike(one: Design, other: Design) -> bool:
@@ -208,17 +318,24 @@ def _wanted_worlds(rows: Mapping[Design, Looked], own: Looked, worlds: int, want
     return wants
 
 
-def _rows(roles: Mapping[Design, str], looked: Mapping[Design, Looked]) -> tuple[Row, ...]:
+def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> tuple[DesignRow, ...]:
     """Return rows with their paired differences to the first."""
     advice = next(iter(roles))
     return tuple(
-        Row(role, one, figures(looked[one]), _less(looked[one], looked[advice]), _gap(looked[one], looked[advice]))
+        DesignRow(
+            role=role,
+            design=one,
+            gap=_gap(looked[one], looked[advice]),
+            measures=figures(looked[one]),
+            **{name: value_of(looked[one], name) for name in ACCOUNTS},
+            difference={
+                name: difference(name, looked[one][name], looked[advice][name])
+                for name in looked[one]
+                if name in looked[advice]
+            },
+        )
         for one, role in roles.items()
     )
-
-
-def _less(one: Looked, advice: Looked) -> Figures:
-    return {name: difference(name, one[name], advice[name]) for name in one if name in advice}
 
 
 def _gap(one: Looked, advice: Looked) -> float:
@@ -228,14 +345,14 @@ def _gap(one: Looked, advice: Looked) -> float:
     return own / other - 1 if other > 0 else math.nan
 
 
-def _missed(found: Found, wanted: Wanted, fresh: Figures) -> tuple[Short, ...]:
+def _missed(found: Found, wanted: Wanted, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
     """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
     if found.advice is not None:
         return ()
     return short(fresh, wanted) or short(figures(found.tried[found.chosen]), wanted)
 
 
-def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> Figures:
+def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> dict[str, Figure]:
     """Return the figures of a design for raters that were not asked, in as many fresh worlds."""
     if not ground.these_raters:
         return {}

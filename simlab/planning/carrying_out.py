@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
+from simlab.answers.plan import SIZE, Robust, StudyPlan
 from simlab.engine.ledger import Ledger
+from simlab.messages import duration
 from simlab.planning import frozen, ground, levers, pools, targets
 from simlab.planning.answer import answer
-from simlab.planning.answered import Answer
 from simlab.planning.bench import Composer, bench, reseeded
 from simlab.planning.decision import decide
 from simlab.planning.flips import nearest
@@ -23,7 +25,7 @@ from simlab.planning.pools import PoolNeeded
 from simlab.planning.robustness import over_draws, over_scenarios
 from simlab.planning.stages import Counted, Patience, in_time, share_of
 from simlab.planning.targets import Replicates
-from simlab.planning.terms import SIZE, Bench, Design, Found, Ground, Robust, Wanted, size_of, with_setting
+from simlab.planning.terms import Bench, Design, Found, Ground, Wanted, size_of, with_setting
 from simlab.store.measures import Measures
 from simlab.types import InputError
 
@@ -71,8 +73,10 @@ class Plan:
         return targets.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
 
 
-def carried_out(plan: Plan, began: float, say: Say) -> Answer:
-    """Search for the design to buy, and answer with it; `began` is when patience began, `say` is told who leads.
+def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
+    """Search for the design to buy, and answer with it and with its composed study.
+
+    `began` is when patience began, `say` is told who leads.
 
     Campaigns are kept below the plan's folder, where the same plan goes on. Raises InputError where that holds another
     plan's.
@@ -93,6 +97,7 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
         pool = _pool(share_of(first, POOL), found, on, wanted)
         # Of these raters there is one pool; what others would say needs two.
         at_large = stack.enter_context(_fresh(plan, 2, k)) if on.these_raters else None
+        config = frozen.study_of(on, found.chosen)
         said = answer(
             found,
             first,
@@ -105,10 +110,11 @@ def carried_out(plan: Plan, began: float, say: Say) -> Answer:
             others=at_large,
             pool=pool,
             loads=lambda design: loads(frozen.study_of(on, design)),
-            config=frozen.study_of(on, found.chosen),
+            config=config,
         )
-    held = replace(said, scenarios=_over_scenarios(plan, others, near)) if others else said
-    return replace(held, seconds=time.monotonic() - began)
+    held = said.model_copy(update={"scenarios": _over_scenarios(plan, others, near)}) if others else said
+    say(f"planned in {duration(time.monotonic() - began)}")
+    return held, config
 
 
 def _bench(

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.answered import Figure
+from simlab.answers.plan import SIZE, Figure
 from simlab.planning.figures import figure, value_of, within_limits
-from simlab.planning.terms import SIZE, Design, Looked, Wanted, family, size_of, with_setting
+from simlab.planning.terms import Design, Looked, Wanted, family, size_of, with_setting
 from simlab.types import Estimate, Floats
 
 SURE = 1.96
+UNKNOWN = Figure(value=math.nan, mcse=math.nan, low=math.nan, high=math.nan, worlds=0)
 LEAST_ERROR = 1e-3
 FARTHEST = 100.0
 """So many times the largest size that was simulated a line is followed, and no farther."""
@@ -51,10 +52,10 @@ class Curve(NamedTuple):
     def figure(self, size: float) -> Figure:
         """Return the share at a size, with its 95 % interval."""
         if self.rise is None:
-            return Figure(math.nan, math.nan, math.nan, math.nan, 0)
+            return UNKNOWN
         at, error = self.rise.value(math.log(size))
         value, low, high = (_share(one) for one in (at, at - SURE * error, at + SURE * error))
-        return Figure(value, _slope(at) * error, low, high, 0)
+        return Figure(value=value, mcse=_slope(at) * error, low=low, high=high, worlds=0)
 
     def cost(self, size: float) -> float:
         """Return the money that a size takes."""
@@ -102,7 +103,7 @@ def with_size(design: Design, size: int) -> Design:
 
 def _ended(looked: Looked, wanted: Wanted) -> bool:
     # Beyond the money a design is as good as one within it, as long as its campaigns are not cut.
-    unlimited = Wanted(wanted.targets, wanted.limits._replace(money=None), wanted.smallest)
+    unlimited = Wanted(wanted.targets, wanted.limits.model_copy(update={"money": None}), wanted.smallest)
     return within_limits(looked, unlimited)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simlab.answers.plan import SIZE
 from simlab.concluding.goals import POINTS, YES
-from simlab.planning.terms import SIZE
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import read_world

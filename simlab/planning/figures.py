@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from simlab.answers.plan import Figure, Target, leading
 from simlab.comparing.differences import Contrast, Point, inside, paired
 from simlab.measures.intervals import interval
 from simlab.measures.ranges import range_of
-from simlab.planning.answered import Answer, Figure, Figures
 from simlab.planning.stages import in_time
-from simlab.planning.terms import Bench, Design, Looked, Target, Wanted
+from simlab.planning.terms import Bench, Design, Looked, Wanted
 from simlab.types import Estimate, InputError
 
 ENDED = 0.9
@@ -24,10 +24,17 @@ def figure(name: str, found: Estimate) -> Figure:
     influence = np.asarray(found.influence, float)
     telling = None if found.telling is None else np.array(found.telling)
     low, high = interval(np.array(found.value), influence, within, telling)
-    return Figure(float(found.value), found.mcse, float(low), float(high), len(influence), found.n)
+    return Figure(
+        value=float(found.value),
+        mcse=float(found.mcse),
+        low=float(low),
+        high=float(high),
+        worlds=len(influence),
+        studies=int(found.n),
+    )
 
 
-def figures(looked: Looked) -> Figures:
+def figures(looked: Looked) -> dict[str, Figure]:
     """Return all measures of a design with their errors."""
     return {name: figure(name, found) for name, found in looked.items()}
 
@@ -38,7 +45,14 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     within = range_of(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
     gap: Contrast = inside(paired(one, other), one, other, bounds)
-    return Figure(gap.difference, gap.mcse, gap.low, gap.high, gap.clusters, min(first.n, second.n))
+    return Figure(
+        value=float(gap.difference),
+        mcse=float(gap.mcse),
+        low=float(gap.low),
+        high=float(gap.high),
+        worlds=int(gap.clusters),
+        studies=int(min(first.n, second.n)),
+    )
 
 
 def carried_over(one: Looked, advice: Looked) -> Looked:
@@ -86,15 +100,7 @@ def reaches_nearly(looked: Looked, wanted: Wanted) -> bool:
 
 def first_target(wanted: Wanted) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
-    return next((one for one in wanted.targets if not one.floor), wanted.targets[0])
-
-
-def wanted_line(answer: Answer) -> float:
-    """Return where a figure draws the first target: less the margin where a design in it is said to reach it."""
-    target = first_target(answer.wanted)
-    found = answer.advice.figures.get(target.measure)
-    within = answer.reached and found is not None and found.value < target.least
-    return target.least - answer.wanted.margin if within else target.least
+    return leading(wanted.targets)
 
 
 def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:

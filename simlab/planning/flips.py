@@ -19,17 +19,7 @@ from simlab.planning.curves import with_size
 from simlab.planning.figures import value_of
 from simlab.planning.followed import Followed
 from simlab.planning.stages import in_time
-from simlab.planning.terms import (
-    Assumption,
-    Bench,
-    Design,
-    Flip,
-    Found,
-    Ground,
-    Wanted,
-    family,
-    size_of,
-)
+from simlab.planning.terms import Assumption, Bench, Design, Flip, Found, Ground, Wanted, family, size_of
 
 SCREENING, REFINING, GROWTH = 24, 64, 2
 """Worlds at a value: at the ends, about an event, and by how much more they become until it is known well enough."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
+from simlab.answers.plan import Smallest
 from simlab.concluding.ratings import choosing
 from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
@@ -17,7 +18,7 @@ from simlab.engine.bounds import refuse_large
 from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
 from simlab.planning.extent import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
-from simlab.planning.terms import Ground, Smallest
+from simlab.planning.terms import Ground
 from simlab.studies.questions import kind_of
 from simlab.studies.ratings import KIND
 from simlab.studies.worlds import draw_world
@@ -181,10 +182,11 @@ def smallest_of(ground: Ground, given: float | None) -> Smallest:
     Raises InputError for what is no difference.
     """
     if given is None:
-        return Smallest(ground.system_sd / 2, ground.unit, "half of the systems' standard deviation, noise removed")
+        why = "half of the systems' standard deviation, noise removed"
+        return Smallest(value=float(ground.system_sd / 2), unit=ground.unit, why=why)
     if not 0 < given < math.inf:
         raise InputError(f"--smallest-difference {given:g}: a difference that matters is above 0")
-    return Smallest(given, ground.unit, "as given")
+    return Smallest(value=given, unit=ground.unit, why="as given")
 
 
 def composed(words: Sequence[str]) -> Config:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
+from simlab.answers.plan import SIZE
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
@@ -18,7 +19,7 @@ from simlab.engine.checking import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
 from simlab.planning.candidates import listed
 from simlab.planning.extent import sizes as sizes_of
-from simlab.planning.terms import SIZE, Design, Ground, Lever, family, size_of
+from simlab.planning.terms import Design, Ground, Lever, family, size_of
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError, World

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from simlab.answers.plan import Loads
 from simlab.engine import exporting
-from simlab.planning.answered import Loads
 from simlab.studies.checks import covered
 from simlab.types import Collected, InputError, Place
 
@@ -27,7 +27,7 @@ def loads(config: Mapping[str, Any]) -> Loads | None:
         covers=_covers(config),
         outputs=float(np.mean([_outputs(one) for one in dealt])),
         ratings=ratings,
-        raters=raters,
+        raters=int(raters),
         per_rater=ratings / raters,
         most=float(max(counts.max() for counts in each)),
         per_rater_documents=float(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from simlab.planning.terms import Bench, Design, Looked, Target, Wanted
+from simlab.answers.plan import Target
+from simlab.planning.terms import Bench, Design, Looked, Wanted
 
 POOLS = (6, 8, 10, 12, 15, 20, 25, 30, 40)
 """Numbers of raters that are asked about: below six no claim about others is possible at .05."""

@@ -5,25 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from simlab.planning.answered import Figure, Figures, OtherMoney, Remedy, Short
-from simlab.planning.curves import SURE, Curve, curves
+from simlab.answers.plan import Figures, MissedTarget, OtherMoney, Remedy, Target
+from simlab.planning.curves import SURE, UNKNOWN, Curve, curves
 from simlab.planning.figures import ENDED, first_target, looked_at, reaches, value_of, within_limits
 from simlab.planning.rivals import sizes
-from simlab.planning.terms import (
-    Bench,
-    Design,
-    Found,
-    Ground,
-    Looked,
-    Target,
-    Wanted,
-    family,
-    size_of,
-    with_setting,
-)
+from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of, with_setting
 
 FACTORS = (0.9, 1.1)
-UNKNOWN = Figure(math.nan, math.nan, math.nan, math.nan, 0)
 LEVEL = 0.05
 MORE_RATERS = (1.5, 2.0, 3.0)
 WORLDS = 96
@@ -41,24 +29,24 @@ def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMone
     return tuple(_with_money(factor * base, held, bounds, found, wanted) for factor in FACTORS)
 
 
-def short(figures: Figures, wanted: Wanted) -> tuple[Short, ...]:
+def short(figures: Figures, wanted: Wanted) -> tuple[MissedTarget, ...]:
     """Return the targets that a design misses."""
     return tuple(
-        Short(one.measure, one.least, figures[one.measure])
+        MissedTarget(target=one.measure, least=one.least, **dict(figures[one.measure]))
         for one in wanted.targets
         if one.measure in figures and not figures[one.measure].value >= one.least
     )
 
 
 def remedies(
-    found: Found, bench: Bench, ground: Ground, wanted: Wanted, missed: Sequence[Short], at: Figures
+    found: Found, bench: Bench, ground: Ground, wanted: Wanted, missed: Sequence[MissedTarget], at: Figures
 ) -> tuple[Remedy, ...]:
     """Return what would reach targets that the best design misses: documents, raters, a larger difference to find.
 
     `at` are the best design's figures. A larger difference mends missed power only.
     """
     said = [_documents(found, wanted, missed), _raters(found, bench, ground, wanted)]
-    if missed and missed[0].measure.startswith("power"):
+    if missed and missed[0].target.startswith("power"):
         said.append(_difference(found.best, wanted, at, ground))
     return tuple(one for one in said if one is not None)
 
@@ -71,9 +59,9 @@ def _with_money(
     advice, cost = _advised(money, paid, bounds[0], found, wanted)
     known = [pair for pair in paid if pair[0].rise is not None]
     if not known:
-        return OtherMoney(money, advice, cost, None, UNKNOWN)
+        return OtherMoney(money=money, design=advice, cost=cost, most=None, **dict(UNKNOWN))
     most, size = max(known, key=lambda pair: pair[0].figure(pair[1]).value)
-    return OtherMoney(money, advice, cost, most.sized(size), most.figure(size))
+    return OtherMoney(money=money, design=advice, cost=cost, most=most.sized(size), **dict(most.figure(size)))
 
 
 def _most_paid(one: Curve, money: float, bounds: tuple[int, int], found: Found) -> float:
@@ -126,18 +114,21 @@ def _others_hold(design: Design, found: Found, wanted: Wanted) -> bool:
     return all(value_of(largest, one.measure) >= one.least for one in wanted.targets if one != first)
 
 
-def _documents(found: Found, wanted: Wanted, missed: Sequence[Short]) -> Remedy | None:
+def _documents(found: Found, wanted: Wanted, missed: Sequence[MissedTarget]) -> Remedy | None:
     """Return the cheapest number of documents at which the fitted lines reach all that is missed."""
     options: list[Remedy] = []
     for one in curves(found.tried, first_target(wanted).measure, wanted):
         held = {design: looked for design, looked in found.tried.items() if family(design) == family(one.of)}
-        spans = [_needed(held, wanted, Target(short.measure, short.least)) for short in missed]
+        spans = [_needed(held, wanted, Target(measure=short.target, least=short.least)) for short in missed]
         if not spans or any(math.isnan(span[0]) for span in spans):
             continue
         at, low, high = max(spans)
         cost = one.cost(at) if math.isfinite(at) else math.inf
         design = one.sized(math.ceil(at)) if math.isfinite(at) else one.of
-        options.append(Remedy("documents", design, math.ceil(at) if at < math.inf else at, low, high, cost, True))
+        value = float(math.ceil(at)) if at < math.inf else at
+        options.append(
+            Remedy(what="documents", design=design, value=value, low=low, high=high, money=cost, extrapolated=True)
+        )
     return min(options, key=lambda one: (one.money, one.value), default=None)
 
 
@@ -159,7 +150,8 @@ def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remed
         more = with_setting(found.best, key, n)
         looked = looked_at(bench, more, WORLDS)
         if looked and reaches(looked, wanted) and within_limits(looked, wanted):
-            return Remedy("raters", more, n, now, n, value_of(looked, "money"), False)
+            money = value_of(looked, "money")
+            return Remedy(what="raters", design=more, value=n, low=now, high=n, money=money, extrapolated=False)
     return None
 
 
@@ -191,4 +183,5 @@ def _difference(best: Design, wanted: Wanted, at: Figures, ground: Ground) -> Re
         return wanted.smallest.value * target / reach if reach > 0 else math.inf
 
     low, high = (needed(found.value + sign * SURE * found.mcse) for sign in (1, -1))
-    return Remedy("difference", best, needed(found.value), low, high, at["money"].value, True)
+    value, money = needed(found.value), at["money"].value
+    return Remedy(what="difference", design=best, value=value, low=low, high=high, money=money, extrapolated=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.answered import Figure, Row
+from simlab.answers.plan import DesignRow, Figure
 from simlab.planning.curves import SURE, Curve, curves, ranked, with_size
 from simlab.planning.figures import first_target, looked_at, value_of
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
@@ -36,25 +36,25 @@ class Rivalry(NamedTuple):
 
     rows: int
     at_most: float
-    best: Row | None
+    best: DesignRow | None
 
 
-def rivalry(rows: Sequence[Row], wanted: Wanted) -> Rivalry:
+def rivalry(rows: Sequence[DesignRow], wanted: Wanted) -> Rivalry:
     """Compare the first row with those that are not dearer, in the first target, with the plan's confidence."""
     measure, (named, *others) = first_target(wanted).measure, rows
-    gaps = {row.design: row.less[measure] for row in others if is_rival(row, named, wanted)}
+    gaps = {row.design: row.difference[measure] for row in others if is_rival(row, named, wanted)}
     at = {one: bounds(gap, len(others), wanted) for one, gap in gaps.items()}
     more = max(at, key=lambda one: at[one][0], default=None)
     best = next((row for row in others if row.design == more and at[row.design][0] > 0), None)
     return Rivalry(len(gaps), max([0.0, *(high for _, high in at.values())]), best)
 
 
-def is_rival(row: Row, named: Row, wanted: Wanted) -> bool:
+def is_rival(row: DesignRow, named: DesignRow, wanted: Wanted) -> bool:
     """True if a row is not dearer than the named one, and falls short of no other target that this one reaches."""
-    first, own, other = first_target(wanted), named.figures, row.figures
+    first, own, other = first_target(wanted), named.measures, row.measures
     others = [one for one in wanted.targets if one != first and one.measure in own]
     return (
-        first.measure in row.less
+        first.measure in row.difference
         and not row.gap > SLACK
         and all(
             one.measure in other and other[one.measure].value >= min(one.least, own[one.measure].value) - wanted.margin

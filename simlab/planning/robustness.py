@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.answers.plan import Robust
 from simlab.planning.curves import with_size
 from simlab.planning.figures import first_target, reaches, value_of
 from simlab.planning.stages import in_time
-from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Robust, Wanted, family, size_of, with_setting
+from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of, with_setting
 from simlab.rng import stream
 from simlab.types import Bools, Floats
 
@@ -161,9 +162,17 @@ def _robust(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Rob
     first = _true(advice, now, shrink=sampled)[_first(wanted), 0]
     low_regret, high_regret = np.quantile(regrets, [TAIL, 1 - TAIL])
     return Robust(
-        float(met.mean()), float(low), float(high), float(np.quantile(first, TAIL)), regret,
-        float(low_regret), float(high_regret), n, source, more,
-    )  # fmt: skip
+        share=float(met.mean()),
+        low=float(low),
+        high=float(high),
+        q05=float(np.quantile(first, TAIL)),
+        regret=regret,
+        regret_low=float(low_regret),
+        regret_high=float(high_regret),
+        draws=n,
+        source=source,
+        more=more,
+    )
 
 
 def _true(told: Told, sample: Sample, *, shrink: bool) -> Floats:

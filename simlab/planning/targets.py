@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from simlab.answers.plan import Smallest, Target
 from simlab.config import bound_options
 from simlab.measures.by_difference import power_at, power_from
 from simlab.measures.labels import LABELS
 from simlab.measures.ranges import RANGES
 from simlab.messages import or_nearest, shown
 from simlab.parts import bind
-from simlab.planning.terms import Smallest, Target
 from simlab.store.measures import Measures
 from simlab.types import InputError
 
-USUAL = (Target("power", 0.8), Target("no_wrong_claim", 0.95))
+USUAL = (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95))
 FINDING = ("power", "power_from", "power_at", "significant_share")
 """Measures that a study without a claim does not reach."""
 BY_SILENCE = ("no_wrong_claim", "srp", "confirmed", "type_s", "family_wise_error", "false_positive")
@@ -77,7 +77,7 @@ def _target(option: str, text: str, *, floor: bool) -> Target:
         least = float("nan")
     if not 0 < least < 1:
         raise InputError(f"{option} {shown(text)}: say which share it is to be at least, such as {name}=.8")
-    return Target(name, least, floor)
+    return Target(measure=name, least=least, floor=floor)
 
 
 def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) -> Measures:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from simlab.answers.plan import SIZE, Limits, Smallest, Target
 from simlab.types import Estimate
 
 Design: TypeAlias = tuple[tuple[str, Any], ...]
@@ -18,9 +19,6 @@ Design: TypeAlias = tuple[tuple[str, Any], ...]
 
 Looked: TypeAlias = Mapping[str, Estimate]
 """What was measured of a design, by name of measure; influence values are by world, the same worlds in all designs."""
-
-SIZE = "design.documents"
-"""The lever along which cost rises, and power does."""
 
 
 class Lever(NamedTuple):
@@ -33,30 +31,6 @@ class Lever(NamedTuple):
     def is_size(self) -> bool:
         """Tell whether designs of one family differ in it."""
         return self.key == SIZE
-
-
-class Target(NamedTuple):
-    """Hold what is wanted: a measure, in shares, that is to be at least so much; `floor`: it is only not to be less."""
-
-    measure: str
-    least: float
-    floor: bool = False
-
-
-class Limits(NamedTuple):
-    """Hold what there is to spend: money in a currency that may have a name, and a deadline as it was typed."""
-
-    money: float | None
-    currency: str | None
-    deadline: str | None
-
-
-class Smallest(NamedTuple):
-    """Hold the smallest difference that matters, in the users' unit, and where it comes from."""
-
-    value: float
-    unit: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,27 +142,6 @@ class Found:
     def chosen(self) -> Design:
         """Return the design that a plan is about: the advice, else the one that came next, else the best."""
         return self.advice or self.leading or self.best
-
-
-class Robust(NamedTuple):
-    """Hold how far the advice holds over the worlds that a pilot allows, or over scenarios, each named.
-
-    `share` (with `low` and `high`) of the draws reach all targets, `q05` is the 5 % quantile of the first target's
-    measure, `regret` (with an interval) the mean cost beyond that of the cheapest design that reaches the targets in
-    each, as a share of the advice's cost. `source` is "posterior draws" or "scenarios"; `more` names the
-    scenarios in which the advice misses a target, and is empty for draws.
-    """
-
-    share: float
-    low: float
-    high: float
-    q05: float
-    regret: float
-    regret_low: float
-    regret_high: float
-    draws: int
-    source: str
-    more: str
 
 
 class Flip(NamedTuple):

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from planning.real_plans import designs, opened
 
+from simlab.answers.plan import Limits, Smallest, Target
 from simlab.planning.searching import search
-from simlab.planning.terms import Found, Limits, Smallest, Target, Wanted
+from simlab.planning.terms import Found, Wanted
 
 MOST_SECONDS = 180.0
 """On two cores."""
@@ -26,8 +27,8 @@ LAST_LOOK = 15.0
 @pytest.mark.parametrize("power", [DEFAULT, 0.6])
 def test_a_hundred_designs(benchmark, tmp_path: Path, power: float) -> None:
     of = designs()
-    targets = (Target("power", power), Target("no_wrong_claim", 0.95))
-    wanted = Wanted(targets, Limits(None, None, None), Smallest(1.0, "", ""))
+    targets = (Target(measure="power", least=power), Target(measure="no_wrong_claim", least=0.95))
+    wanted = Wanted(targets, Limits(money=None, currency=None, deadline=None), Smallest(value=1.0, unit="", why=""))
 
     def plan() -> Found:
         with opened(tmp_path, 1, MOST_SECONDS - LAST_LOOK) as held:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +9,22 @@ import made_plans as made
 import numpy as np
 import pytest
 
+from simlab.answers.plan import StudyPlan
 from simlab.drawing.figures import files, plan
-from simlab.planning.answered import Answer
 
 
 @pytest.fixture(scope="module")
-def answer() -> Answer:
+def answer() -> StudyPlan:
     return made.answered()
 
 
-def drawn(answer: Answer) -> tuple[Any, Any, list[str]]:
+def drawn(answer: StudyPlan) -> tuple[Any, Any, list[str]]:
     figure = files.write(lambda: plan.draw(answer), None)
     (axes,) = figure.axes
     return figure, axes, [text.get_text() for text in figure.legends[0].get_texts()]
 
 
-def test_each_kind_of_design_has_a_line_and_the_advice_is_marked(answer: Answer) -> None:
+def test_each_kind_of_design_has_a_line_and_the_advice_is_marked(answer: StudyPlan) -> None:
     _, axes, names = drawn(answer)
     kinds = ["side by side, one rating per output", "side by side, 2 ratings per output"]
     assert set(kinds) <= set(names)
@@ -34,11 +33,11 @@ def test_each_kind_of_design_has_a_line_and_the_advice_is_marked(answer: Answer)
     assert axes.get_xlabel() == "cost of a study, EUR"
     assert axes.get_ylabel() == "share found of differences\nof 2 points or more"
     star = next(line for line in axes.lines if line.get_marker() == "*")
-    assert star.get_ydata()[0] == pytest.approx(answer.advice.figures["power"].value)
+    assert star.get_ydata()[0] == pytest.approx(answer.figures["power"].value)
     assert star.get_xdata()[0] == pytest.approx(640)
 
 
-def test_lines_are_told_apart_without_colour(answer: Answer) -> None:
+def test_lines_are_told_apart_without_colour(answer: StudyPlan) -> None:
     _, axes, _ = drawn(answer)
     lines = [line for line in axes.lines if "per output" in line.get_label()]
     assert lines[0].get_label() == "side by side, one rating per output"
@@ -79,7 +78,7 @@ def test_where_nothing_reaches_the_target_the_best_is_marked() -> None:
     assert axes.get_ylim()[1] > 0.99
 
 
-def test_of_many_kinds_those_near_the_advice_have_colours(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_kinds_those_near_the_advice_have_colours(answer: StudyPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "MOST_LINES", 2)
     figure, axes, names = drawn(answer)
     assert names.count("other designs") == 1
@@ -87,23 +86,21 @@ def test_of_many_kinds_those_near_the_advice_have_colours(answer: Answer, monkey
     assert "have colours" in figure.get_supxlabel()
 
 
-def test_the_same_answer_gives_the_same_file(answer: Answer, tmp_path: Path) -> None:
+def test_the_same_answer_gives_the_same_file(answer: StudyPlan, tmp_path: Path) -> None:
     for name in ("one.png", "two.png"):
         files.write(lambda: plan.draw(answer), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
 @pytest.mark.parametrize("value", [0.785, 0.83])
-def test_no_star_that_is_called_reached_lies_below_the_line(answer: Answer, value: float) -> None:
-    advice = answer.advice
-    power = advice.figures["power"]._replace(value=value, low=value - 0.02, high=value + 0.02)
-    figures = {**advice.figures, "power": power}
-    near = replace(answer, rows=(advice._replace(figures=figures), *answer.rows[1:]))
+def test_no_star_that_is_called_reached_lies_below_the_line(answer: StudyPlan, value: float) -> None:
+    power = answer.figures["power"].model_copy(update={"value": value, "low": value - 0.02, "high": value + 0.02})
+    near = answer.model_copy(update={"measures": {**answer.measures, "power": power}})
     _, axes, names = drawn(near)
     star = next(line for line in axes.lines if line.get_marker() == "*")
     line = next(line for line in axes.lines if line.get_label().startswith("wanted"))
     assert star.get_ydata()[0] == value >= line.get_ydata()[0] == pytest.approx(0.78 if value < 0.8 else 0.8)
     assert ("wanted: 0.8, less the margin of 0.02" in names) is (value < 0.8)
-    _, axes, _ = drawn(replace(near, reached=False))
+    _, axes, _ = drawn(near.model_copy(update={"reached": False}))
     line = next(line for line in axes.lines if line.get_label().startswith("wanted"))
     assert line.get_ydata()[0] == 0.8

@@ -12,18 +12,19 @@ from pathlib import Path
 import made_plans as made
 import pytest
 
+from simlab.answers.plan import SIZE, ClaimFamily, StudyPlan, Target, front_rows
 from simlab.config.studyfile import FrozenFamily
-from simlab.drawing.text import plan_paragraphs, plan_records
+from simlab.drawing.text import plan_paragraphs
 from simlab.drawing.text.paragraphs import of_plan
 from simlab.drawing.text.plans import page
-from simlab.planning.answered import Answer
-from simlab.planning.terms import SIZE, Lever, Target
+from simlab.drawing.text.tables import to_csv
+from simlab.planning.terms import Lever
 
 NEXT = "simlab assign my --items items.csv --raters raters.csv"
 LONG = "raters_of_a_very_long_name"
 
 
-def crowded() -> Answer:
+def crowded() -> StudyPlan:
     """Return an answer in which everything is said, in as many letters as anyone may use."""
     ground = made.ground(
         read="640 ratings of 8 systems on 40 documents by 6 raters from `/a/folder/with/a/long/name/pilot.csv`",
@@ -34,7 +35,11 @@ def crowded() -> Answer:
     )
     asked = replace(
         made.wanted(deadline="2026-03-06T17:00", currency="Kuwaiti dinars"),
-        targets=(Target("power", 0.8), Target("no_wrong_claim", 0.95), Target("power_at", 0.3, floor=True)),
+        targets=(
+            Target(measure="power", least=0.8),
+            Target(measure="no_wrong_claim", least=0.95),
+            Target(measure="power_at", least=0.3, floor=True),
+        ),
     )
     return made.answered(asked, clock=400, stands_on=ground, pool=Needed())
 
@@ -51,23 +56,23 @@ CASES = {
     "nothing": lambda: made.answered(made.wanted(power=0.99, money=900.0)),
     "no limits": lambda: made.answered(made.wanted(money=None, currency=None)),
     "these raters": lambda: made.answered(stands_on=made.ground(these_raters=True, raters=4, read=None)),
-    "bare": lambda: made.answered(said=(), robust=None, loads=lambda one: None, seconds=float("nan")),
+    "bare": lambda: made.answered(said=(), robust=None, loads=lambda one: None),
     "crowded": crowded,
 }
 
 
 @pytest.fixture(scope="module")
-def answers() -> dict[str, Answer]:
+def answers() -> dict[str, StudyPlan]:
     return {name: make() for name, make in CASES.items()}
 
 
-def told(answer: Answer) -> str:
+def told(answer: StudyPlan) -> str:
     return " ".join(page(answer, Path("my"), NEXT).split())
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_page_has_25_lines_of_100_columns_and_ends_with_what_to_do_next(
-    name: str, answers: dict[str, Answer]
+    name: str, answers: dict[str, StudyPlan]
 ) -> None:
     lines = page(answers[name], Path("my"), NEXT).splitlines()
     # A head is never cut: the names of twelve assumptions take lines that are left out nowhere else.
@@ -82,53 +87,56 @@ def test_a_page_has_25_lines_of_100_columns_and_ends_with_what_to_do_next(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_its_figures_and_what_binds_are_never_left_out(name: str, answers: dict[str, Answer]) -> None:
+def test_the_advice_its_figures_and_what_binds_are_never_left_out(name: str, answers: dict[str, StudyPlan]) -> None:
     answer, text = answers[name], told(answers[name])
     assert "160 documents, one rating per output; one rater sees all 8 outputs of a document" in text
     assert re.search(r"(this design|the best) \.\d\d ± \.\d\d", text)
     assert "Takes 160 documents -> " in text
     assert "Finds " in text
     assert "of exactly 2 points" in text
-    if answer.ground.these_raters:
+    if answer.these_raters:
         assert "Buy for these raters" in text
         assert "the same, for other raters" in text
         assert "4 raters are too few to speak of others" in text
 
 
-def test_the_head_is_never_cut(answers: dict[str, Answer]) -> None:
+def test_the_head_is_never_cut(answers: dict[str, StudyPlan]) -> None:
     text = told(answers["crowded"])
     assert "..." not in text
-    assert answers["crowded"].ground.read in text  # type: ignore[operator]
+    assert answers["crowded"].pilot in text  # type: ignore[operator]
     assert all(f"{LONG}_{k}" in text for k in range(12))
 
 
 @pytest.mark.parametrize("family", [None, FrozenFamily("best"), FrozenFamily("against", "S1")])
 def test_the_page_and_the_record_name_the_family_of_claims(
-    family: FrozenFamily | None, answers: dict[str, Answer]
+    family: FrozenFamily | None, answers: dict[str, StudyPlan]
 ) -> None:
     config = {"decision": {"level": 0.05, "multiplicity": "max_t"}}
-    found = replace(answers["bare"], config=config, family=family)
+    claims = None if family is None else ClaimFamily(**family._asdict())
+    found = answers["bare"].model_copy(update={"family": claims})
     said = {
         None: "Any claim among all pairs is",
         "best": "to which systems may be the best",
         "against": "pairs with S1",
     }
-    assert said[family and family.name] in told(found)
-    assert plan_records.record(found)["family"] == (family and family._asdict())
+    assert said[family and family.name] in " ".join(page(found, config=config).split())
+    assert found.plain()["family"] == (family and family._asdict())
 
 
-def test_where_too_few_of_the_pilots_worlds_were_simulated_page_and_record_say_so(answers: dict[str, Answer]) -> None:
-    found = replace(answers["plain"], robust=None)
+def test_where_too_few_of_the_pilots_worlds_were_simulated_page_and_record_say_so(
+    answers: dict[str, StudyPlan],
+) -> None:
+    found = made.answered(robust=None)
     assert "of the worlds that the pilot allows: not known, too few were simulated (--at-most)" in told(found)
-    assert plan_records.record(found)["under_pilot"] == {
+    assert found.plain()["under_pilot"] == {
         **dict.fromkeys(("share", "low", "high")), "draws": 0, "why": "not known, too few were simulated (--at-most)"
     }  # fmt: skip
-    bare = replace(found, ground=replace(found.ground, draws=0))
+    bare = made.answered(robust=None, stands_on=made.ground(draws=0))
     assert "the pilot allows" not in told(bare)
-    assert plan_records.record(bare)["under_pilot"] is None
+    assert bare.plain()["under_pilot"] is None
 
 
-def test_rows_of_one_cost_stand_below_the_advice_and_the_most_last(answers: dict[str, Answer]) -> None:
+def test_rows_of_one_cost_stand_below_the_advice_and_the_most_last(answers: dict[str, StudyPlan]) -> None:
     lines = page(answers["plain"]).splitlines()
     at = next(k for k, line in enumerate(lines) if line.startswith("this design"))
     assert re.search(r"finds +no wrong claim +repeats +EUR$", lines[at - 1])
@@ -140,7 +148,7 @@ def test_rows_of_one_cost_stand_below_the_advice_and_the_most_last(answers: dict
     assert "All rows met the same 64 worlds" in text
 
 
-def test_hours_and_days_stand_where_there_is_a_clock_and_money_has_its_name(answers: dict[str, Answer]) -> None:
+def test_hours_and_days_stand_where_there_is_a_clock_and_money_has_its_name(answers: dict[str, StudyPlan]) -> None:
     clock, free = (page(answers[name]) for name in ("clock", "no limits"))
     assert re.search(r"EUR +hours +days$", clock, re.MULTILINE)
     assert "Limits   2,000 EUR, within 5 days; 6 raters" in clock
@@ -165,7 +173,7 @@ def test_a_gap_in_cost_is_shown_above_two_percent() -> None:
     assert "same money: 120 x 2 " in text
 
 
-def test_where_nothing_reaches_the_targets_it_is_said_first_with_what_would(answers: dict[str, Answer]) -> None:
+def test_where_nothing_reaches_the_targets_it_is_said_first_with_what_would(answers: dict[str, StudyPlan]) -> None:
     text = told(answers["nothing"])
     assert "Nothing within the limits reaches the targets. Best: 160 documents" in text
     assert re.search(
@@ -176,36 +184,39 @@ def test_where_nothing_reaches_the_targets_it_is_said_first_with_what_would(answ
     assert "Buy" not in text
 
 
-def test_what_would_change_the_advice_stands_with_what_is_plausible(answers: dict[str, Answer]) -> None:
+def test_what_would_change_the_advice_stands_with_what_is_plausible(answers: dict[str, StudyPlan]) -> None:
     text = told(answers["plain"])
     assert "This advice changes if raters favour single systems by 2.1 points or more (pilot: 0.4 to 1.9)" in text
     assert "-> system balanced" in text
     assert "targets reached in .86 (.78 to .92) of the worlds that the pilot allows" in text
 
 
-def test_what_finds_no_room_is_left_out_whole_and_stands_in_the_record(answers: dict[str, Answer]) -> None:
+def test_what_finds_no_room_is_left_out_whole_and_stands_in_the_record(answers: dict[str, StudyPlan]) -> None:
     bare, full = told(answers["bare"]), told(answers["plain"])
     assert "Against this design, finds: 80 x 2 " in bare
     assert "same money: 80 x 2" in full
     assert "Against this design, finds: 80 x 2 " not in full
-    assert len(plan_records.record(answers["plain"])["other_money"]) == 2
+    assert len(answers["plain"].plain()["other_money"]) == 2
 
 
 def test_where_patience_ended_nothing_is_to_be_bought_and_the_open_sizes_stand_there() -> None:
-    found = replace(made.answered(), reached=False, open=(120, 240), why="patience is over")
+    found = made.answered().model_copy(update={"reached": False, "open": (120, 240), "ended": "patience is over"})
     text = told(found)
     assert "Open: 120 to 240 documents of this kind may reach the targets. Nearest so far: 160 documents" in text
     assert "Buy" not in text
     assert "(patience is over)" in text
-    assert plan_records.record(found)["open"] == {"from": 120, "to": 240}
+    assert found.plain()["open"] == {"from": 120, "to": 240}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_record_is_strict_json_with_the_names_that_scripts_rely_on(name: str, answers: dict[str, Answer]) -> None:
+def test_the_record_is_strict_json_with_the_names_that_scripts_rely_on(
+    name: str, answers: dict[str, StudyPlan]
+) -> None:
     answer = answers[name]
-    (held,) = json.loads(plan_records.to_json(answer, Path("my")), parse_constant=pytest.fail)
+    kept = answer.model_copy(update={"study": "my/study.yaml"})
+    held = json.loads(json.dumps(kept.plain()), parse_constant=pytest.fail)
     assert held["reached"] is answer.reached
-    assert held["design"] == dict(answer.advice.design)
+    assert held["design"] == dict(answer.design)
     assert held["study"] == "my/study.yaml"
     assert held["cost"] == pytest.approx(640)
     assert {"value", "mcse", "low", "high"} <= held["measures"]["power"].keys()
@@ -221,8 +232,8 @@ def test_the_record_is_strict_json_with_the_names_that_scripts_rely_on(name: str
         assert {"assumption", "at", "low", "high", "then"} <= one.keys()
 
 
-def test_the_front_is_written_as_rows_of_levers_and_measures(answers: dict[str, Answer]) -> None:
-    rows = list(csv.DictReader(io.StringIO(plan_records.to_csv(answers["plain"]))))
+def test_the_front_is_written_as_rows_of_levers_and_measures(answers: dict[str, StudyPlan]) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(front_rows(answers["plain"])))))
     assert len(rows) == 35
     assert rows[0]["design.documents"] == "20"
     assert {"front", "power", "power_mcse", "power_low", "power_high", "money"} <= rows[0].keys()
@@ -230,14 +241,14 @@ def test_the_front_is_written_as_rows_of_levers_and_measures(answers: dict[str, 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_paper_is_told_what_was_simulated(name: str, answers: dict[str, Answer]) -> None:
+def test_a_paper_is_told_what_was_simulated(name: str, answers: dict[str, StudyPlan]) -> None:
     text = " ".join(plan_paragraphs.foreseen(answers[name]))
     assert "chosen among 35 by simulating" in text
     assert "less a margin of .02, with a confidence of .95" in text
     assert re.search(r"a share of \.8\d ± \.0\d of the pairs of systems that truly differ by 2 points or more", text)
     assert "In 64 worlds" in text
     assert ("nearest" in text) is (name == "nothing")
-    assert ("other raters" in text or "not asked" in text) or not answers[name].ground.these_raters
+    assert ("other raters" in text or "not asked" in text) or not answers[name].these_raters
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,19 @@ import pytest
 from planning.benches import MadeBench
 from planning.made_problems import FAMILY, WANTED
 
+from simlab.answers.plan import SIZE, Limits, Target
 from simlab.planning.searching import search
-from simlab.planning.terms import SIZE, Design, Limits, Target
+from simlab.planning.terms import Design
 
 MEANS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
 TARGET, APART = 0.75, 0.1
 DESIGNS: list[Design] = [((FAMILY, f"{k}"), (SIZE, 100)) for k in range(len(MEANS))]
-ONE = replace(WANTED, targets=(Target("power", TARGET),), limits=Limits(None, None, None), margin=0.0)
+ONE = replace(
+    WANTED,
+    targets=(Target(measure="power", least=TARGET),),
+    limits=Limits(money=None, currency=None, deadline=None),
+    margin=0.0,
+)
 SEEDS = 25
 
 

@@ -9,13 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from simlab.planning.terms import SIZE, Design, Limits, Smallest, Target, Wanted
+from simlab.answers.plan import SIZE, Limits, Smallest, Target
+from simlab.planning.terms import Design, Wanted
 
 SIZES = (20, 30, 40, 50, 60, 80, 100, 120, 150, 180, 220, 260, 300, 340, 400)
 KINDS = ("plain", "close", "between", "none", "all", "against", "dip", "step")
 FAMILY = "design.grouping"
 WANTED = Wanted(
-    (Target("power", 0.8), Target("no_wrong_claim", 0.95)), Limits(600.0, None, None), Smallest(1.0, "points", "")
+    (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95)),
+    Limits(money=600.0, currency=None, deadline=None),
+    Smallest(value=1.0, unit="points", why=""),
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simlab.answers.plan import SIZE
 from simlab.config import bound_options
 from simlab.engine.laboratory import Laboratory
 from simlab.formulas import systems_of_pairs
@@ -16,7 +17,7 @@ from simlab.measures.claims import claims
 from simlab.measures.jackknife import of_campaign, ratio_over_campaigns
 from simlab.parts import bind
 from simlab.planning.bench import Composer, bench, reseeded
-from simlab.planning.terms import SIZE, Design
+from simlab.planning.terms import Design
 from simlab.store.measures import Measures
 from simlab.studies.worlds import draw_world
 from simlab.types import Estimate, Outcomes

@@ -13,28 +13,28 @@ from planning.benches import MadeBench
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from simlab.answers.plan import SIZE, Remedy, StudyPlan, Target
 from simlab.planning.answer import answer
-from simlab.planning.answered import Answer, Remedy
 from simlab.planning.curves import curve, curves
 from simlab.planning.figures import difference
 from simlab.planning.remedies import other_money
 from simlab.planning.rivals import SLACK, Rivalry, rivalry, sizes
-from simlab.planning.terms import SIZE, Design, Lever, Looked, Target, family, with_setting
+from simlab.planning.terms import Design, Lever, Looked, family, with_setting
 from simlab.types import Estimate, InputError
 
 SEEDS, FITS = 80, 200
 
 
 @pytest.fixture(scope="module")
-def plain() -> Answer:
+def plain() -> StudyPlan:
     return made.answered()
 
 
-def remedy(found: Answer, what: str) -> Remedy:
-    return next(one for one in found.remedies if one.what == what)
+def remedy(found: StudyPlan, what: str) -> Remedy:
+    return next(one for one in found.would_reach if one.what == what)
 
 
-def test_the_advice_comes_first_and_rivals_cost_the_same(plain: Answer) -> None:
+def test_the_advice_comes_first_and_rivals_cost_the_same(plain: StudyPlan) -> None:
     advice, *rivals = [row for row in plain.rows if row.role != "most"]
     assert advice.design == made.design(160)
     assert [row.role for row in rivals] == ["same_money"] * 3
@@ -52,14 +52,14 @@ def test_a_rival_that_cannot_cost_as_much_shows_its_gap() -> None:
     sizes = (20, 40, 80, 120, 160, 170)
     ground = made.ground(levers=(Lever(SIZE, sizes), *made.ground().levers[1:]))
     found = made.answered(made.wanted(power=0.86), stands_on=ground)
-    assert found.advice.design == made.design(240)
+    assert found.design == made.design(240)
     assert [(made.sized(row.design), row.gap) for row in found.rows if row.role == "same_money"][-1] == (
         170,
         pytest.approx(170 / 240 - 1),
     )
 
 
-def test_differences_are_taken_world_by_world(plain: Answer) -> None:
+def test_differences_are_taken_world_by_world(plain: StudyPlan) -> None:
     advice, rival = plain.rows[:2]
     gap, true = rival.less["power"], made.truth(rival.design)["power"] - made.truth(advice.design)["power"]
     assert gap.value == pytest.approx(rival.figures["power"].value - advice.figures["power"].value)
@@ -80,15 +80,15 @@ def test_the_figures_of_the_advice_are_not_flattered_by_its_choice() -> None:
         asked, bench = made.wanted(), MadeBench(made.truth, seed=seed, sd=0.5)
         found = made.found(asked, bench, worlds=12)
         told = answer(found, bench, MadeBench(made.fresh_truth, seed=9000 + seed, sd=0.5), made.ground(), asked)
-        true = made.truth(told.advice.design)["power"]
-        fresh.append(told.advice.figures["power"].value - true)
-        searched.append(found.tried[told.advice.design]["power"].value - true)
+        true = made.truth(told.design)["power"]
+        fresh.append(told.figures["power"].value - true)
+        searched.append(found.tried[told.design]["power"].value - true)
     error = np.std(fresh, ddof=1) / math.sqrt(SEEDS)
     assert abs(np.mean(fresh)) < 5 * error
     assert np.mean(searched) > 5 * error
 
 
-def test_what_was_looked_at_has_a_front_that_nothing_beats(plain: Answer) -> None:
+def test_what_was_looked_at_has_a_front_that_nothing_beats(plain: StudyPlan) -> None:
     front = [point for point in plain.front if point.front]
     assert len(plain.front) == 35
     assert 3 < len(front) < 20
@@ -136,7 +136,7 @@ def test_the_front_heeds_days_where_there_is_a_clock() -> None:
 def test_what_binds_is_what_the_next_larger_design_runs_out_of(
     asked: made.Wanted, clock: float | None, name: str
 ) -> None:
-    assert made.answered(asked, clock=clock).binding.name == name
+    assert made.answered(asked, clock=clock).binding == name
 
 
 def test_raters_who_have_left_bind() -> None:
@@ -146,31 +146,31 @@ def test_raters_who_have_left_bind() -> None:
 
     asked, bench = made.wanted(money=None), MadeBench(deserted, seed=1)
     found = answer(made.found(asked, bench), bench, MadeBench(deserted, seed=2), made.ground(), asked)
-    assert (found.binding.name, found.binding.share) == ("raters", 1.0)
+    assert (found.binding, found.largest.ended_by) == ("raters", 1.0)
 
 
-def test_a_tenth_of_the_money_changes_nothing_where_the_advice_is_cheap(plain: Answer) -> None:
+def test_a_tenth_of_the_money_changes_nothing_where_the_advice_is_cheap(plain: StudyPlan) -> None:
     less, more = plain.other_money
     assert (less.money, more.money) == (1800, 2200)
-    assert less.advice == more.advice == plain.advice.design
+    assert less.design == more.design == plain.design
     for one in (less, more):
         assert one.most is not None
         assert made.cost(one.most) <= one.money
-        assert abs(one.figure.value - made.truth(one.most)["power"]) < 5 * one.figure.mcse
-    assert more.figure.value > less.figure.value
+        assert abs(one.value - made.truth(one.most)["power"]) < 5 * one.mcse
+    assert more.value > less.value
 
 
 def test_a_tenth_less_money_may_reach_nothing_and_a_tenth_more_may_reach_all() -> None:
     tight = made.answered(made.wanted(money=660.0))
     assert tight.reached
     less, more = tight.other_money
-    assert less.advice is None or made.cost(less.advice) <= less.money
-    assert more.advice == tight.advice.design
+    assert less.design is None or made.cost(less.design) <= less.money
+    assert more.design == tight.design
     poor = made.answered(made.wanted(power=0.912, money=1000.0))
     assert not poor.reached
     less, more = poor.other_money
-    assert less.advice is None
-    assert more.advice is not None
+    assert less.design is None
+    assert more.design is not None
     assert 1000 < more.cost <= 1100
 
 
@@ -182,22 +182,22 @@ def test_no_fewer_documents_are_advised_than_there_may_be() -> None:
     # Patience ended before anything was advised; lines are above the target down to no document at all.
     found = replace(made.found(asked, MadeBench(easy, seed=1)), advice=None)
     fewest, _ = sizes(ground, found.tried)
-    assert [int(dict(one.advice or ())[SIZE]) for one in other_money(found, ground, asked)] == [fewest, fewest]
+    assert [int(dict(one.design or ())[SIZE]) for one in other_money(found, ground, asked)] == [fewest, fewest]
 
 
 def test_nothing_reached_is_told_with_what_would() -> None:
     found = made.answered(made.wanted(power=0.99, money=900.0))
     assert not found.reached
-    assert found.advice.design == made.design(160)
-    (missed,) = found.short
-    assert (missed.measure, missed.least) == ("power", 0.99)
+    assert found.design == made.design(160)
+    (missed,) = found.missed
+    assert (missed.target, missed.least) == ("power", 0.99)
     documents = remedy(found, "documents")
     kind = dict(documents.design)["design.grouping"], dict(documents.design)["design.ratings_per_item"]
     assert documents.extrapolated
     assert documents.low < made.size_at(0.99, kind) < documents.high
     assert documents.money == pytest.approx(made.cost(documents.design), rel=0.01)
     # Raters were tried and do not help enough.
-    assert not [one for one in found.remedies if one.what == "raters"]
+    assert not [one for one in found.would_reach if one.what == "raters"]
 
 
 def test_more_raters_are_tried_and_not_extrapolated() -> None:
@@ -232,13 +232,13 @@ def test_a_wrong_claim_is_not_mended_by_a_larger_difference() -> None:
 
     asked, bench = made.wanted(), MadeBench(wrong, seed=1)
     found = answer(made.found(asked, bench), bench, MadeBench(wrong, seed=2), made.ground(), asked)
-    assert [one.measure for one in found.short] == ["no_wrong_claim"]
-    assert "difference" not in {one.what for one in found.remedies}
+    assert [one.target for one in found.missed] == ["no_wrong_claim"]
+    assert "difference" not in {one.what for one in found.would_reach}
 
 
 def test_for_these_raters_the_figures_for_others_stand_beside() -> None:
     found = made.answered(stands_on=made.ground(these_raters=True, raters=4))
-    mine, others = found.advice.figures["power"], found.all_new["power"]
+    mine, others = found.figures["power"], found.all_new["power"]
     assert others.value < mine.value - 0.2
     assert others.worlds == mine.worlds
     assert not made.answered().all_new
@@ -256,11 +256,14 @@ def test_a_rival_that_could_not_be_carried_out_is_left_out() -> None:
 
 
 def test_a_floor_ranks_nothing() -> None:
-    asked = replace(made.wanted(), targets=(Target("no_wrong_claim", 0.95, floor=True), Target("power", 0.8)))
-    assert made.answered(asked).advice.design == made.design(160)
+    asked = replace(
+        made.wanted(),
+        targets=(Target(measure="no_wrong_claim", least=0.95, floor=True), Target(measure="power", least=0.8)),
+    )
+    assert made.answered(asked).design == made.design(160)
 
 
-def test_the_same_search_gives_the_same_answer(plain: Answer) -> None:
+def test_the_same_search_gives_the_same_answer(plain: StudyPlan) -> None:
     assert repr(made.answered()) == repr(plain)
 
 
@@ -361,20 +364,26 @@ def test_a_kind_that_costs_the_same_by_the_document_has_the_same_size() -> None:
     assert {(made.sized(row.design), row.gap) for row in once} == {(160, 0.0)}
 
 
-def outdone(plain: Answer, gaps: Sequence[float], mcse: float = 0.05, **figures: float) -> Rivalry:
+def outdone(plain: StudyPlan, gaps: Sequence[float], mcse: float = 0.05, **figures: float) -> Rivalry:
     """Return what a page says of rows whose gaps in power are these, each by 64 worlds."""
     advice, *rivals = plain.rows
     rows = [
-        row._replace(
-            less={**row.less, "power": row.less["power"]._replace(value=gap, mcse=mcse, worlds=64)},
-            figures=row.figures | {name: row.figures[name]._replace(value=value) for name, value in figures.items()},
+        row.model_copy(
+            update={
+                "difference": {
+                    **row.difference,
+                    "power": row.difference["power"].model_copy(update={"value": gap, "mcse": mcse, "worlds": 64}),
+                },
+                "measures": row.measures
+                | {name: row.measures[name].model_copy(update={"value": value}) for name, value in figures.items()},
+            }
         )
         for row, gap in zip([one for one in rivals if one.role == "same_money"], gaps, strict=True)
     ]
-    return rivalry((advice, *rows), plain.wanted)
+    return rivalry((advice, *rows), made.wanted())
 
 
-def test_a_row_is_said_to_find_more_beyond_what_chance_gives_to_one_of_all_rows(plain: Answer) -> None:
+def test_a_row_is_said_to_find_more_beyond_what_chance_gives_to_one_of_all_rows(plain: StudyPlan) -> None:
     n, rng = 2000, np.random.default_rng(5)
     draws = 0.05 * rng.standard_t(63, (n, 3))
     said = sum(outdone(plain, own, no_wrong_claim=0.96).best is not None for own in draws)
@@ -384,15 +393,15 @@ def test_a_row_is_said_to_find_more_beyond_what_chance_gives_to_one_of_all_rows(
     assert outdone(plain, [0.03, 0.0, 0.0], mcse=0.01, no_wrong_claim=0.96).best is not None
 
 
-def test_rows_that_miss_another_target_or_are_dearer_outdo_nothing(plain: Answer) -> None:
+def test_rows_that_miss_another_target_or_are_dearer_outdo_nothing(plain: StudyPlan) -> None:
     assert outdone(plain, [0.3, 0.2, 0.1], no_wrong_claim=0.9) == Rivalry(0, 0.0, None)
-    dearer = [row._replace(gap=0.01) for row in plain.rows[1:]]
-    assert rivalry((plain.rows[0], *dearer), plain.wanted) == Rivalry(0, 0.0, None)
-    assert rivalry(plain.rows[:1], plain.wanted) == Rivalry(0, 0.0, None)
+    dearer = [row.model_copy(update={"gap": 0.01}) for row in plain.rows[1:]]
+    assert rivalry((plain.rows[0], *dearer), made.wanted()) == Rivalry(0, 0.0, None)
+    assert rivalry(plain.rows[:1], made.wanted()) == Rivalry(0, 0.0, None)
     assert outdone(plain, [0.0, 0.0, 0.0], mcse=math.nan, no_wrong_claim=0.96).at_most == math.inf
 
 
-def test_the_bound_holds_whichever_row_is_named_after_the_worlds_were_seen(plain: Answer) -> None:
+def test_the_bound_holds_whichever_row_is_named_after_the_worlds_were_seen(plain: StudyPlan) -> None:
     """Four designs, the one that looks best is named: the bounds of multiple comparisons with the best (Hsu 1984)."""
     n, rng, error = 2000, np.random.default_rng(6), 0.01
     truth = np.array([0.0, 0.0, 0.005, 0.01])

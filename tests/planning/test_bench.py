@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.answers.plan import Smallest
 from simlab.cli import answer
 from simlab.engine import ledger, run
 from simlab.engine.conclusions import conclusions_of
@@ -17,7 +18,7 @@ from simlab.planning import targets
 from simlab.planning.bench import Composer, bench, composed
 from simlab.planning.ground import Given, of_preset, of_world
 from simlab.planning.levers import chosen
-from simlab.planning.terms import Design, Ground, Looked, Smallest
+from simlab.planning.terms import Design, Ground, Looked
 from simlab.store.layout import gather
 from simlab.types import InputError
 
@@ -35,7 +36,7 @@ def ground() -> Ground:
 
 def measures(clock: bool = False) -> Mapping[str, Any]:
     return targets.measures(
-        targets.read("power=.8,power_at=.5", None), Smallest(3.0, "points", "as given"), clock=clock
+        targets.read("power=.8,power_at=.5", None), Smallest(value=3.0, unit="points", why="as given"), clock=clock
     )
 
 

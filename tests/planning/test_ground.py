@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import yaml
 
+from simlab.answers.plan import SIZE
 from simlab.config.studyfile import write as write_study
 from simlab.planning import extent
 from simlab.planning.bench import Composer
 from simlab.planning.frozen import study_of
 from simlab.planning.ground import Given, composed, of_file, of_preset, of_world, smallest_of
-from simlab.planning.terms import SIZE, Ground
+from simlab.planning.terms import Ground
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 from simlab.world.files.fitted_world import read_world

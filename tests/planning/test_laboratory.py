@@ -9,11 +9,12 @@ import pytest
 from planning.real_plans import cells_of
 
 import simlab
+from simlab.answers.plan import SIZE, Limits, Smallest, Target
 from simlab.config import bound_options
 from simlab.parts import bind
 from simlab.planning.bench import Composer, bench, composed, reseeded
 from simlab.planning.searching import search
-from simlab.planning.terms import SIZE, Design, Limits, Smallest, Target, Wanted
+from simlab.planning.terms import Design, Wanted
 from simlab.types import InputError
 
 WORDS = ["systems=esa", "systems.n_systems=4", "raters=esa", "decision=max_t", "analysis.test=rater_flips"]
@@ -141,8 +142,14 @@ def test_a_design_wins_over_the_base() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_search_in_simulated_worlds_continues_to_the_same_answer(tmp_path: Path, seed: int) -> None:
-    targets = (Target("power", 0.35), Target("no_wrong_claim", 0.8, floor=True))
-    wanted = Wanted(targets, Limits(None, None, None), Smallest(1.0, "", ""), margin=0.1, confidence=0.8)
+    targets = (Target(measure="power", least=0.35), Target(measure="no_wrong_claim", least=0.8, floor=True))
+    wanted = Wanted(
+        targets,
+        Limits(money=None, currency=None, deadline=None),
+        Smallest(value=1.0, unit="", why=""),
+        margin=0.1,
+        confidence=0.8,
+    )
     with opened(tmp_path, seed) as held:
         found = search(held, DESIGNS, wanted)
         blocks = held.book.n_blocks()

@@ -6,13 +6,13 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import made_plans as made
 import pytest
 
+from simlab.answers.plan import SIZE, StudyPlan
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
 from simlab.commands.plan import Asked
@@ -23,9 +23,8 @@ from simlab.config import compose_sweep
 from simlab.config.studyfile import FrozenFamily, load_study
 from simlab.drawing.text.plans import page
 from simlab.planning import folder, frozen
-from simlab.planning.answered import Answer
 from simlab.planning.loads import loads
-from simlab.planning.terms import SIZE, Design
+from simlab.planning.terms import Design
 from simlab.types import InputError
 
 BUILT_IN = Path(folder.__file__).parents[1] / "world" / "data"
@@ -52,12 +51,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def plain() -> Answer:
+def plain() -> StudyPlan:
     return made.answered()
 
 
-def planned(answer: Answer, *words: str, of: Design | None = None) -> Answer:
-    return replace(answer, config=frozen.study_of(made.ground(words=(*WORDS, *words)), of or design()))
+def planned(plan: StudyPlan, *words: str, of: Design | None = None) -> tuple[StudyPlan, Mapping[str, Any]]:
+    return plan, frozen.study_of(made.ground(words=(*WORDS, *words)), of or design())
 
 
 def fitted(path: str) -> tuple[str, ...]:
@@ -79,24 +78,27 @@ def test_the_study_of_a_design_is_the_base_with_what_the_design_sets() -> None:
     assert "srp" in config["measure"]
 
 
-def test_a_folder_holds_study_plan_front_figure_and_paragraph(here: Path, plain: Answer) -> None:
-    files, named = keep(Path("my"), planned(plain), ASKED)
-    assert sorted(file.name for file in files) == sorted(file.name for file in Path("my").iterdir()) == FILES
+def test_a_folder_holds_study_plan_front_figure_and_paragraph(here: Path, plain: StudyPlan) -> None:
+    kept = keep(Path("my"), *planned(plain), ASKED)
+    assert sorted(file.name for file in Path("my").iterdir()) == FILES
     held = folder.read(Path("my"))
     assert held["asked"] == ASKED
-    assert held["digest"] == named == read_plan(Path("my")).digest
+    assert held["digest"] == kept.digest == read_plan(Path("my")).digest
     assert held["answer"]["reached"] is True
     assert held["answer"]["study"] == "study.yaml"
     assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
-    last = page(planned(plain), Path("my"), "simlab assign my").splitlines()[-2]
-    assert last == f"wrote my/: study.yaml (frozen, {named[:6]}), plan.json, front.csv, front.png, paragraph.md"
+    last = page(kept, Path("my"), "simlab assign my").splitlines()[-2]
+    frozen_as = f"study.yaml (frozen, {str(kept.digest)[:6]})"
+    assert last == f"wrote my/: {frozen_as}, plan.json, front.csv, front.png, paragraph.md"
     assert "Morris" in Path("my/paragraph.md").read_text()
     assert Path("my/front.csv").read_text().count("\n") == 36
 
 
-def test_the_family_stands_beside_the_study_and_cannot_be_another_than_was_planned(here: Path, plain: Answer) -> None:
+def test_the_family_stands_beside_the_study_and_cannot_be_another_than_was_planned(
+    here: Path, plain: StudyPlan
+) -> None:
     asked = {**ASKED, "family": "against", "against": "S2"}
-    keep(Path("my"), replace(planned(plain), family=FrozenFamily("against", "S2")), asked)
+    keep(Path("my"), *planned(plain), asked, FrozenFamily("against", "S2"))
     assert read_plan(Path("my")).family == study_of(Path("my")).family == ("against", "S2")
     assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
     study = Path("my/study.yaml")
@@ -126,21 +128,21 @@ def test_a_family_that_cannot_be_promised_is_refused(
 
 def test_the_folder_of_a_plan_that_nothing_reaches_is_written_and_marked(here: Path) -> None:
     found = planned(made.answered(made.wanted(power=0.99, money=900.0)))
-    keep(Path("my"), found, ASKED)
+    keep(Path("my"), *found, ASKED)
     assert folder.read(Path("my"))["answer"]["reached"] is False
     assert "No design reached this" in " ".join(Path("my/paragraph.md").read_text().split())
 
 
 @pytest.mark.slow
-def test_the_study_is_carried_out_and_can_be_looked_at(here: Path, plain: Answer) -> None:
-    keep(Path("my"), planned(plain), ASKED)
+def test_the_study_is_carried_out_and_can_be_looked_at(here: Path, plain: StudyPlan) -> None:
+    keep(Path("my"), *planned(plain), ASKED)
     assert command(["run", "my/study.yaml", "worlds=1", "studies=2", "--out", "r", "--jobs", "1"]) == DONE
     assert command(["conclude", "--plan", "my"]) == DONE
 
 
-def test_a_folder_can_be_moved_and_read_from_anywhere(here: Path, plain: Answer) -> None:
+def test_a_folder_can_be_moved_and_read_from_anywhere(here: Path, plain: StudyPlan) -> None:
     shutil.copy(next(BUILT_IN.glob("*.yaml*")), "pilot_world.yaml")
-    _, named = keep(Path("my"), planned(plain, *fitted("pilot_world.yaml")), ASKED)
+    named = keep(Path("my"), *planned(plain, *fitted("pilot_world.yaml")), ASKED).digest
     Path("pilot_world.yaml").unlink()
     assert Path("my/world.yaml").is_file()
     read = [read_plan(Path("my"))]
@@ -159,10 +161,10 @@ def test_a_folder_can_be_moved_and_read_from_anywhere(here: Path, plain: Answer)
     assert len({plan.config["systems"]["sha256"] for plan in read}) == 1
 
 
-def test_another_world_of_that_name_where_the_user_stands_is_not_taken(here: Path, plain: Answer) -> None:
+def test_another_world_of_that_name_where_the_user_stands_is_not_taken(here: Path, plain: StudyPlan) -> None:
     source = next(BUILT_IN.glob("*.yaml*"))
     shutil.copy(source, "w.yaml")
-    keep(Path("my"), planned(plain, *fitted("w.yaml")), ASKED)
+    keep(Path("my"), *planned(plain, *fitted("w.yaml")), ASKED)
     Path("world.yaml").write_bytes(source.read_bytes() + b"\n")
     assert read_plan(Path("my")).config["systems"]["path"] == "my/world.yaml"
     # One that is the study's own is taken from where the user stands, as in any study file.
@@ -170,9 +172,9 @@ def test_another_world_of_that_name_where_the_user_stands_is_not_taken(here: Pat
     assert read_plan(Path("my")).config["systems"]["path"] == "world.yaml"
 
 
-def test_a_world_that_was_edited_is_refused(here: Path, plain: Answer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_world_that_was_edited_is_refused(here: Path, plain: StudyPlan, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(next(BUILT_IN.glob("*.yaml*")), "w.yaml")
-    keep(Path("my"), planned(plain, *fitted("w.yaml")), ASKED)
+    keep(Path("my"), *planned(plain, *fitted("w.yaml")), ASKED)
     with Path("my/world.yaml").open("ab") as file:
         file.write(b"\n")
     assert command(["run", "my/study.yaml", "worlds=1", "studies=2", "--out", "r"]) == REFUSED
@@ -180,7 +182,7 @@ def test_a_world_that_was_edited_is_refused(here: Path, plain: Answer, capsys: p
     assert not Path("r").exists()
 
 
-def test_files_of_designs_and_worlds_count_by_their_contents(here: Path, plain: Answer) -> None:
+def test_files_of_designs_and_worlds_count_by_their_contents(here: Path, plain: StudyPlan) -> None:
     for name, text in (("a.csv", "design.documents\n12\n"), ("b.csv", "design.documents\n12\n"), ("c.csv", "other\n")):
         Path(name).write_text(text)
 
@@ -188,24 +190,24 @@ def test_files_of_designs_and_worlds_count_by_their_contents(here: Path, plain: 
         asked = Asked(candidates=Path(file), scenarios=worlds)
         return {**ASKED, **asked.said, **asked.contents}
 
-    keep(Path("my"), planned(plain), said("a.csv", "a.csv, c.csv"))
+    keep(Path("my"), *planned(plain), said("a.csv", "a.csv, c.csv"))
     folder.check(Path("my"), said("b.csv", "b.csv,c.csv"))
     for other, key in ((said("c.csv", "a.csv,c.csv"), "candidates"), (said("a.csv", "c.csv,a.csv"), "scenarios")):
         with pytest.raises(InputError, match=rf"holds another plan \({key}_sha256 was"):
             folder.check(Path("my"), other)
 
 
-def test_the_same_plan_goes_on_and_another_is_refused_before_anything_runs(here: Path, plain: Answer) -> None:
+def test_the_same_plan_goes_on_and_another_is_refused_before_anything_runs(here: Path, plain: StudyPlan) -> None:
     out = Path("my")
     folder.check(out, ASKED)
     assert not out.exists()
-    keep(out, planned(plain), ASKED)
+    keep(out, *planned(plain), ASKED)
     folder.check(out, ASKED)
     folder.check(out, {**ASKED, "words": ("budget.total=2000",)})
     for other in ({**ASKED, "margin": 0.05}, {**ASKED, "by": "5d"}, {"table": "pilot.csv"}):
         with pytest.raises(InputError, match=r"--out my: holds another plan \(.*\); name another folder"):
             folder.check(out, other)
-    keep(out, planned(plain, of=design(20)), ASKED)
+    keep(out, *planned(plain, of=design(20)), ASKED)
     assert composed(out / "study.yaml")["design"]["documents"] == 20
 
 
@@ -239,28 +241,28 @@ def test_a_study_that_was_not_planned_here_is_not_overwritten(here: Path) -> Non
         folder.check(Path("my"), ASKED)
 
 
-def test_a_file_is_written_whole_or_not_at_all(here: Path, plain: Answer) -> None:
-    keep(Path("my"), planned(plain), ASKED)
+def test_a_file_is_written_whole_or_not_at_all(here: Path, plain: StudyPlan) -> None:
+    keep(Path("my"), *planned(plain), ASKED)
     before = {file.name: file.read_bytes() for file in Path("my").iterdir()}
 
     def torn(file: Path) -> None:
         file.write_text("half")
         raise OSError(28, "No space left on device")
 
-    study = folder.frozen(planned(plain).config)
+    study = folder.frozen(planned(plain)[1])
     with pytest.raises(InputError, match=r"my/front.png: cannot be written .*; free some space"):
         folder.write(Path("my"), study, ASKED, {}, {}, torn)
     assert {file.name: file.read_bytes() for file in Path("my").iterdir()} == before
 
 
-def test_the_same_plan_gives_the_same_files(here: Path, plain: Answer) -> None:
+def test_the_same_plan_gives_the_same_files(here: Path, plain: StudyPlan) -> None:
     for name in ("one", "two"):
-        keep(Path(name), planned(plain), ASKED)
+        keep(Path(name), *planned(plain), ASKED)
     assert all((Path("one") / name).read_bytes() == (Path("two") / name).read_bytes() for name in FILES)
 
 
-def test_a_plan_holds_strict_json(here: Path, plain: Answer) -> None:
-    keep(Path("my"), planned(plain), ASKED)
+def test_a_plan_holds_strict_json(here: Path, plain: StudyPlan) -> None:
+    keep(Path("my"), *planned(plain), ASKED)
     json.loads(Path("my/plan.json").read_text(), parse_constant=pytest.fail)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from simlab.answers.plan import Limits, Smallest, Target
 from simlab.planning import pools
-from simlab.planning.terms import Design, Limits, Smallest, Target, Wanted
+from simlab.planning.terms import Design, Wanted
 from tests.planning.benches import MadeBench
 
-WANTED = Wanted((Target("power", 0.8), Target("no_wrong_claim", 0.95)), Limits(None, None, None), Smallest(2, "", ""))
+WANTED = Wanted(
+    (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95)),
+    Limits(money=None, currency=None, deadline=None),
+    Smallest(value=2, unit="", why=""),
+)
 
 
 def _bench(half: float) -> MadeBench:

@@ -12,8 +12,9 @@ import pytest
 from benches import MadeBench
 from scipy.special import ndtr, ndtri
 
+from simlab.answers.plan import Robust, Target
 from simlab.planning.robustness import DRAW, over_draws, over_scenarios
-from simlab.planning.terms import Design, Found, Looked, Robust, Target, with_setting
+from simlab.planning.terms import Design, Found, Looked, with_setting
 
 DRAWS = 100
 PRICES = {"advice": 100.0, "cheap": 80.0, "dear": 130.0}
@@ -177,7 +178,7 @@ def test_scenarios_are_counted_and_those_that_fail_are_named() -> None:
 def test_all_targets_count() -> None:
     of = posterior(4, above=3.0)
     wanted = made.wanted(power=0.75)
-    wanted = type(wanted)((*wanted.targets, Target("confirmed", 0.9)), wanted.limits, wanted.smallest)
+    wanted = type(wanted)((*wanted.targets, Target(measure="confirmed", least=0.9)), wanted.limits, wanted.smallest)
     bench = MadeBench(lambda one: {**of(one), "confirmed": 0.5}, 4)
     robust = over_draws(bench, FOUND, FITTED, wanted)
     assert robust is not None

@@ -12,10 +12,11 @@ from oracles.equal_allocation import equal_allocation
 from planning.benches import MadeBench
 from planning.made_problems import FAMILY, KINDS, WANTED, Problem, problem
 
+from simlab.answers.plan import SIZE, Limits, Target
 from simlab.planning.searching import search
 from simlab.planning.searching.families import families
 from simlab.planning.searching.paths import rises
-from simlab.planning.terms import SIZE, Design, Found, Limits, Target
+from simlab.planning.terms import Design, Found
 from simlab.types import Estimate
 
 SEEDS = 30
@@ -169,7 +170,9 @@ def test_limits_are_kept() -> None:
     found = search(MadeBench(made.truth, 4), made.designs, wanted)
     assert made.is_right(found.advice, wanted)
     assert made.truth(found.advice or found.best)["money"] <= 100
-    free = search(MadeBench(made.truth, 4), made.designs, replace(WANTED, limits=Limits(None, None, None)))
+    free = search(
+        MadeBench(made.truth, 4), made.designs, replace(WANTED, limits=Limits(money=None, currency=None, deadline=None))
+    )
     assert free.advice is not None
 
 
@@ -212,7 +215,9 @@ def test_power_that_falls_with_size_is_searched_all_the_same() -> None:
 
 def test_what_a_margin_leaves_no_room_for_is_no_reason_to_buy_more() -> None:
     """Nothing is without a wrong claim in 1.02 of studies: were that asked of the cheapest, any price were right."""
-    wanted = replace(WANTED, margin=0.12, targets=(Target("power", 0.5), Target("no_wrong_claim", 0.9)))
+    wanted = replace(
+        WANTED, margin=0.12, targets=(Target(measure="power", least=0.5), Target(measure="no_wrong_claim", least=0.9))
+    )
     right, dearer = [], []
     for seed in range(20):
         made = problem(seed, "all")
@@ -236,7 +241,7 @@ def test_a_single_design_and_none() -> None:
 
 def test_floors_are_targets_too() -> None:
     made = problem(6, "all")
-    impossible = (Target("power", 0.8), Target("no_wrong_claim", 0.999, floor=True))
+    impossible = (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.999, floor=True))
     assert (
         search(MadeBench(made.truth, 6), made.designs, replace(WANTED, targets=impossible, margin=0.0)).advice is None
     )

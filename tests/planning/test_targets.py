@@ -5,27 +5,43 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simlab.answers.plan import Smallest, Target
 from simlab.measures.by_difference import power_from
 from simlab.planning import targets
-from simlab.planning.terms import Smallest, Target
 from simlab.types import InputError
 
-NO_WRONG = Target("no_wrong_claim", 0.95)
+NO_WRONG = Target(measure="no_wrong_claim", least=0.95)
 
 
 @pytest.mark.parametrize(
     ("target", "floor", "read"),
     [
-        (None, None, (Target("power", 0.8), NO_WRONG)),
-        ("power=.7", None, (Target("power", 0.7), NO_WRONG)),
-        (" power = .7 ", None, (Target("power", 0.7), NO_WRONG)),
-        ("power=.7,no_wrong_claim=.9", None, (Target("power", 0.7), Target("no_wrong_claim", 0.9))),
-        ("power_at=.5", None, (Target("power_at", 0.5), NO_WRONG)),
-        ("power_from=.5", None, (Target("power_from", 0.5), NO_WRONG)),
-        ("significant_share=.5", None, (Target("significant_share", 0.5), NO_WRONG)),
-        ("srp=.9", "power=.5", (Target("srp", 0.9), Target("power", 0.5, floor=True), NO_WRONG)),
-        (None, "power_at=.5", (Target("power", 0.8), Target("power_at", 0.5, floor=True), NO_WRONG)),
-        ("power=.8", "no_wrong_claim=.9", (Target("power", 0.8), Target("no_wrong_claim", 0.9, floor=True))),
+        (None, None, (Target(measure="power", least=0.8), NO_WRONG)),
+        ("power=.7", None, (Target(measure="power", least=0.7), NO_WRONG)),
+        (" power = .7 ", None, (Target(measure="power", least=0.7), NO_WRONG)),
+        (
+            "power=.7,no_wrong_claim=.9",
+            None,
+            (Target(measure="power", least=0.7), Target(measure="no_wrong_claim", least=0.9)),
+        ),
+        ("power_at=.5", None, (Target(measure="power_at", least=0.5), NO_WRONG)),
+        ("power_from=.5", None, (Target(measure="power_from", least=0.5), NO_WRONG)),
+        ("significant_share=.5", None, (Target(measure="significant_share", least=0.5), NO_WRONG)),
+        (
+            "srp=.9",
+            "power=.5",
+            (Target(measure="srp", least=0.9), Target(measure="power", least=0.5, floor=True), NO_WRONG),
+        ),
+        (
+            None,
+            "power_at=.5",
+            (Target(measure="power", least=0.8), Target(measure="power_at", least=0.5, floor=True), NO_WRONG),
+        ),
+        (
+            "power=.8",
+            "no_wrong_claim=.9",
+            (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.9, floor=True)),
+        ),
     ],
 )
 def test_targets_are_read(target: str | None, floor: str | None, read: tuple[Target, ...]) -> None:
@@ -86,5 +102,5 @@ def test_power_is_that_of_the_differences_that_matter() -> None:
         assert found["power_from"](outcomes).value == value
     assert {"money", "no_wrong_claim", "ended_as_planned", "significant_share"} <= set(found)
     assert "hours" not in found
-    assert {"hours", "days"} <= set(targets.measures(wanted, Smallest(1.0, "points", ""), clock=True))
+    assert {"hours", "days"} <= set(targets.measures(wanted, Smallest(value=1.0, unit="points", why=""), clock=True))
     assert {"srp_new_study", "confirmed_new_study"} <= set(targets.crossed(found)) - set(found)

@@ -21,18 +21,21 @@ from oracles.equal_allocation import decided
 from planning.made_problems import Problem
 from planning.real_plans import designs, opened
 
+from simlab.answers.plan import Limits, Smallest, Target
 from simlab.engine.laboratory import Laboratory
 from simlab.planning.searching import search
-from simlab.planning.terms import Design, Limits, Looked, Smallest, Target, Wanted
+from simlab.planning.terms import Design, Looked, Wanted
 from simlab.types import Estimate
 
 FRESH = 90_001
 LEAST, MOST = 400, 8000
 NEAR = 0.004
 DEFAULT = Wanted(
-    (Target("power", 0.8), Target("no_wrong_claim", 0.95)), Limits(None, None, None), Smallest(1.0, "", "")
+    (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95)),
+    Limits(money=None, currency=None, deadline=None),
+    Smallest(value=1.0, unit="", why=""),
 )
-EASIER = replace(DEFAULT, targets=(Target("power", 0.6), Target("no_wrong_claim", 0.95)))
+EASIER = replace(DEFAULT, targets=(Target(measure="power", least=0.6), Target(measure="no_wrong_claim", least=0.95)))
 
 
 class Plan(NamedTuple):
@@ -91,7 +94,9 @@ def equal_campaigns(looked: Mapping[Design, Looked], wanted: Wanted) -> int:
 @pytest.mark.slow
 def test_two_plans_of_a_few_designs_are_right(tmp_path: Path) -> None:
     few = designs(("ungrouped", "pseudo_side_by_side"), (1,), (20, 40, 60))
-    wanted = replace(EASIER, targets=(Target("power", 0.3), Target("no_wrong_claim", 0.9)), margin=0.1)
+    wanted = replace(
+        EASIER, targets=(Target(measure="power", least=0.3), Target(measure="no_wrong_claim", least=0.9)), margin=0.1
+    )
     plans = [planned(tmp_path, seed, few, wanted) for seed in (1, 2)]
     with opened(tmp_path / "truth", FRESH) as held:
         truth = as_problem(held.look(dict.fromkeys(few, 80)))

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simlab.answers.plan import StudyPlan, Target, TriedDesign
 from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.measures.labels import LABELS
-from simlab.planning.answered import Answer, Point
-from simlab.planning.figures import first_target, wanted_line
-from simlab.planning.terms import Design, Target, family
+from simlab.planning.terms import Design, family
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,19 +22,19 @@ MOST_LINES = 6
 FAINT = "#BBBBBB"
 
 
-def draw(answer: Answer) -> Figure:
+def draw(answer: StudyPlan) -> Figure:
     """Draw the first target's measure against the money, as the search found them, with 95 % intervals.
 
     The families that give most are drawn in colours, others in grey. The advice stands where fresh worlds put it.
     """
     figure, grid = panels.sheet([""], 5.2, 3.2)
-    axes, target = grid[0, 0], first_target(answer.wanted)
+    axes, target = grid[0, 0], answer.first_target
     lines = _families(answer, target.measure)
     for k, points in enumerate(lines):
         _line(axes, points, target.measure, k, _name(points[0].design, answer))
     _marks(axes, answer, target)
     axes.set_ylabel(_label(target, answer))
-    axes.set_xlabel(f"cost of a study, {answer.wanted.limits.currency or 'in the unit of its prices'}")
+    axes.set_xlabel(f"cost of a study, {answer.limits.currency or 'in the unit of its prices'}")
     axes.grid(visible=True, axis="x")
     axes.set_ylim(*styles.limits(axes.get_ylim(), np.array([0.0, 1.0])))
     around.question(figure, QUESTION)
@@ -44,9 +43,9 @@ def draw(answer: Answer) -> Figure:
     return figure
 
 
-def _families(answer: Answer, measure: str) -> list[list[Point]]:
+def _families(answer: StudyPlan, measure: str) -> list[list[TriedDesign]]:
     """List the points of each family, cheapest first; the family of the advice first, then those that give most."""
-    held: dict[Design, list[Point]] = {}
+    held: dict[Design, list[TriedDesign]] = {}
     for point in answer.front:
         held.setdefault(family(point.design), []).append(point)
     shown: dict[Design, int] = {}
@@ -60,7 +59,7 @@ def _families(answer: Answer, measure: str) -> list[list[Point]]:
     return [held[one] for one in sorted(held, key=rank)]
 
 
-def _line(axes: Axes, points: Sequence[Point], measure: str, k: int, named: str) -> None:
+def _line(axes: Axes, points: Sequence[TriedDesign], measure: str, k: int, named: str) -> None:
     money, value, low, high = (
         np.array([float(getattr(point.figures[name], part)) for point in points])
         for name, part in (("money", "value"), (measure, "value"), (measure, "low"), (measure, "high"))
@@ -82,15 +81,15 @@ def _line(axes: Axes, points: Sequence[Point], measure: str, k: int, named: str)
     )  # fmt: skip
 
 
-def _marks(axes: Axes, answer: Answer, target: Target) -> None:
+def _marks(axes: Axes, answer: StudyPlan, target: Target) -> None:
     """Mark the target, the budget, and the advice with its interval from fresh worlds."""
     dotted: Any = {"color": "#555555", "linewidth": 1.0, "linestyle": (0, (1, 2)), "zorder": 1.5}
-    at, wanted = wanted_line(answer), f"wanted: {target.least:g}"
-    less = f", less the margin of {answer.wanted.margin:g}" if at < target.least else ""
+    at, wanted = answer.wanted_line, f"wanted: {target.least:g}"
+    less = f", less the margin of {answer.margin:g}" if at < target.least else ""
     axes.axhline(at, label=wanted + less, **dotted)
-    if (budget := answer.wanted.limits.money) is not None:
+    if (budget := answer.limits.money) is not None:
         axes.axvline(budget, label="the budget", **{**dotted, "linestyle": (0, (5, 2))})
-    held = answer.advice.figures
+    held = answer.figures
     if "money" not in held or target.measure not in held:
         return
     one, x = held[target.measure], held["money"].value
@@ -100,13 +99,13 @@ def _marks(axes: Axes, answer: Answer, target: Target) -> None:
     axes.plot([x], [one.value], "*", color="black", markersize=11, markeredgecolor="white", zorder=6, label=named)
 
 
-def _label(target: Target, answer: Answer) -> str:
+def _label(target: Target, answer: StudyPlan) -> str:
     if target.measure == "power":
-        return f"share found of differences\nof {plan_words.smallest(answer.wanted)} or more"
+        return f"share found of differences\nof {plan_words.smallest(answer)} or more"
     return str(LABELS.get(target.measure, {}).get("label", plan_words.heading(target.measure)))
 
 
-def _name(design: Design, answer: Answer) -> str:
+def _name(design: Design, answer: StudyPlan) -> str:
     """Name a family by the levers in which families differ."""
     own = family(design)
     differing = tuple(
@@ -115,7 +114,7 @@ def _name(design: Design, answer: Answer) -> str:
     return plan_designs.kind(differing, ()) if differing else "all designs"
 
 
-def _said(answer: Answer, n: int) -> str:
+def _said(answer: StudyPlan, n: int) -> str:
     rest = f" The {MOST_LINES} kinds that are nearest to the advice have colours." if n > MOST_LINES else ""
     seen = f"{answer.worlds:,} worlds that the search had not seen"
     return (

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from simlab.answers.plan import StudyPlan
+from simlab.answers.records import read_record
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import conclude, conclude_reading, plan, plan_reading, reading, second_batch
+from simlab.drawing.reports.answers import conclude, conclude_reading, plan, reading, second_batch
 from simlab.drawing.reports.terms import Prose, Reference, Report, Section, Table, Value
 from simlab.messages import legible, several
 from simlab.types import InputError
@@ -50,10 +52,13 @@ def _planned(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str,
     try:
         if second_batch.is_one(record):
             return second_batch.report(record, provenance)
-        kept = plan_reading.plan(record, "answer", contents["study"])
+        found = read_record(StudyPlan, record)
     except InputError as error:
         raise _named(error, folder / PLANNED) from error
-    return plan.of(kept, record, (), provenance, contents["paragraph"])
+    made = plan.report(found, contents["study"])
+    return replace(
+        made, paragraph=contents["paragraph"] or made.paragraph, provenance={**provenance, **made.provenance}
+    )
 
 
 def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report | None:

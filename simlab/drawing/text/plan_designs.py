@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from simlab.answers.plan import EACH, GROUPING, NORMALIZATION, POOL, SIZE
 from simlab.drawing.wording import value_label
 from simlab.messages import several
-from simlab.parts import name_of
-from simlab.planning.terms import SIZE, Design
+from simlab.planning.terms import Design
 
 GROUPINGS = {
     "pseudo_side_by_side": "one rater sees all{} outputs of a document",
@@ -21,9 +21,6 @@ NORMALIZATIONS = {
     "mean": "scores brought to one mean for all raters",
     "error": "raters who mark many errors weigh more",
 }
-EACH, GROUPING, NORMALIZATION = "design.ratings_per_item", "design.grouping", "analysis.normalization"
-POOL = ("raters.pool_size", "systems.n_raters")
-"""Keys that say how many raters there are."""
 SHORT: Mapping[str, Callable[[Any], str]] = {
     GROUPING: lambda value: {"pseudo_side_by_side": "side by side"}.get(str(value), value_label("grouping", value)),
     NORMALIZATION: lambda value: {"none": "plain scores"}.get(str(value), value_label("normalization", value)),
@@ -34,15 +31,15 @@ SHORT: Mapping[str, Callable[[Any], str]] = {
 """How a value of a lever is said in a table."""
 
 
-def sentence(design: Design, config: Mapping[str, Any], systems: int) -> str:
-    """Say what is carried out, the keys that the design leaves open as its composed study has them.
+def sentence(design: Design, settings: Design, systems: int) -> str:
+    """Say what is carried out, the keys that it leaves open as its composed study has them (`settings`).
 
     `systems` counts them; 0 where that is not known.
 
-    >>> sentence((("design.documents", 130), ("design.grouping", "ungrouped")), {}, 8)
+    >>> sentence((("design.documents", 130), ("design.grouping", "ungrouped")), (), 8)
     '130 documents, one rating per output; outputs are dealt to raters one by one'
     """
-    held = {**settings(config), **dict(design)}
+    held = dict([*settings, *design])
     parts = [several(int(held[SIZE]), "document")] if SIZE in held else []
     each = int(held.get(EACH, 1))
     parts.append("one rating per output" if each == 1 else f"{each} ratings per output")
@@ -125,15 +122,3 @@ def _normalized(held: Mapping[str, Any]) -> bool:
 def _other(key: str, value: Any) -> str:
     said = SHORT.get(key)
     return said(value) if said else f"{key.rpartition('.')[2].replace('_', ' ')} {value_label(key, value)}"
-
-
-def settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a composed study says of the keys that are put in words, parts by their short names."""
-    design, analysis = config.get("design", {}), config.get("analysis", {})
-    held = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
-    held |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
-    return {key: value for key, value in held.items() if value is not None}
-
-
-def _name(section: Any) -> str | None:
-    return (name_of(section) or None) if isinstance(section, Mapping) else None

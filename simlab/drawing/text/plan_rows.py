@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from simlab.answers.plan import DesignRow, Figures, StudyPlan
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
 from simlab.drawing.text.tables import WIDTH, aligned
 from simlab.messages import shortened
-from simlab.planning.answered import Answer, Figures, Row
 
 USUAL = ("power", "no_wrong_claim")
 REPEATS = ("srp_new_study", "srp_new_documents")
@@ -17,14 +17,14 @@ REPEATS = ("srp_new_study", "srp_new_documents")
 MOST_MEASURES = 3
 
 
-def table(answer: Answer) -> list[str]:
+def table(answer: StudyPlan) -> list[str]:
     """Return the lines of the table: its heading, the advice, for these raters the advice for others, and the rest."""
     names = measures(answer)
-    accounts = [name for name in ("money", "hours", "days") if name in answer.advice.figures]
+    accounts = [name for name in ("money", "hours", "days") if name in answer.figures]
     header = ["", *map(words.heading, names), *(_account(name, answer) for name in accounts)]
     rows = [(_label(row, answer), row.figures) for row in answer.rows]
-    if answer.all_new:
-        rows.insert(1, ("  the same, for other raters", _anew(answer.all_new)))
+    if answer.new_figures:
+        rows.insert(1, ("  the same, for other raters", _anew(answer.new_figures)))
     cells = [_cells(held, names, accounts) for _, held in rows]
     room = WIDTH - sum(2 + max(map(len, column)) for column in zip(header[1:], *cells, strict=True))
     labelled = [[shortened(label, room), *row] for (label, _), row in zip(rows, cells, strict=True)]
@@ -37,22 +37,22 @@ def _anew(held: Figures) -> Figures:
     return {**held, old: held[new]} if new in held else held
 
 
-def measures(answer: Answer) -> list[str]:
+def measures(answer: StudyPlan) -> list[str]:
     """Name the measures shown: targets before floors, then what belongs beside them."""
-    targets = sorted(answer.wanted.targets, key=lambda one: one.floor)
-    repeats = next((name for name in REPEATS if name in answer.advice.figures), REPEATS[0])
+    targets = sorted(answer.targets, key=lambda one: one.floor)
+    repeats = next((name for name in REPEATS if name in answer.figures), REPEATS[0])
     names = dict.fromkeys([*(one.measure for one in targets), *USUAL, repeats])
-    return [name for name in names if name in answer.advice.figures][:MOST_MEASURES]
+    return [name for name in names if name in answer.figures][:MOST_MEASURES]
 
 
-def _account(name: str, answer: Answer) -> str:
-    return (answer.wanted.limits.currency or "money") if name == "money" else name
+def _account(name: str, answer: StudyPlan) -> str:
+    return (answer.limits.currency or "money") if name == "money" else name
 
 
-def _label(row: Row, answer: Answer) -> str:
+def _label(row: DesignRow, answer: StudyPlan) -> str:
     if row.role == "advice":
         return "this design" if answer.reached else "the best"
-    said = designs.short(row.design, answer.advice.design)
+    said = designs.short(row.design, answer.design)
     if row.role == "most":
         return f"most you can do: {said}"
     if abs(row.gap) > words.SMALL_GAP:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from simlab.answers.plan import AdviceChange, Figure, OtherMoney, Remedy, StudyPlan, Target
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text.tables import bounded, measured, number
 from simlab.measures.labels import LABELS
-from simlab.messages import several
-from simlab.planning.answered import Answer, Figure, OtherMoney, Remedy
-from simlab.planning.figures import first_target
-from simlab.planning.terms import Flip, Target, Wanted, family
+from simlab.messages import quantity, several
+from simlab.planning.terms import family
 
 HEADINGS = {
     "power": "finds",
@@ -54,26 +53,16 @@ def heading(measure: str) -> str:
     return HEADINGS.get(measure, measure.replace("_", " "))
 
 
-def meaning(measure: str, wanted: Wanted) -> str:
+def meaning(measure: str, wanted: StudyPlan) -> str:
     """Say what a column's measure is."""
     if measure in MEANINGS:
         return MEANINGS[measure].format(smallest(wanted))
     return f"{heading(measure)}: {LABELS.get(measure, {}).get('label', measure)}"
 
 
-def smallest(wanted: Wanted) -> str:
+def smallest(wanted: StudyPlan) -> str:
     """Write the smallest difference that matters, with its unit."""
     return quantity(wanted.smallest.value, wanted.smallest.unit)
-
-
-def quantity(value: float, unit: str) -> str:
-    """Write a quantity with its unit.
-
-    >>> quantity(2.0, "points"), quantity(0.25, "points"), quantity(1234.0, "EUR")
-    ('2 points', '0.25 points', '1,234 EUR')
-    """
-    said = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return f"{said} {unit}".rstrip()
 
 
 def share(figure: Figure) -> str:
@@ -104,19 +93,19 @@ def _rounded(error: float) -> tuple[float, int]:
     return (max(error, LEAST), 3) if EXACT < error < HALF else (error, 2)
 
 
-def money(value: float, wanted: Wanted) -> str:
+def money(value: float, wanted: StudyPlan) -> str:
     """Write an amount of money with its currency."""
     said = f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
     return f"{said} {wanted.limits.currency}" if wanted.limits.currency else f"money {said}"
 
 
-def targets(wanted: Wanted) -> str:
+def targets(wanted: StudyPlan) -> str:
     """Say what is wanted."""
     why = f" ({wanted.smallest.why})" if wanted.smallest.why else ""
     return "; ".join(_target(one, wanted) + (why if k == 0 else "") for k, one in enumerate(wanted.targets))
 
 
-def limits(wanted: Wanted, raters: int) -> str:
+def limits(wanted: StudyPlan, raters: int) -> str:
     """Say what there is to spend, and who rates."""
     held = wanted.limits
     said = [money(held.money, wanted)] if held.money is not None else []
@@ -136,116 +125,109 @@ def deadline(text: str) -> str:
     return f"within {text[:-1]} {unit}{'' if text[:-1] == '1' else 's'}"
 
 
-def binding(answer: Answer) -> str:
+def binding(answer: StudyPlan) -> str:
     """Say what keeps the largest design from being larger."""
-    one, wanted = answer.binding, answer.wanted
-    before = " before the money" if wanted.limits.money is not None else ""
+    one = answer.largest
+    before = " before the money" if answer.limits.money is not None else ""
     said = {
         "money": "the money binds",
         "deadline": f"the deadline binds{before}",
         "documents": "no limit binds, none was asked about",
         "raters": "people bind, nobody is left to ask",
         "none": "no limit binds",
-    }[one.name]
-    end = f" ({number(one.share, 2)} of the studies of {designs.changed(one.next or (), one.design)} end by it)"
-    return f"Larger designs: {said}{end if one.name in ('deadline', 'raters') and one.share > 0 and one.next else ''}."
+    }[answer.binding]
+    end = f" ({number(one.ended_by, 2)} of the studies of {designs.changed(one.next or (), one.design)} end by it)"
+    told = answer.binding in ("deadline", "raters") and one.ended_by > 0 and one.next
+    return f"Larger designs: {said}{end if told else ''}."
 
 
-def other_money(answer: Answer) -> str:
+def other_money(answer: StudyPlan) -> str:
     """Say what a tenth less and a tenth more money would change."""
     if len(answer.other_money) < len(TENTHS):
         return ""
     told = [_with_money(one, answer) for one in answer.other_money]
-    of = "" if answer.wanted.limits.money is not None else " than this costs"
+    of = "" if answer.limits.money is not None else " than this costs"
     said = [
-        f"with 10 % {tenth}{of} ({money(one.money, answer.wanted)}) {what}{_most(one, answer)}"
+        f"with 10 % {tenth}{of} ({money(one.money, answer)}) {what}{_most(one, answer)}"
         for tenth, one, what in zip(TENTHS, answer.other_money, told, strict=True)
     ]
     text = f"{'; '.join(said)} (by fitted lines)."
     return text[0].upper() + text[1:]
 
 
-def remedies(answer: Answer) -> str:
+def remedies(answer: StudyPlan) -> str:
     """Say what would reach the targets."""
-    said = [_remedy(one, answer) for one in answer.remedies]
+    said = [_remedy(one, answer) for one in answer.would_reach]
     return f"To reach it: {'; or '.join(said)}." if said else "Nothing that was tried would reach it."
 
 
-def missed(answer: Answer) -> str:
+def missed(answer: StudyPlan) -> str:
     """Say which targets the best design misses, by how much."""
     said = [
-        f"{heading(one.measure)} {share(one.figure)}, {number(one.least - one.figure.value, 2)} less than the "
+        f"{heading(one.target)} {share(one)}, {number(one.least - one.value, 2)} less than the "
         f"{number(one.least, 2)} wanted"
-        for one in answer.short
+        for one in answer.missed
     ]
     return f"Missed: {'; '.join(said)}." if said else ""
 
 
-def flips(answer: Answer) -> Iterator[str]:
+def flips(answer: StudyPlan) -> Iterator[str]:
     """Say each nearest value at which the advice changes, what is plausible, and what follows."""
     for one in answer.flips:
         full, short = (f"{flip(one, full=full)}  -> {_then(one, answer)}" for full in (True, False))
         yield full if len(full) <= WIDEST else short
 
 
-def flip(one: Flip, *, full: bool = True) -> str:
+def flip(one: AdviceChange, *, full: bool = True) -> str:
     """Say at which value of an assumption the advice changes, and what is plausible; `full`: with its interval."""
-    about = one.assumption
     interval = f"{_range(one.low, one.high)}; " if full else ""
-    return f"{beyond(one)} ({interval}{about.source}: {_range(about.low, about.high)})"
+    return f"{one.said} ({interval}{one.source}: {_range(*one.plausible)})"
 
 
-def beyond(one: Flip) -> str:
-    """Say an assumption at the value from which on the advice changes."""
-    about = one.assumption
-    said = about.words.format(one.at) if "{" in about.words else f"{about.words} {quantity(one.at, about.unit)}"
-    return f"{said} {'or more' if one.at >= about.value else 'or less'}"
-
-
-def _then(one: Flip, answer: Answer) -> str:
+def _then(one: AdviceChange, answer: StudyPlan) -> str:
     if one.then is None:
         return one.why if 0 < len(one.why) <= SHORT else "nothing reaches the targets"
-    return designs.changed(one.then, answer.advice.design)
+    return designs.changed(one.then, answer.design)
 
 
 def _range(low: float, high: float) -> str:
     return f"{low:.3g} to {high:.3g}"
 
 
-def _target(one: Target, wanted: Wanted) -> str:
+def _target(one: Target, wanted: StudyPlan) -> str:
     at = number(one.least, 2)
     known = WANTED.get(one.measure)
     said = known.format(at, smallest(wanted)) if known else f"{heading(one.measure)} {at}"
     return f"{said} (a floor)" if one.floor else said
 
 
-def _with_money(one: OtherMoney, answer: Answer) -> str:
+def _with_money(one: OtherMoney, answer: StudyPlan) -> str:
     """Say what becomes of the advice."""
-    if one.advice is None:
+    if one.design is None:
         return "nothing reaches the targets"
-    if answer.reached and one.advice == answer.advice.design:
+    if answer.reached and one.design == answer.design:
         return "the advice stays"
-    return f"the advice is {designs.changed(one.advice, answer.advice.design)}"
+    return f"the advice is {designs.changed(one.design, answer.design)}"
 
 
-def _most(one: OtherMoney, answer: Answer) -> str:
-    if one.most is None or not math.isfinite(one.figure.value):
+def _most(one: OtherMoney, answer: StudyPlan) -> str:
+    if one.most is None or not math.isfinite(one.value):
         return ""
-    return f", the most {heading(first_target(answer.wanted).measure)} {share(one.figure)}"
+    return f", the most {heading(answer.first_target.measure)} {share(one)}"
 
 
-def _remedy(one: Remedy, answer: Answer) -> str:
+def _remedy(one: Remedy, answer: StudyPlan) -> str:
     marked = ", extrapolated" if one.extrapolated else ", simulated"
     if one.what == "documents":
         if not math.isfinite(one.value):
             return f"no number of documents alone does ({designs.short(one.design)} and more of them{marked})"
         most = f"{one.high:,.0f}" if math.isfinite(one.high) else "no end"
-        cost = money(one.money, answer.wanted)
-        kind = designs.kind(family(one.design), answer.advice.design)
+        cost = money(one.money, answer)
+        kind = designs.kind(family(one.design), answer.design)
         of = "" if kind == "the same" else f", {kind}"
         return f"{one.value:,.0f} ({one.low:,.0f} to {most}) documents{of}, {cost}{marked}"
     if one.what == "raters":
         return f"{one.value:,.0f} raters{marked}"
-    unit = answer.wanted.smallest.unit
+    unit = answer.smallest.unit
     told = f"{quantity(one.value, unit)} ({_range(one.low, one.high)})"
     return f"ask for differences of {told} or more only{marked}"

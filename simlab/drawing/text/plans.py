@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from simlab.answers.plan import Robust, StudyPlan
 from simlab.drawing.text import paragraphs
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text import plan_words as words
 from simlab.drawing.text.conclusion_numbers import HELD, filled
-from simlab.drawing.text.plan_records import digest_of
 from simlab.drawing.text.plan_rows import measures, table
 from simlab.drawing.text.tables import WIDTH, line, number
-from simlab.messages import duration, several
-from simlab.planning.answered import Answer
-from simlab.planning.figures import first_target
-from simlab.planning.rivals import rivalry
-from simlab.planning.terms import SIZE, Robust, size_of
+from simlab.messages import several
 
 MOST_LINES = 25
 RUNNERS, FLIPS = (8, 7, 4), (7, 5, 4)
@@ -38,14 +34,16 @@ class Piece(NamedTuple):
     joined: bool = False
 
 
-def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
+def page(
+    answer: StudyPlan, out: Path | None = None, following: str = "", config: Mapping[str, Any] | None = None
+) -> str:
     """Write a plan on 25 lines of 100 columns; what finds no room there stands in plan.json.
 
-    `out` is the folder that was written, `following` the one next command.
+    `out` is the folder that was written, `following` the one next command, `config` the composed study.
     """
     pieces = [
         # What a plan stands on is never cut: a long head makes a longer page.
-        *(Piece(text) for text in _head(answer)),
+        *(Piece(text) for text in _head(answer, config or {})),
         Piece("", 3),
         Piece(headline(answer)),
         *(Piece(text) for text in (sizes(answer), power(answer)) if text),
@@ -55,7 +53,7 @@ def page(answer: Answer, out: Path | None = None, following: str = "") -> str:
         *_changes(answer),
         *_robust(answer),
         Piece("", 1),
-        *(Piece(text) for text in _end(out, following, digest_of(answer))),
+        *(Piece(text) for text in _end(out, following, answer.digest)),
     ]
     return "\n".join(_fitting(pieces))
 
@@ -89,34 +87,34 @@ def _broken(text: str) -> list[str]:
     return filled(text.replace(" ± ", f"{HELD}±{HELD}")).splitlines() if len(text) > WIDTH else [text]
 
 
-def _head(answer: Answer) -> Iterator[str]:
-    ground, wanted = answer.ground, answer.wanted
-    assumed = f"; assumed: {', '.join(ground.assumed)}" if ground.assumed else ""
-    yield line("Pilot", ground.read or words.NO_PILOT)
-    yield line("World", ground.world + assumed)
+def _head(answer: StudyPlan, config: Mapping[str, Any]) -> Iterator[str]:
+    wanted = answer
+    assumed = f"; assumed: {', '.join(answer.assumed)}" if answer.assumed else ""
+    yield line("Pilot", answer.pilot or words.NO_PILOT)
+    yield line("World", answer.world + assumed)
     yield line("Wanted", words.targets(wanted))
-    if answer.config:
-        yield line("Claims", paragraphs.promised(answer.config, answer.family))
-    yield line("Limits", words.limits(wanted, ground.raters))
-    took = f", {duration(answer.seconds)}" if math.isfinite(answer.seconds) else ""
-    told = f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{took}{_sure(answer)}"
+    if config:
+        family = None if answer.family is None else (answer.family.name, answer.family.against)
+        yield line("Claims", paragraphs.promised(config, family))
+    yield line("Limits", words.limits(wanted, answer.raters))
+    told = f"{several(answer.designs, 'design')}, {answer.campaigns:,} simulated studies{_sure(answer)}"
     yield line("Search", told)
 
 
-def _sure(answer: Answer) -> str:
+def _sure(answer: StudyPlan) -> str:
     """Say how sure the choice is, and what ended the search where that decided."""
     if answer.reached and math.isfinite(answer.cheapest):
         return f"; no other is 5 % cheaper with probability {number(answer.cheapest, 2)}"
     if answer.open is not None or not math.isfinite(answer.probability):
-        return f" ({answer.why})" if answer.why else ""
+        return f" ({answer.ended})" if answer.ended else ""
     said = f"; that none reaches the targets is right with probability {number(answer.probability, 2)}"
-    return said if answer.probability >= answer.wanted.confidence or not answer.why else f"{said} ({answer.why})"
+    return said if answer.probability >= answer.confidence or not answer.ended else f"{said} ({answer.ended})"
 
 
-def headline(answer: Answer) -> str:
+def headline(answer: StudyPlan) -> str:
     """Say which design is to be bought, or which is the best where none reaches the targets."""
-    said = designs.sentence(answer.advice.design, answer.config, answer.ground.systems)
-    whom = " for these raters" if answer.ground.these_raters else ""
+    said = designs.sentence(answer.design, answer.settings, answer.systems)
+    whom = " for these raters" if answer.these_raters else ""
     if answer.reached:
         return f"Buy{whom}: {said}"
     if answer.open is not None:
@@ -126,15 +124,15 @@ def headline(answer: Answer) -> str:
     return f"Nothing within the limits reaches the targets{whom}. Best: {said}"
 
 
-def _table(answer: Answer) -> Iterator[Piece]:
+def _table(answer: StudyPlan) -> Iterator[Piece]:
     """Write the rows of designs; runner-ups, the last ones first, may be left out."""
-    lines, kept, weights = table(answer), 3 if answer.all_new else 2, iter(RUNNERS)
+    lines, kept, weights = table(answer), 3 if answer.new_figures else 2, iter(RUNNERS)
     yield from map(Piece, lines[:kept])
     for row, text in zip(answer.rows[1:], lines[kept:], strict=True):
         yield Piece(text, next(weights) if row.role == "same_money" else 8)
 
 
-def _below(answer: Answer) -> Iterator[Piece]:
+def _below(answer: StudyPlan) -> Iterator[Piece]:
     """Say what the rows are, each sentence with how much it matters."""
     if answer.open is not None:
         yield Piece("More patience decides: the command below goes on where this one ended.")
@@ -142,7 +140,7 @@ def _below(answer: Answer) -> Iterator[Piece]:
         yield from _joined((words.missed(answer), NEEDED), (words.binding(answer), NEEDED))
         yield Piece(words.remedies(answer))
     yield from _joined((few_raters(answer), NEEDED))
-    yield Piece(f"{'; '.join(words.meaning(name, answer.wanted) for name in measures(answer))}.", 8)
+    yield Piece(f"{'; '.join(words.meaning(name, answer) for name in measures(answer))}.", 8)
     yield from _joined(
         (words.binding(answer) if answer.reached or answer.open else "", 7),
         (_met(answer), 7),
@@ -158,8 +156,8 @@ def _joined(*sentences: tuple[str, int]) -> Iterator[Piece]:
     yield from (Piece(text, weight, joined=True) for text, weight in sentences if text)
 
 
-def _met(answer: Answer) -> str:
-    held = answer.advice.figures.values()
+def _met(answer: StudyPlan) -> str:
+    held = answer.figures.values()
     worlds, studies = (max((getattr(one, name) for one in held), default=0) for name in ("worlds", "studies"))
     who = "All rows met" if len(answer.rows) > 1 else "This design met"
     each = f" ({studies:,} studies)" if studies > worlds else ""
@@ -176,36 +174,36 @@ def _met(answer: Answer) -> str:
     return f"{who} the same {several(worlds, 'world')}{each}, new to the search; ±: standard error{bound}."
 
 
-def _times(answer: Answer) -> str:
+def _times(answer: StudyPlan) -> str:
     """Say what a times sign between numbers of documents and ratings means, where one stands."""
     for row in answer.rows[1:]:
-        said = designs.short(row.design, answer.advice.design).rpartition(", ")[2]
+        said = designs.short(row.design, answer.design).rpartition(", ")[2]
         if " x " in said:
             return f"{said}: {designs.of_size(row.design)}."
     return ""
 
 
-def few_raters(answer: Answer) -> str:
+def few_raters(answer: StudyPlan) -> str:
     """Say whom the targets are for where there are too few raters to speak of others, and how many would do."""
-    if not answer.ground.these_raters:
+    if not answer.these_raters:
         return ""
-    said = f"{several(answer.ground.raters, 'rater')} are too few to speak of others: what is found holds for them"
+    said = f"{several(answer.raters, 'rater')} are too few to speak of others: what is found holds for them"
     pool = answer.pool
     if pool is None or _holds_for_others(answer):
         return f"{said}."
     if pool.raters is None:
         return f"{said}; no number of raters that was tried would do for others."
-    measure = first_target(answer.wanted).measure
+    measure = answer.first_target.measure
     # The row for other raters has their number already; a second one, of another pool, reads like a contradiction.
     own = pool.figures.get(measure)
-    told = f", {words.heading(measure)} {words.share(own)}" if own is not None and not answer.all_new else ""
+    told = f", {words.heading(measure)} {words.share(own)}" if own is not None and not answer.new_figures else ""
     return f"{said}; for others it takes {several(pool.raters, 'rater')} ({designs.of_size(pool.design)}{told})."
 
 
-def sizes(answer: Answer) -> str:
+def sizes(answer: StudyPlan) -> str:
     """Say what a design takes, from documents to money."""
-    held, figures = answer.loads, answer.advice.figures
-    size = size_of(answer.advice.design) or designs.settings(answer.config).get(SIZE)
+    held, figures = answer.loads, answer.figures
+    size = answer.sizes.documents
     said = [several(size, "document")] if size else []
     if held is not None:
         said += [f"{held.outputs:,.0f} outputs", f"{held.ratings:,.0f} ratings"]
@@ -213,61 +211,60 @@ def sizes(answer: Answer) -> str:
     if "hours" in figures and math.isfinite(figures["hours"].value):
         said += [f"{figures['hours'].value:,.0f} hours"]
     if "money" in figures and math.isfinite(figures["money"].value):
-        said += [words.money(figures["money"].value, answer.wanted)]
+        said += [words.money(figures["money"].value, answer)]
     # A number stays with its unit where the line breaks.
     return line("Takes", " -> ".join(one.replace(" ", "\xa0") for one in said)).replace("\xa0", " ") if said else ""
 
 
-def power(answer: Answer) -> str:
+def power(answer: StudyPlan) -> str:
     """Say what a design finds of differences from the smallest on, of the smallest alone, and how far that holds."""
-    held, least = answer.advice.figures, words.smallest(answer.wanted)
+    held, least = answer.figures, words.smallest(answer)
     said = [f"{words.share(held['power'])} of differences of {least} or more"] if "power" in held else []
     said += [f"{words.share(held['power_at'])} of exactly {least}"] if "power_at" in held else []
     if (robust := answer.robust) is not None:
         span = f"({number(robust.low, 2)} to {number(robust.high, 2)})"
         said += [f"targets reached in {number(robust.share, 2)} {span} of the worlds that the pilot allows"]
-    elif answer.ground.draws:
+    elif answer.under_pilot:
         said += [f"in how many of the worlds that the pilot allows: {words.TOO_FEW}"]
     return line("Finds", "; ".join(said)) if said else ""
 
 
-def _holds_for_others(answer: Answer) -> bool:
+def _holds_for_others(answer: StudyPlan) -> bool:
     """True if the design itself reaches the targets for raters that were not asked: then no more of them are needed."""
-    held = answer.all_new
-    return bool(held) and all(
-        one.measure in held and held[one.measure].value >= one.least for one in answer.wanted.targets
-    )
+    held = answer.new_figures
+    return bool(held) and all(one.measure in held and held[one.measure].value >= one.least for one in answer.targets)
 
 
-def _less(answer: Answer) -> str:
+def _less(answer: StudyPlan) -> str:
     """Say the paired differences of the runner-ups to the advice."""
-    measure = first_target(answer.wanted).measure
+    measure = answer.first_target.measure
     said = [
-        f"{designs.short(row.design, answer.advice.design)} {words.less(one)}"
+        f"{designs.short(row.design, answer.design)} {words.less(one)}"
         for row in answer.rows[1:]
         if row.role == "same_money" and (one := row.less.get(measure)) is not None
     ]
     return f"Against this design, {words.heading(measure)}: {'; '.join(said)}; 95 %." if said else ""
 
 
-def outdone(answer: Answer) -> tuple[str, int]:
+def outdone(answer: StudyPlan) -> tuple[str, int]:
     """Say how far another row outdoes the named design at its price, all rows at once, and how much that matters."""
-    held, margin = rivalry(answer.rows, answer.wanted), answer.wanted.margin
-    sure = f"with {100 * answer.wanted.confidence:.0f} % for all rows at once"
+    held, margin = answer.outdone, answer.margin
+    sure = f"with {100 * answer.confidence:.0f} % for all rows at once"
     if not held.rows or not math.isfinite(held.at_most):
         return "", 3
     if held.at_most <= margin:
         return f"At this price no row finds {number(margin, 2)} more, {sure}.", 3
-    if held.best is None:
+    best = next((row for row in answer.runners if row.design == held.by), None)
+    if best is None:
         return f"At this price a row may find up to {number(held.at_most, 2)} more, {sure} (--at-most tells).", 3
-    found = words.less(held.best.less[first_target(answer.wanted).measure])
-    which = designs.short(held.best.design, answer.advice.design)
+    found = words.less(best.less[answer.first_target.measure])
+    which = designs.short(best.design, answer.design)
     shown = "no worlds have shown its targets" if answer.reached else "patience ended before it was named"
     said = f"{which} finds more for the same money ({found}; surely, {sure}), and is not advised: {shown}."
     return said, NEEDED
 
 
-def work(answer: Answer) -> str:
+def work(answer: StudyPlan) -> str:
     """Say what one rating covers, and how much each rater does."""
     if (held := answer.loads) is None:
         return ""
@@ -279,21 +276,21 @@ def work(answer: Answer) -> str:
     )
 
 
-def _changes(answer: Answer) -> Iterator[Piece]:
+def _changes(answer: StudyPlan) -> Iterator[Piece]:
     title = "This advice changes if" if answer.reached else "Another design is the best if"
     for k, (text, weight) in enumerate(zip(words.flips(answer), FLIPS, strict=False)):
         yield Piece(f"{title}\n  {text}" if k == 0 else f"  {text}", weight)
 
 
-def _robust(answer: Answer) -> Iterator[Piece]:
+def _robust(answer: StudyPlan) -> Iterator[Piece]:
     for held in (answer.robust, answer.scenarios):
         if held is not None:
             yield from _held(answer, held)
 
 
-def _held(answer: Answer, held: Robust) -> Iterator[Piece]:
+def _held(answer: StudyPlan, held: Robust) -> Iterator[Piece]:
     span = f"({number(held.low, 2)} to {number(held.high, 2)})"
-    measure = words.heading(first_target(answer.wanted).measure)
+    measure = words.heading(answer.first_target.measure)
     regret = f"{_percent(held.regret)} ({_percent(held.regret_low)} to {_percent(held.regret_high)})"
     said = f"In {number(held.share, 2)} {span} of {held.draws} {held.source} this reaches the targets."
     # Of the pilot's draws the share stands on the page's first lines.

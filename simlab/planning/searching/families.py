@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from simlab.answers.plan import Target
 from simlab.planning.searching.paths import NEVER, RISES, RISING, WANDERS, Chance, path, rises
-from simlab.planning.terms import Design, Looked, Target, Wanted, family, size_of
+from simlab.planning.terms import Design, Looked, Wanted, family, size_of
 from simlab.types import Bools, Floats
 
 ENDED = 0.9

@@ -13,12 +13,11 @@ import made_plans as made
 import pytest
 
 from simlab import schemas
-from simlab.drawing.reports import answers, html, latex, markdown
-from simlab.drawing.reports.answers import plan, plan_reading
+from simlab.answers.plan import SIZE, PlanAnswer, StudyPlan, Target
+from simlab.answers.records import read_record
+from simlab.drawing.reports import answers, html, latex, markdown, text
+from simlab.drawing.reports.answers import plan
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
-from simlab.drawing.text import plan_records
-from simlab.planning.answered import Answer
-from simlab.planning.terms import SIZE, Target
 from simlab.types import InputError
 from tests.drawing.reports.test_kept_answers import changed, places
 
@@ -28,8 +27,6 @@ STUDY = {
     "design": {"documents": 120, "grouping": {"_target_": "simlab.design.grouping.pseudo_side_by_side"}},
     "analysis": {"normalization": {"_target_": "simlab.analysis.normalization.zscore"}},
 }
-RESTORED = ("ground", "flips", "digest", "study")
-"""What a record has in words, or not at all."""
 
 
 class Needed:
@@ -38,15 +35,15 @@ class Needed:
     measures = made.MadeBench(made.fresh_truth, seed=4).look({made.design(160): 50})[made.design(160)]
 
 
-def for_these() -> Answer:
+def for_these() -> StudyPlan:
     asked = replace(made.wanted(deadline="2026-03-06T17:00", currency="Kuwaiti dinars"))
-    floor = replace(asked, targets=(*asked.targets, Target("power_at", 0.3, floor=True)))
+    floor = replace(asked, targets=(*asked.targets, Target(measure="power_at", least=0.3, floor=True)))
     ground = made.ground(these_raters=True, raters=4, read=None, world="10 of 12 checks against the pilot passed")
     return made.answered(floor, clock=400, stands_on=replace(ground, assumed=("4 raters",)), pool=Needed())
 
 
-CASES: Mapping[str, Callable[[], Answer]] = {
-    "plain": lambda: replace(made.answered(), config=STUDY),
+CASES: Mapping[str, Callable[[], StudyPlan]] = {
+    "plain": lambda: made.answered(config=STUDY),
     "clock": lambda: made.answered(made.wanted(deadline="5d"), clock=400),
     "nothing": lambda: made.answered(made.wanted(power=0.99, money=900.0)),
     "no limits": lambda: made.answered(made.wanted(money=None, currency=None)),
@@ -56,13 +53,13 @@ CASES: Mapping[str, Callable[[], Answer]] = {
 
 
 @cache
-def answer_of(name: str) -> Answer:
+def answer_of(name: str) -> StudyPlan:
     return CASES[name]()
 
 
 @cache
 def _text(name: str) -> str:
-    return plan_records.to_json(answer_of(name))
+    return json.dumps(PlanAnswer((answer_of(name),)).plain())
 
 
 def kept(name: str) -> dict[str, Any]:
@@ -92,12 +89,10 @@ def article(report: Report) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_that_is_read_back_is_the_plan_that_was_kept(name: str) -> None:
-    """The record of what was read is the record that was kept, but for what only stands there in words."""
-    saved = kept(name)["answer"][0]
-    again = json.loads(plan_records.to_json(plan_reading.plan(saved).answer))[0]
-    # A measure that has no value is left out.
-    said = {key: value for key, value in saved.items() if key not in RESTORED}
-    assert {key: value for key, value in again.items() if key not in RESTORED} == said
+    saved = kept(name)["answer"]
+    again = read_record(PlanAnswer, saved)
+    assert again.plain() == saved
+    assert text.page(plan.report(again)) == text.page(plan.report(answer_of(name)))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -111,15 +106,15 @@ def test_a_report_of_a_plan_is_complete(name: str) -> None:
     assert {one.key for one in report.references} >= {"card2020", "morris2019", "simlab"}
     assert report.held_fixed
     assert report.figures[0].mcse is not None
-    for text in (markdown.page(report), latex.page(report), report.paragraph, *report.answer, *report.reservations):
-        assert " nan " not in text
-        assert "(nan" not in text
-        assert "None" not in text
+    for shown in (markdown.page(report), latex.page(report), report.paragraph, *report.answer, *report.reservations):
+        assert " nan " not in shown
+        assert "(nan" not in shown
+        assert "None" not in shown
 
 
 def test_the_advice_stands_first_with_its_errors() -> None:
     held = kept("plain")["answer"][0]
-    report = plan.report(kept("plain"))
+    report = answers.of(kept("plain"))
     finds = held["measures"]["power"]
     first = report.figures[0]
     assert (first.value, first.mcse, first.low, first.high) == tuple(
@@ -134,7 +129,7 @@ def test_the_advice_stands_first_with_its_errors() -> None:
 
 def test_differences_are_paired_ones() -> None:
     held = kept("plain")["answer"][0]["runners"]
-    table = next(one for one in tables(plan.report(kept("plain"))) if one.caption.startswith("Each design minus"))
+    table = next(one for one in tables(answers.of(kept("plain"))) if one.caption.startswith("Each design minus"))
     column = table.columns.index("finds")
     shown = [row[column] for row in table.rows]
     assert [one.value for one in shown if isinstance(one, Value)] == [
@@ -147,7 +142,7 @@ def test_differences_are_paired_ones() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
     held = kept(name)["answer"][0]
-    (chart,) = charts(plan.report(kept(name)))
+    (chart,) = charts(answers.of(kept(name)))
     assert chart.kind == "scatter"
     assert chart.target == held["targets"][0]["least"]
     drawn = {(one.x, one.y, one.chosen) for one in chart.marks if "fresh worlds" not in one.line}
@@ -164,7 +159,7 @@ def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
 
 
 def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
-    plain, nothing, these = (plan.report(kept(name)).reservations for name in ("plain", "nothing", "these raters"))
+    plain, nothing, these = (answers.of(kept(name)).reservations for name in ("plain", "nothing", "these raters"))
     assert not any("nothing within the limits" in one for one in plain)
     assert any("nothing within the limits" in one for one in nothing)
     assert any("10 of 12 checks" in one for one in these)
@@ -175,16 +170,16 @@ def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
 
 def test_a_choice_that_is_not_sure_is_a_reservation() -> None:
     saved = kept("plain")
-    assert not any("5 % cheaper" in one for one in plan.report(saved).reservations)
+    assert not any("5 % cheaper" in one for one in answers.of(saved).reservations)
     saved["answer"][0]["cheapest"] = 0.61
-    assert any("5 % cheaper is known with probability .61 only" in one for one in plan.report(saved).reservations)
+    assert any("5 % cheaper is known with probability .61 only" in one for one in answers.of(saved).reservations)
 
 
 def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> None:
     saved = kept("plain")
-    assert not any("within what is plausible" in one for one in plan.report(saved).reservations)
+    assert not any("within what is plausible" in one for one in answers.of(saved).reservations)
     saved["answer"][0]["flips"][0]["plausible"] = [0.4, 2.2]
-    found = plan.report(saved)
+    found = answers.of(saved)
     assert any("if raters favour single systems by 2.1 points or more" in one for one in found.reservations)
     assert any(cell == "raters favour single systems by 2.1 points or more" for one in tables(found) for row in one.rows
                for cell in row)  # fmt: skip
@@ -201,7 +196,7 @@ def test_names_of_a_plan_stay_text(name: str) -> None:
         one |= {"said": HOSTILE, "assumption": HOSTILE, "why": HOSTILE, "then": None}
     record["front"][0]["design"]["design.grouping"] = HOSTILE
     record["assumed"] = [HOSTILE]
-    report = plan.report(saved)
+    report = answers.of(saved)
     assert "<script>alert" not in article(report)
     assert "<script>alert" not in markdown.page(report)
     typeset = [line for line in latex.page(report).splitlines() if not line.startswith("%")]
@@ -212,7 +207,7 @@ def test_names_of_a_plan_stay_text(name: str) -> None:
 def refusal(saved: Mapping[str, Any]) -> str:
     """Return why an answer is refused; empty where it is not, and can be written. Anything but an InputError fails."""
     try:
-        page = markdown.page(plan.report(saved))
+        page = markdown.page(answers.of(saved))
     except InputError as error:
         return str(error)
     assert " nan " not in page

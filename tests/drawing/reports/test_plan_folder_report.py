@@ -6,7 +6,6 @@ import csv
 import json
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ HOSTILE = '<script>alert("x")</script>'
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a plan that was `planned`, one that was `assigned` too, and one that was `concluded`."""
     here = tmp_path_factory.mktemp("folders")
-    keep(here / "planned", replace(made.answered(), config=compose(list(STUDY))), ASKED)
+    keep(here / "planned", made.answered(), compose(list(STUDY)), ASKED)
     _items(here / "items.csv")
     shutil.copytree(here / "planned", here / "assigned")
     assert command(["assign", str(here / "assigned"), "--items", str(here / "items.csv")]) == DONE

@@ -22,6 +22,7 @@ MODELS = {
     "backtest": ("simlab.answers.backtest", "Backtest", "BacktestAdvice"),
     "detect": ("simlab.answers.detect", "Detections"),
     "fit": ("simlab.answers.fit", "Fit"),
+    "plan": ("simlab.answers.plan", "PlanAnswer"),
     "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
 }
 """The records of answers, by their commands: their module, and their names."""
@@ -44,9 +45,9 @@ def of(saved: Mapping[str, Any]) -> Report:
     module, *models = MODELS[name]
     first, *others = (getattr(import_module(module), model) for model in models)
     found = read_record(first, saved["answer"], others=others)
-    return replace(
-        report(found), data=dict(saved), reproduce=(reading.command(saved),), provenance=reading.provenance(saved)
-    )
+    made = report(found)
+    provenance = {**reading.provenance(saved), **made.provenance}
+    return replace(made, data=dict(saved), reproduce=(reading.command(saved),), provenance=provenance)
 
 
 def command_of(line: str) -> str:

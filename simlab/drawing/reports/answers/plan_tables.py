@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from simlab.drawing.reports.answers.plan_reading import Changed, Kept
+from simlab.answers.plan import (
+    EACH,
+    AdviceChange,
+    DesignRow,
+    Figure,
+    Figures,
+    Loads,
+    Remedy,
+    StudyPlan,
+    TriedDesign,
+    known_figures,
+)
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value
 from simlab.drawing.text import plan_designs, plan_rows, plan_words
-from simlab.drawing.text.plan_designs import EACH
 from simlab.drawing.text.plan_rows import REPEATS
 from simlab.drawing.text.tables import number
 from simlab.messages import several
-from simlab.planning.answered import Answer, Figure, Figures, Loads, Point, Remedy, Row
-from simlab.planning.figures import first_target, wanted_line
 from simlab.planning.terms import Design, family
 
 ACCOUNTS = ("money", "hours", "days")
@@ -48,29 +56,29 @@ def known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def measures(answer: Answer) -> list[str]:
+def measures(answer: StudyPlan) -> list[str]:
     """Name the shares that are shown: those of a page, then others that are known."""
-    names = dict.fromkeys([*plan_rows.measures(answer), *(one.measure for one in answer.wanted.targets), *BESIDE])
-    held = answer.advice.figures
+    names = dict.fromkeys([*plan_rows.measures(answer), *(one.measure for one in answer.targets), *BESIDE])
+    held = answer.figures
     new = REPEATS[0] in held
     return [name for name in names if name in held and not (new and name == REPEATS[1])]
 
 
-def meanings(answer: Answer) -> list[str]:
+def meanings(answer: StudyPlan) -> list[str]:
     """Say what each column of shares is."""
-    return [plan_words.meaning(name, answer.wanted) for name in measures(answer)]
+    return [plan_words.meaning(name, answer) for name in measures(answer)]
 
 
 def _headings(names: Sequence[str]) -> list[str]:
     return [plan_words.heading(name) for name in names]
 
 
-def _account(name: str, answer: Answer) -> str:
-    currency = answer.wanted.limits.currency
+def _account(name: str, answer: StudyPlan) -> str:
+    currency = answer.limits.currency
     return name if name != "money" else f"cost, {currency}" if currency else "cost"
 
 
-def designs(answer: Answer) -> Table:
+def designs(answer: StudyPlan) -> Table:
     """Show the advice, its rivals at equal cost, and the most that the limits allow."""
     names, accounts = measures(answer), _accounts(answer)
     rows = tuple((label(row, answer), *_cells(row.figures, names, accounts)) for row in answer.rows)
@@ -81,8 +89,8 @@ def designs(answer: Answer) -> Table:
     )
 
 
-def _accounts(answer: Answer) -> list[str]:
-    return [name for name in ACCOUNTS if name in answer.advice.figures]
+def _accounts(answer: StudyPlan) -> list[str]:
+    return [name for name in ACCOUNTS if name in answer.figures]
 
 
 def _cells(held: Figures, names: Sequence[str], accounts: Sequence[str]) -> Iterator[Cell]:
@@ -90,12 +98,12 @@ def _cells(held: Figures, names: Sequence[str], accounts: Sequence[str]) -> Iter
     yield from (amount(held.get(name)) for name in accounts)
 
 
-def label(row: Row, answer: Answer) -> str:
+def label(row: DesignRow, answer: StudyPlan) -> str:
     """Say what a design stands there for."""
     own = plan_designs.short(row.design)
     if row.role == "advice":
         return f"{'this design' if answer.reached else 'the best'}: {own}"
-    said = plan_designs.short(row.design, answer.advice.design)
+    said = plan_designs.short(row.design, answer.design)
     if row.role == "most":
         return f"most you can do: {said}"
     if abs(row.gap) > plan_words.SMALL_GAP:
@@ -103,7 +111,7 @@ def label(row: Row, answer: Answer) -> str:
     return f"same money: {said}"
 
 
-def differences(answer: Answer) -> Table | None:
+def differences(answer: StudyPlan) -> Table | None:
     """Show each rival minus the advice, by pairs of worlds; None without rivals."""
     names = [name for name in measures(answer) if any(name in row.less for row in answer.rows[1:])]
     rows = tuple((label(row, answer), *_less(row, names)) for row in answer.rows[1:])
@@ -111,7 +119,7 @@ def differences(answer: Answer) -> Table | None:
     return Table(said, ("design", *_headings(names), "cost, in %"), rows) if rows and names else None
 
 
-def _less(row: Row, names: Sequence[str]) -> Iterator[Cell]:
+def _less(row: DesignRow, names: Sequence[str]) -> Iterator[Cell]:
     yield from (_difference(row.less.get(name)) for name in names)
     yield Value(known(round(100 * row.gap, 1)), reason="" if math.isfinite(row.gap) else UNKNOWN)
 
@@ -125,18 +133,18 @@ def _difference(held: Figure | None) -> Value:
     return Value(float(held.value), error, held.studies or None, held.worlds or None, low, high)
 
 
-def front(answer: Answer) -> Chart | None:
+def front(answer: StudyPlan) -> Chart | None:
     """Draw what was looked at: the first target's measure against what a design takes; None where nothing was."""
-    target = first_target(answer.wanted)
+    target = answer.first_target
     across = next((name for name in ACCOUNTS if any(name in one.figures for one in answer.front)), None)
     seen = [one for one in answer.front if target.measure in one.figures and across in one.figures]
     if across is None or not seen:
         return None
     kinds = _kinds(answer, seen)
     marks = [_mark(one, across, target.measure, kinds[family(one.design)]) for one in seen]
-    held, name = answer.advice.figures, "advice (fresh worlds)" if answer.reached else "the best (fresh worlds)"
+    held, name = answer.figures, "advice (fresh worlds)" if answer.reached else "the best (fresh worlds)"
     if across in held and target.measure in held:
-        marks.append(_marked(held, across, target.measure, name, plan_designs.short(answer.advice.design)))
+        marks.append(_marked(held, across, target.measure, name, plan_designs.short(answer.design)))
     return Chart(
         "scatter",
         "What does each design give for its money?"
@@ -147,16 +155,16 @@ def front(answer: Answer) -> Chart | None:
         tuple(marks),
         _alt(answer, seen, across),
         "kind of design",
-        wanted_line(answer),
+        answer.wanted_line,
         (0.0, 1.0),
         _table(answer, seen, across),
         interval="95 % interval",
     )
 
 
-def _kinds(answer: Answer, seen: Sequence[Point]) -> dict[Design, str]:
+def _kinds(answer: StudyPlan, seen: Sequence[TriedDesign]) -> dict[Design, str]:
     """Name families of designs; those of the rows first, and those that give most, the others by one name."""
-    measure = first_target(answer.wanted).measure
+    measure = answer.first_target.measure
     shown = {family(row.design): k for k, row in reversed(list(enumerate(answer.rows)))}
     best: dict[Design, float] = {}
     for one in seen:
@@ -177,7 +185,7 @@ def _kind(own: Design) -> str:
     return ", ".join([*([words] if words != "the same" else []), *each]) or "all designs"
 
 
-def _mark(one: Point, across: str, measure: str, kind: str) -> Mark:
+def _mark(one: TriedDesign, across: str, measure: str, kind: str) -> Mark:
     said = plan_designs.short(one.design) + ("" if one.within else "; beyond the limits")
     return _marked(one.figures, across, measure, kind, said, chosen=one.front)
 
@@ -188,8 +196,8 @@ def _marked(held: Figures, across: str, measure: str, line: str, note: str, *, c
     return Mark(x, one.value, low, high, line, known(one.mcse), one.studies or None, one.worlds or None, note, chosen)
 
 
-def _alt(answer: Answer, seen: Sequence[Point], across: str) -> str:
-    target = first_target(answer.wanted)
+def _alt(answer: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
+    target = answer.first_target
     least, most = (end(one.figures[target.measure].value for one in seen) for end in (min, max))
     reach = sum(one.reaches for one in seen)
     takes = _account(across, answer).partition(",")[0]
@@ -200,8 +208,8 @@ def _alt(answer: Answer, seen: Sequence[Point], across: str) -> str:
     )
 
 
-def _table(answer: Answer, seen: Sequence[Point], across: str) -> Table:
-    measure = first_target(answer.wanted).measure
+def _table(answer: StudyPlan, seen: Sequence[TriedDesign], across: str) -> Table:
+    measure = answer.first_target.measure
     rows = tuple(
         (
             plan_designs.short(one.design),
@@ -222,43 +230,43 @@ def _yes(held: bool) -> str:
     return "yes" if held else "no"
 
 
-def changes(kept: Kept) -> Table | None:
+def changes(answer: StudyPlan) -> Table | None:
     """Show the nearest value of each assumption at which the advice changes; None where none was found."""
-    rows = tuple(_change(one, kept.answer) for one in kept.changes)
+    rows = tuple(_change(one, answer) for one in answer.flips)
     titles = ("assumption", "is now", "advice changes at", "plausible", "source", "in words", "then")
     return Table("Nearest values at which another design is the better advice", titles, rows) if rows else None
 
 
-def _change(one: Changed, answer: Answer) -> tuple[Cell, ...]:
-    unit = (answer.wanted.limits.currency or "money") if one.unit == "money" else one.unit
+def _change(one: AdviceChange, answer: StudyPlan) -> tuple[Cell, ...]:
+    unit = (answer.limits.currency or "money") if one.unit == "money" else one.unit
     at = Value(one.at, low=known(one.low), high=known(one.high), unit=unit)
     low, high = one.plausible
     span = f"{low:.3g} to {high:.3g}" if math.isfinite(low + high) else "not known"
     return one.assumption, Value(one.now, unit=unit), at, span, one.source, one.said, then(one, answer)
 
 
-def then(one: Changed, answer: Answer) -> str:
+def then(one: AdviceChange, answer: StudyPlan) -> str:
     """Say what follows where the advice changes."""
     if one.then is None:
         return one.why or "nothing reaches the targets"
-    return plan_designs.changed(one.then, answer.advice.design)
+    return plan_designs.changed(one.then, answer.design)
 
 
-def missed(answer: Answer) -> Table | None:
+def missed(answer: StudyPlan) -> Table | None:
     """Show the targets that the best design misses; None where it misses none."""
-    rows = tuple((plan_words.heading(one.measure), Value(one.least), share(one.figure)) for one in answer.short)
+    rows = tuple((plan_words.heading(one.target), Value(one.least), share(one)) for one in answer.missed)
     return Table("Targets that the best design misses", ("target", "wanted", "found"), rows) if rows else None
 
 
-def remedies(answer: Answer) -> Table | None:
+def remedies(answer: StudyPlan) -> Table | None:
     """Show what would reach the targets; None where nothing that was tried would."""
-    rows = tuple(_remedy(one, answer) for one in answer.remedies)
+    rows = tuple(_remedy(one, answer) for one in answer.would_reach)
     titles = ("what", "so many would do", "design", _account("money", answer), "known by")
     return Table("What would reach the targets", titles, rows) if rows else None
 
 
-def _remedy(one: Remedy, answer: Answer) -> tuple[Cell, ...]:
-    unit = answer.wanted.smallest.unit if one.what == "difference" else one.what
+def _remedy(one: Remedy, answer: StudyPlan) -> tuple[Cell, ...]:
+    unit = answer.smallest.unit if one.what == "difference" else one.what
     value = Value(known(one.value), low=known(one.low), high=known(one.high), unit=unit, reason="no number would do")
     return (
         "ask for larger differences only" if one.what == "difference" else f"more {one.what}",
@@ -269,14 +277,14 @@ def _remedy(one: Remedy, answer: Answer) -> tuple[Cell, ...]:
     )
 
 
-def anew(answer: Answer) -> Table | None:
+def anew(answer: StudyPlan) -> Table | None:
     """Show the design's figures for raters that were not asked, beside those for these; None where all are alike."""
-    names = [name for name in measures(answer) if name in answer.all_new]
+    names = [name for name in measures(answer) if name in answer.new_figures]
     if not names:
         return None
-    shown = [("this design", answer.all_new)]
+    shown = [("this design", answer.new_figures)]
     if answer.pool is not None and answer.pool.raters is not None:
-        shown.append((plan_designs.short(answer.pool.design), answer.pool.figures))
+        shown.append((plan_designs.short(answer.pool.design), known_figures(answer.pool.figures)))
     rows = tuple((said, *_cells(held, names, ())) for said, held in shown)
     return Table("For raters who were not asked", ("design", *_headings(names)), rows)
 

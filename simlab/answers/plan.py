@@ -1,0 +1,433 @@
+"""What `simlab plan` answers: the study to buy, rivals at its price, how sure that is, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite, nan
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
+
+from simlab.answers.records import Count, Known, Num, Record, Rows, Upper
+
+SIZE, EACH = "design.documents", "design.ratings_per_item"
+GROUPING, NORMALIZATION = "design.grouping", "analysis.normalization"
+POOL = ("raters.pool_size", "systems.n_raters")
+"""Keys that say how many raters there are."""
+COUNTS = (SIZE, EACH, *POOL)
+"""Keys of designs whose values are whole numbers."""
+ACCOUNTS = ("money", "hours", "days")
+"""Measures of what a study takes."""
+TOO_FEW = "not known, too few were simulated (--at-most)"
+"""Why the share of a pilot's worlds in which targets are reached is not known."""
+
+
+def _as_pairs(held: Any) -> Any:
+    """Return a mapping as pairs; a lever's values may be numbers of numpy."""
+    pairs = held.items() if isinstance(held, Mapping) else held
+    if not isinstance(held, Mapping | tuple):
+        raise ValueError("must be an object of settings")
+    return tuple((key, value.item() if hasattr(value, "item") else value) for key, value in pairs)
+
+
+def _check_counts(held: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    for key, value in held:
+        if key in COUNTS and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+            raise ValueError(f"{key} must be a whole number from 0")
+    return held
+
+
+Role: TypeAlias = Literal["advice", "same_money", "most"]
+Setting = bool | int | Known | str
+Settings = Annotated[
+    tuple[tuple[str, Setting], ...], BeforeValidator(_as_pairs), AfterValidator(_check_counts), PlainSerializer(dict)
+]
+"""Keys and values of a design, in the order of its levers; JSON has them as an object."""
+
+
+def _as_ends(held: Any) -> Any:
+    return (held["from"], held["to"]) if isinstance(held, Mapping) and held.keys() == {"from", "to"} else held
+
+
+Sizes = Annotated[
+    tuple[Count, Count], BeforeValidator(_as_ends), PlainSerializer(lambda ends: {"from": ends[0], "to": ends[1]})
+]
+"""The least and the greatest of a range of sizes; JSON has them as `from` and `to`."""
+
+
+class Figure(Record):
+    """Hold a measured value, its standard error, its 95 % interval, and the worlds and studies that it rests on."""
+
+    value: Num
+    mcse: Num
+    low: Num
+    high: Num
+    worlds: Count
+    studies: Count = 0
+
+
+Figures = Mapping[str, Figure]
+"""Figures by name of measure."""
+
+
+class Target(Record):
+    """Hold the least value that a measure, a share, is to reach; a `floor` ranks no designs."""
+
+    measure: str
+    least: Known
+    floor: bool = False
+
+
+class Limits(Record):
+    """Hold what there is to spend: money in a currency that may have a name, and a deadline as it was typed."""
+
+    money: Known | None
+    currency: str | None
+    deadline: str | None
+
+
+class Smallest(Record):
+    """Hold the smallest difference that matters, in the users' unit, and where it comes from."""
+
+    value: Known
+    unit: str
+    why: str
+
+
+class Takes(Record):
+    """Hold what a design takes, from documents to money; what is not known is null."""
+
+    documents: int | None
+    outputs: Num
+    ratings: Num
+    raters: Count | None
+    per_rater: Num
+    hours: Num
+    money: Num
+    currency: str | None
+
+
+class UnderPilot(Record):
+    """Hold the share of the worlds that a pilot allows in which targets are reached, or why it is not known."""
+
+    share: Num
+    low: Num
+    high: Num
+    draws: Count
+    why: str = Field(default="", exclude_if=lambda why: not why)
+
+
+class ClaimFamily(Record):
+    """Hold the comparisons that claims are fixed to, and the baseline of `against`."""
+
+    name: str
+    against: str | None = None
+
+
+class Outdone(Record):
+    """Hold how much more than the design another of `rows` at its price finds at most, all of them at once.
+
+    `by` is the design that finds more beyond chance, None where none does.
+    """
+
+    measure: str
+    rows: Count
+    at_most: Upper
+    margin: Known
+    confidence: Known
+    by: Settings | None
+
+
+class DesignRow(Record):
+    """Hold a design beside the advice: its figures, and the paired `difference` to the advice (this one minus it).
+
+    `gap` is how much more it costs than the advice, as a share of it.
+    """
+
+    role: Role
+    design: Settings
+    gap: Num
+    measures: dict[str, Figure]
+    money: Num
+    hours: Num
+    days: Num
+    difference: dict[str, Figure]
+
+    @property
+    def figures(self) -> Figures:
+        """The figures that are known."""
+        return known_figures(self.measures)
+
+    @property
+    def less(self) -> Figures:
+        """The differences to the advice that are known."""
+        return known_figures(self.difference)
+
+
+class LargestDesign(Record):
+    """Hold the largest design within the limits, the next larger one, and the share of its studies that ended early.
+
+    The share is of those that are ended by what binds; NaN where it was not measured.
+    """
+
+    design: Settings
+    next: Settings | None
+    ended_by: Num
+
+
+class OtherMoney(Figure):
+    """Hold what another amount of money changes, read off lines fitted along sizes.
+
+    `design` is the cheapest that reaches the targets with it (None: none does), at `cost`; `most` is the best that it
+    buys, with the first target's measure.
+    """
+
+    money: Known
+    design: Settings | None
+    cost: Num
+    most: Settings | None
+
+
+class MissedTarget(Figure):
+    """Hold a target that the best design misses, with the figure that misses it."""
+
+    target: str
+    least: Known
+
+
+class Remedy(Record):
+    """Hold what would reach the targets: the value of something, its 95 % interval, and what it would cost.
+
+    An infinite value says that no number would do. `extrapolated`: it is not simulated, but follows from a fitted line.
+    """
+
+    what: Literal["documents", "raters", "difference"]
+    design: Settings
+    value: Upper
+    low: Upper
+    high: Upper
+    money: Num
+    extrapolated: bool
+
+
+class Robust(Record):
+    """Hold how far the advice holds over the worlds that a pilot allows, or over scenarios, each named.
+
+    `share` (with `low` and `high`) of the draws reach all targets, `q05` is the 5 % quantile of the first target's
+    measure, `regret` (with an interval) the mean cost beyond that of the cheapest design that reaches the targets in
+    each, as a share of the advice's cost. `source` is "posterior draws" or "scenarios"; `more` names the
+    scenarios in which the advice misses a target, and is empty for draws.
+    """
+
+    share: Num
+    low: Num
+    high: Num
+    q05: Num
+    regret: Num
+    regret_low: Num
+    regret_high: Num
+    draws: Count
+    source: str
+    more: str
+
+
+class AdviceChange(Record):
+    """Hold the nearest value of an assumption at which another design is the better advice, with a 90 % interval.
+
+    `said` are words for the assumption from that value on, `plausible` is the range that `source` gives it, `distance`
+    that from its value now, scaled by this range. `then` is None where nothing reaches the targets beyond it.
+    """
+
+    assumption: str
+    key: str
+    now: Known
+    unit: str
+    said: str
+    source: str
+    at: Known
+    low: Num
+    high: Num
+    distance: Num
+    then: Settings | None
+    why: str
+    plausible: tuple[Num, Num]
+
+
+class Loads(Record):
+    """Hold what a design asks of people: outputs, ratings in all, and per rater on average and at most.
+
+    `covers` says what one rating is about. `per_rater_documents` counts the documents that a rater sees on average.
+    """
+
+    covers: str
+    outputs: Known
+    ratings: Known
+    raters: Count
+    per_rater: Known
+    most: Known
+    per_rater_documents: Known
+
+
+class RaterPool(Record):
+    """Hold how many raters a study needs whose findings are to hold for raters that were not asked.
+
+    `design` is that of such a pool, as pairs of keys and values, with its figures; `raters` is None where no number
+    that was tried would do.
+    """
+
+    raters: Count | None
+    design: Annotated[tuple[tuple[str, Setting], ...], AfterValidator(_check_counts)]
+    figures: dict[str, Figure]
+
+
+class TriedDesign(Record):
+    """Hold a design that was looked at while searching; `front`: none that was costs less and gives more."""
+
+    design: Settings
+    front: bool
+    reaches: bool
+    within: bool
+    measures: dict[str, Figure]
+
+    @property
+    def figures(self) -> Figures:
+        """The figures that are known."""
+        return known_figures(self.measures)
+
+
+class StudyPlan(Record):
+    """Hold all that a plan says.
+
+    `design` is the one to buy, or where nothing reaches the targets (`reached` is false) the best there is; its
+    `measures` come from `worlds` fresh worlds, which no choice has seen, and so do those of `runners`. `settings` are
+    what its composed study says of the keys that are put in words. `front` holds what was looked at while searching.
+    `all_new` are the figures of the design for raters that were not asked, where targets are for these raters. `open`
+    are the sizes between which nothing is decided where patience ended before fresh worlds showed the targets.
+    `probability` is that of the choice being right, `cheapest` that of no design which reaches the targets costing 5 %
+    less. `ground` is what the plan stands on, for programs. `study` and `digest` name the frozen study.
+    """
+
+    reached: bool
+    design: Settings
+    settings: Settings
+    study: str | None = None
+    digest: str | None = None
+    cost: Num
+    currency: str | None
+    hours: Num
+    days: Num
+    measures: dict[str, Figure]
+    sizes: Takes
+    power_at: Figure | None
+    under_pilot: UnderPilot | None
+    family: ClaimFamily | None = None
+    open: Sizes | None
+    confidence: Known
+    probability: Num
+    cheapest: Num
+    margin: Known
+    targets: Annotated[tuple[Target, ...], Field(min_length=1)]
+    limits: Limits
+    smallest: Smallest
+    seed: int
+    designs: Count
+    campaigns: Count
+    worlds: Count
+    ended: str
+    outdone: Outdone
+    runners: tuple[DesignRow, ...]
+    binding: Literal["money", "deadline", "documents", "raters", "none"]
+    largest: LargestDesign
+    other_money: tuple[OtherMoney, ...]
+    missed: tuple[MissedTarget, ...]
+    would_reach: tuple[Remedy, ...]
+    robust: Robust | None
+    scenarios: Robust | None = None
+    flips: tuple[AdviceChange, ...]
+    loads: Loads | None
+    systems: Count
+    raters: Count
+    these_raters: bool
+    all_new: dict[str, Figure]
+    pool: RaterPool | None
+    pilot: str | None
+    world: str
+    assumed: tuple[str, ...]
+    ground: dict[str, Any]
+    front: tuple[TriedDesign, ...]
+
+    @property
+    def figures(self) -> Figures:
+        """The figures of the design that are known."""
+        return known_figures(self.measures)
+
+    @property
+    def new_figures(self) -> Figures:
+        """The known figures of the design for raters that were not asked."""
+        return known_figures(self.all_new)
+
+    @property
+    def rows(self) -> tuple[DesignRow, ...]:
+        """The design, and what stands beside it."""
+        accounts = {"money": self.cost, "hours": self.hours, "days": self.days}
+        own = DesignRow(role="advice", design=self.design, gap=0.0, measures=self.measures, difference={}, **accounts)
+        return own, *self.runners
+
+    @property
+    def first_target(self) -> Target:
+        """The target that designs are ranked by."""
+        return leading(self.targets)
+
+    @property
+    def wanted_line(self) -> float:
+        """Where a figure draws the first target: less the margin where a design in it is said to reach it."""
+        target, found = self.first_target, self.figures.get(self.first_target.measure)
+        within = self.reached and found is not None and found.value < target.least
+        return target.least - self.margin if within else target.least
+
+
+class PlanAnswer(Rows[StudyPlan]):
+    """Hold a plan as `simlab plan` prints and keeps it: the only record of a list."""
+
+    @model_validator(mode="after")
+    def _check_one(self) -> PlanAnswer:
+        if len(self.root) != 1:
+            raise ValueError("must have one record")
+        return self
+
+    @property
+    def plan(self) -> StudyPlan:
+        """The plan."""
+        return self.root[0]
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the record as JSON holds it, all fields of it."""
+        return [self.plan.plain()]
+
+
+def known_figures(held: Figures) -> Figures:
+    """Return the figures whose values are known."""
+    return {name: one for name, one in held.items() if isfinite(one.value)}
+
+
+def leading(targets: Sequence[Target]) -> Target:
+    """Return the target that designs are ranked by: the first that is no floor."""
+    return next((one for one in targets if not one.floor), targets[0])
+
+
+def front_rows(plan: StudyPlan) -> list[dict[str, Any]]:
+    """Return what was looked at as flat rows, the cheapest first: levers, what it takes, measures with their errors."""
+    levers = list(dict.fromkeys(key for one in plan.front for key, _ in one.design))
+    names = list(dict.fromkeys(name for one in plan.front for name in one.measures))
+    return [_flat(one, levers, names) for one in plan.front]
+
+
+def _flat(one: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    held = dict(one.design)
+    row: dict[str, Any] = {key: held.get(key) for key in levers}
+    row |= {"front": one.front, "reaches": one.reaches, "within": one.within}
+    for name in names:
+        found = one.measures.get(name)
+        parts = (found.value, found.mcse, found.low, found.high) if found else (nan,) * 4
+        row |= dict(zip((name, f"{name}_mcse", f"{name}_low", f"{name}_high"), parts, strict=True))
+    return row
