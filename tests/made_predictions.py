@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simlab.answers.backtest import Backtest, Prediction
-from simlab.fitting.backtest.summaries import backtest_of
+from simlab.fitting.backtest.carrying_out import backtest_of
 
 READ = {"used": 3120, "systems": 10, "documents": 30, "raters": 10}
 

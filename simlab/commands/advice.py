@@ -12,11 +12,9 @@ from simlab.answers.tables import ReadTable
 from simlab.commands.backtest import BacktestOptions, Part, each, planned
 from simlab.commands.notes import note
 from simlab.commands.understanding import say
-from simlab.fitting.backtest.advised import summarize_rules
-from simlab.fitting.backtest.advising import FULL, QUICK, advise, candidates
+from simlab.fitting.backtest.advising import FULL, QUICK, advise, candidates, summarize_rules
 from simlab.fitting.backtest.carrying_out import Plan, target_of
-from simlab.fitting.backtest.planning import A_FIT
-from simlab.fitting.backtest.splitting import check, pilot_documents
+from simlab.fitting.backtest.planning import A_FIT, check, pilot_documents
 from simlab.messages import several
 from simlab.tables import preferences, understood
 from simlab.types import InputError

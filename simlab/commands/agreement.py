@@ -11,8 +11,7 @@ from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.agreement import report
 from simlab.drawing.text.tables import Form, write_tables
-from simlab.fitting.agreement import agreement_of
-from simlab.fitting.agreement_hours import predict_hours
+from simlab.fitting.agreement import agreement_of, predict_hours
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.times import CUT, check_cut

@@ -15,11 +15,10 @@ from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting.backtest.carrying_out import Plan, compare, fitted, observe, predict
+from simlab.fitting.backtest.carrying_out import Plan, backtest_of, compare, fitted, observe, predict
 from simlab.fitting.backtest.choosing import AUTO
 from simlab.fitting.backtest.designs import designs
 from simlab.fitting.backtest.planning import FULL, QUICK, SOME, Size, Task, sources, steps, tasks
-from simlab.fitting.backtest.summaries import backtest_of
 from simlab.messages import several
 from simlab.tables import preferences, understood
 from simlab.tables.held import NOTHING, Told, as_errors

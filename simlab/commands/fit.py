@@ -17,8 +17,7 @@ from simlab.drawing.reports.answers.fit import report as make_report
 from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting import document
-from simlab.fitting.report import AUTO, Report, Say, report
+from simlab.fitting.report import AUTO, Report, Say, report, write
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told, as_errors
@@ -62,7 +61,7 @@ def answer(
     check_names(out, plot)
     found = found_in(table, told, law, seed, note, cut)
     if out is not None:
-        document.write(out, found.world)
+        write(out, found.world)
     if plot is not None:
         draw(found.fit, plot)
     code = RESERVED if found.reserved else DONE

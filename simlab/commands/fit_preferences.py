@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
     """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
-    from simlab.fitting.preferences import document
-    from simlab.fitting.preferences.checks import checks
+    from simlab.fitting.preferences.checks import checks, components, content
     from simlab.fitting.preferences.fitting import fitted as fitted_to
     from simlab.fitting.preferences.pilot import pilot_of
 
@@ -39,13 +38,13 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
             read=read_record(ReadTable, preferences.record(compared), "read"),
             law=PREFERENCE,
             checks=answer_checks(held.every, held.failed),
-            components=tuple(_components(document.components(fitted))),
+            components=tuple(_components(components(fitted))),
             not_identified=tuple(fitted.not_identified),
             diagnosis=dict(fitted.diagnosis),
             unmixed=disagreement(fitted.diagnosis),
         ),
         option="systems=fitted_preferences systems.path={path}",
-        world=document.content(fitted, held, table),
+        world=content(fitted, held, table),
         notes=(*units.notes, *beside(preferences.record(compared))),
     )
 

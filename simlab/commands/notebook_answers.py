@@ -49,10 +49,10 @@ class FittedWorld:
     def write(self, out: str | os.PathLike[str]) -> Path:
         """Write the world for `systems=fitted systems.path=OUT`; raises InputError for a name that is not .yaml."""
         from simlab.commands.fit import check_names
-        from simlab.fitting import document
+        from simlab.fitting import report
 
         check_names(Path(out), None)
-        document.write(Path(out), self.world)
+        report.write(Path(out), self.world)
         return Path(out)
 
 

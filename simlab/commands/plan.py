@@ -221,7 +221,7 @@ def ground_of(subject: Path | None, given: Given, asked: Asked, book: Ledger, sa
 
 def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
-    from simlab.fitting import document
+    from simlab.fitting import report
     from simlab.planning import folder, ground
     from simlab.tables import preferences
 
@@ -239,9 +239,9 @@ def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -
         )
     world = book.folder / folder.WORLD
     held = world.read_text(encoding="utf-8") if book.n_blocks() and world.exists() else None
-    text = document.text(found.world)
+    text = report.text(found.world)
     if held not in (None, text):
-        text = document.text(document.named_as(held, found.world))
+        text = report.text(report.named_as(held, found.world))
     if held not in (None, text):
         raise InputError(
             f"{legible(book.folder)}: holds campaigns in another world than is fitted to {legible(table)} now; name "

@@ -1,26 +1,44 @@
-"""Describe how far raters agree, from ratings alone: before a study is planned, or beside a fitted world."""
+"""Describe how far raters agree, from ratings alone: before a study is planned, or beside a fitted world.
+
+Agreement of pairs of raters on the order of systems, the scores of each rater, each rater beside those who rated the
+same outputs (leniency, sharpness, time, failed controls), and the hours that they worked.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv, stdtrit
 
-from simlab.answers.agreement import Agreement, MeanAgreement, PairAgreement
+from simlab.answers.agreement import (
+    Agreement,
+    HoursPredicted,
+    HoursWorked,
+    MeanAgreement,
+    PairAgreement,
+    RaterBesideOthers,
+    RaterScores,
+)
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.fitting.agreement_coefficients import coefficients
-from simlab.fitting.agreement_corated import compare_with_others
-from simlab.fitting.agreement_hours import add_hours, rule_of
-from simlab.fitting.agreement_profiles import Given, describe_scores
+from simlab.fitting.agreement_coefficients import Rated, coefficients, pairable, rated
+from simlab.fitting.speeds import LEAST_SECONDS, fitted_speeds, held_against
 from simlab.tables import understood
 from simlab.tables.held import Ratings
-from simlab.tables.times import CUT
-from simlab.types import Bools, Floats, InputError, World
+from simlab.tables.times import CUT, CUTS, Times
+from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import world_of
+
+RULES = {
+    "ends": "Time is that between the ends of two answers in a row within a login, control items and practice included",
+    "durations": "Time is what the table says that answers took",
+}
 
 
 def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -> Agreement:
@@ -163,3 +181,173 @@ def _mean(kind: str, taus: Sequence[float], documents: int, comparisons: int, un
         comparisons=comparisons,
         undefined=undefined,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Hold the ratings that exist, flat."""
+
+    rater: Ints
+    system: Ints
+    document: Ints
+    value: Floats
+    errors: Ints
+
+
+def describe_scores(name: str, given: Given, own: Bools) -> RaterScores:
+    """Describe the ratings that are one rater's `own[rating]`."""
+    value, errors = given.value[own], given.errors[own]
+    q25, q50, q75, q90 = np.quantile(value, (0.25, 0.5, 0.75, 0.9)).tolist()
+    return RaterScores(
+        rater=name,
+        ratings=len(value),
+        documents=len(np.unique(given.document[own])),
+        mean=float(value.mean()),
+        sd=float(value.std(ddof=1)) if len(value) > 1 else math.nan,
+        maximum=float(value.max()),
+        zero_share=float((value == 0).mean()),
+        errors_per_segment=float(errors.mean()) if (errors >= 0).all() else math.nan,
+        q25=q25,
+        q50=q50,
+        q75=q75,
+        q90=q90,
+    )
+
+
+def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBesideOthers, ...]:
+    """Describe every rater who rated anything; time between answers is cut at `cut` seconds."""
+    held = pairable(rated(ratings))
+    total = np.bincount(held.output, held.score)
+    count = np.bincount(held.output)
+    others = (total[held.output] - held.score) / np.maximum(count[held.output] - 1, 1)
+    sign = -1 if ratings.lower_is_better else 1
+    there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
+    times = {} if ratings.times is None else ratings.times.by_person(cut)
+    return tuple(_compare(ratings, rater, held, others, sign, times) for rater in there)
+
+
+def _compare(
+    ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int, times: Mapping[str, Floats]
+) -> RaterBesideOthers:
+    own = held.rater == rater
+    document = np.unique(held.document[held.output[own]], return_inverse=True)[1]
+    failures = _failures(ratings, rater)
+    numbers = (
+        int(own.sum()),
+        int(document.max(initial=-1)) + 1,
+        *mean_by_cluster(sign * (held.score[own] - others[own]), document),
+        *slope_by_cluster(others[own], held.score[own], document),
+        *mean_time(times.get(ratings.rater_names[rater])),
+        *failures,
+        *share_interval(*failures),
+    )
+    _, *names = RaterBesideOthers.model_fields
+    fields: dict[str, Any] = dict(zip(names, numbers, strict=True))
+    return RaterBesideOthers(rater=ratings.rater_names[rater], **fields)
+
+
+def mean_by_cluster(value: Floats, cluster: Ints) -> tuple[float, float, float]:
+    """Return a mean and its 95 % interval, by t over clusters; NaN for what cannot be told.
+
+    The variance is that of a ratio of sums over clusters (Cochran 1977, section 9A.2).
+    """
+    if not len(value):
+        return math.nan, math.nan, math.nan
+    mean = float(value.mean())
+    return _with_interval(mean, np.bincount(cluster, value - mean) / len(value))
+
+
+def slope_by_cluster(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float, float]:
+    """Return the slope of y on x and its 95 % interval, robust to clusters; NaN for what cannot be told.
+
+    Source: Liang and Zeger 1986, with the correction clusters / (clusters - 1) and t with as many degrees of freedom.
+    """
+    spread = float(((x - x.mean()) ** 2).sum()) if len(x) > 2 else 0.0
+    if spread <= 0:
+        return math.nan, math.nan, math.nan
+    along = x - x.mean()
+    slope = float(along @ y) / spread
+    residual = y - y.mean() - slope * along
+    return _with_interval(slope, np.bincount(cluster, along * residual) / spread)
+
+
+def _with_interval(value: float, influence: Floats) -> tuple[float, float, float]:
+    """Return an estimate with the interval that the influence of each cluster gives it."""
+    n = len(influence)
+    if n < 2:
+        return value, math.nan, math.nan
+    reach = float(stdtrit(n - 1, 0.975)) * math.sqrt(n / (n - 1) * float((influence**2).sum()))
+    return value, value - reach, value + reach
+
+
+def _failures(ratings: Ratings, rater: int) -> tuple[int, int]:
+    """Return how many control items a rater met, and how many of them were failed."""
+    if ratings.controls is None:
+        return 0, 0
+    failed: Bools = ratings.controls.failed[ratings.controls.rater == rater]
+    return len(failed), int(failed.sum())
+
+
+def share_interval(n: int, k: int) -> tuple[float, float, float]:
+    """Return k of n as a share with its exact 95 % interval (Clopper and Pearson 1934); NaN for 0 of 0."""
+    if not n:
+        return math.nan, math.nan, math.nan
+    low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
+    return k / n, low, float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
+
+
+def add_hours(times: Times | None, cut: float) -> Iterator[HoursWorked]:
+    """Add up the hours of a table at the usual cuts, and at one that is asked for; nothing where it has no times."""
+    if times is None:
+        return
+    n = len(times.gap)
+    for one in sorted({*CUTS, cut}):
+        hours = times.hours(one)
+        yield HoursWorked(
+            rule=times.rule,
+            cut=one,
+            hours=hours,
+            seconds=3600 * hours / n,
+            answers=n,
+            logins=len(times.login_names),
+            people=len(times.person_names),
+        )
+
+
+def predict_hours(known: Times | None, times: Times | None, cut: float, named: str) -> HoursPredicted:
+    """Predict the hours of a table from the times of another.
+
+    Raises InputError, beginning with `named`, where either has none.
+    """
+    learnt = fitted_speeds(known, cut)
+    if learnt is None:
+        raise InputError(f"{named}: holds no times to learn speeds from; give a table that says when answers ended")
+    held = None if times is None else held_against(learnt, times)
+    if held is None:
+        raise InputError(f"{named}: the ratings themselves have no times to hold the prediction against; leave it out")
+    low, median, high = held.predicted
+    return HoursPredicted(
+        cut=cut,
+        people=len(set(learnt.worked.person.tolist())),
+        low=low,
+        median=median,
+        high=high,
+        happened=held.happened,
+        inside=held.inside,
+        log_score=held.log_score,
+        flat_log_score=held.flat,
+    )
+
+
+def rule_of(times: Times, cut: float) -> str:
+    """Say what the hours and seconds of a table are."""
+    return f"{RULES[times.rule]}; raters' seconds are means with gaps cut at {cut:g} s."
+
+
+def mean_time(seconds: Floats | None) -> tuple[float, int, float]:
+    """Return mean seconds, how many answers were timed, and hours; NaN where answers were sent in at once."""
+    if seconds is None or not len(seconds):
+        return math.nan, 0, math.nan
+    mean = float(seconds.mean())
+    known = mean >= LEAST_SECONDS
+    return (mean if known else math.nan), len(seconds), (float(seconds.sum()) / 3600 if known else math.nan)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simlab import schemas
 from simlab.answers import fit as answers
-from simlab.answers.fit import Component, Dependability, LawScore
+from simlab.answers.fit import Component, Dependability, LawScore, Speeds
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.effort import current_effort
-from simlab.fitting import document, speed_records
+from simlab.files import write_whole
 from simlab.fitting.checks import Check, Checks, checks
 from simlab.fitting.comparing_laws import chosen, compare
-from simlab.fitting.components import Components, components
-from simlab.fitting.generalisability import Trade, coefficients, trade
+from simlab.fitting.components import Components, Trade, coefficients, components, trade
 from simlab.fitting.laws import Fitted, Law
-from simlab.fitting.speeds import FittedSpeeds, by_rater, fitted_speeds
+from simlab.fitting.speeds import KEPT, FittedSpeeds, Span, by_rater, fitted_speeds, hours_again
 from simlab.messages import legible, or_nearest, shown
 from simlab.tables.held import Ratings
-from simlab.tables.times import CUT
+from simlab.tables.times import CUT, CUTS
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -31,12 +33,10 @@ if TYPE_CHECKING:
 
 INTERVAL = (0.05, 0.95)
 AUTO = "auto"
-
 Say = Callable[[str], None]
-
-
 AGREE, DIFFER = 1.01, 1.05
 """Chains up to the first R-hat agree; above the second what they say is not to be relied on."""
+SPANS = ("seconds_per_answer", "median_seconds", "rater_sd", "login_sd", "screen_sd")
 
 
 def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
@@ -118,21 +118,21 @@ class Report:
             each=self.trade.rows if self.trade else (),
             price=self.trade.price if self.trade else None,
             not_identified=tuple(self.not_identified),
-            speeds=None if self.timing is None else speed_records.speeds(self.timing, self.speeds),
+            speeds=None if self.timing is None else answer_of_speeds(self.timing, self.speeds),
             diagnosis=dict(self.fitted.diagnosis),
             unmixed=disagreement(self.fitted.diagnosis),
         )
 
     def content(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the file of the world says; `about` names the table."""
-        return document.content(
+        return content(
             self.law,
             self.fitted,
             about=about,
             checks=checked(self.checks),
             components=self.listed,
             speeds=self.speeds,
-            timing=None if self.timing is None else speed_records.content(self.timing),
+            timing=None if self.timing is None else speed_content(self.timing),
         )
 
 
@@ -227,3 +227,135 @@ def checked(held: Checks) -> dict[str, Any]:
 def _failed(check: Check) -> dict[str, Any]:
     numbers = (float(f"{value:.5g}") for value in (check.real, check.low, check.high))
     return {"name": check.name, **dict(zip(("real", "low", "high"), numbers, strict=True))}
+
+
+def content(
+    law: Law,
+    fitted: Fitted,
+    *,
+    about: Mapping[str, Any],
+    checks: Mapping[str, Any],
+    components: Sequence[Component],
+    speeds: Mapping[str, Any],
+    timing: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Put together what the file says."""
+    ratings, own = fitted.ratings, dict(law.content(fitted))
+    spreads = {f"{one.name}_sd": _spread(one) for one in components}
+    # Counts of errors have estimates of their own, and fewer are always better.
+    more = {"components": spreads, "lower_is_better": ratings.lower_is_better}
+    return {
+        **schemas.head_of_fitted("world"),
+        "about": {**about, **counted(ratings)},
+        "checks": dict(checks),
+        "law": law.name,
+        "not_identified": list(fitted.not_identified),
+        **({} if "estimates" in own else more),
+        "systems": list(ratings.system_names),
+        "raters": list(ratings.rater_names),
+        "document_sizes": np.bincount(ratings.document, minlength=ratings.n_documents).tolist(),
+        "seats": seats(ratings),
+        **({"speeds": dict(speeds)} if speeds else {}),
+        **({"timing": dict(timing)} if timing else {}),
+        **own,
+    }
+
+
+def counted(ratings: Ratings) -> dict[str, int]:
+    """Count what a table holds."""
+    return {
+        "ratings": len(ratings.score),
+        "systems": ratings.n_systems,
+        "documents": ratings.n_documents,
+        "segments": len(ratings.document),
+        "raters": ratings.n_raters,
+    }
+
+
+def seats(ratings: Ratings) -> list[list[int]]:
+    """List the different sets of raters who rated a document together."""
+    together = np.unique(np.stack([ratings.document[ratings.item], ratings.rater]), axis=1)
+    starts = np.flatnonzero(np.diff(together[0])) + 1
+    return [list(one) for one in sorted({tuple(raters.tolist()) for raters in np.split(together[1], starts)})]
+
+
+def text(held: Mapping[str, Any]) -> str:
+    """Write the file as text."""
+    import yaml
+
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    head = "# A fitted world, made by `simlab fit`; use it with systems=fitted systems.path=THIS_FILE.\n"
+    return head + yaml.dump(
+        dict(held), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+    )
+
+
+def named_as(earlier: str, held: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Name the table of a world as an earlier file of it does; one of another digest keeps its own name."""
+    import yaml
+
+    try:
+        about = dict(yaml.load(earlier, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))["about"])  # noqa: S506
+    except (yaml.YAMLError, LookupError, TypeError, ValueError):
+        return held
+    same = about.get("sha256") == held["about"].get("sha256")
+    return {**held, "about": {**held["about"], "table": about.get("table")}} if same else held
+
+
+def write(path: Path, held: Mapping[str, Any]) -> None:
+    """Write the file, in one step, so that nobody reads half of it."""
+    write_whole({path: text(held)})
+
+
+def _spread(one: Component) -> dict[str, Any]:
+    """Say a component in points; of one that the pilot says nothing about what the priors put in its place."""
+    if math.isnan(one.sd):
+        return {"estimate": _short(one.assumed), "assumed": True}
+    return {"low": _short(one.low), "estimate": _short(one.sd), "high": _short(one.high)}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def speed_content(fitted: FittedSpeeds) -> dict[str, Any]:
+    """Return what the file of a world says: the rule, what was there, estimates, and a draw for each world."""
+    draws = fitted.draws[:KEPT].T.tolist()
+    names = ("log_mean", "rater_sd", "login_sd")
+    drawn = {name: [_short(value) for value in column] for name, column in zip(names, draws, strict=True)}
+    return {**_summary_of_speeds(fitted), "draws": drawn}
+
+
+def answer_of_speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> Speeds:
+    """Return the same as an answer, with the hours that the same work would take other people, and each rater's."""
+    again = hours_again(fitted)
+    held = {
+        **_summary_of_speeds(fitted),
+        "logins_left_out": fitted.left_out,
+        "logins_split": fitted.sittings,
+        "hours_again": {name: _short(value) for name, value in again._asdict().items()},
+        "raters": {name: dict(speed) for name, speed in raters.items()},
+    }
+    return read_record(Speeds, held, "speeds")
+
+
+def _summary_of_speeds(fitted: FittedSpeeds) -> dict[str, Any]:
+    times, worked = fitted.times, fitted.worked
+    mean, error = fitted.law.log_mean
+    cuts = sorted({*CUTS, fitted.cut})
+    return {
+        "rule": times.rule,
+        "cut": fitted.cut,
+        "hours": [{"cut": cut, "hours": _short(times.hours(cut))} for cut in cuts],
+        "people": len(set(worked.person.tolist())),
+        "logins": len(worked.person),
+        "answers": len(times.gap),
+        "answers_per_screen": _short(fitted.screens.answers),
+        **{name: _span(getattr(fitted, name)) for name in SPANS},
+        "log_mean": _short(mean),
+        "log_mean_se": _short(error),
+    }
+
+
+def _span(one: Span) -> dict[str, float]:
+    return {name: _short(value) for name, value in one._asdict().items() if math.isfinite(value)}

@@ -10,10 +10,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from simlab.analysis import normalization
-from simlab.fitting.backtest.campaigns import campaigns
+from simlab.fitting.backtest.campaigns import campaigns, measured, sums
 from simlab.fitting.backtest.designs import NORMALIZATIONS, Design, dealt, prepared
-from simlab.fitting.backtest.measuring import measured
-from simlab.fitting.backtest.sums import sums
 from simlab.measures.stability import srp
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from simlab.fitting.mqm.layout import Layout
-from simlab.fitting.scales.one_term import Alike, _evidence
+from simlab.fitting.mqm.pilot import Layout
+from simlab.fitting.scales.spreads import Alike, _evidence
 from simlab.types import Floats
 from tests.benchmarks.test_stability import seconds
 

@@ -12,8 +12,7 @@ from simlab.answers.tables import ReadTable
 from simlab.drawing.reports import text
 from simlab.drawing.reports.answers.fit import report
 from simlab.drawing.reports.static import figure_of
-from simlab.fitting.components import Components
-from simlab.fitting.generalisability import coefficients, trade
+from simlab.fitting.components import Components, coefficients, trade
 
 NAN = float("nan")
 VARIANCE = {"system": 9.0, "document": 4.0, "system_document": 2.0, "leniency": 6.0, "rater_system": 1.0}

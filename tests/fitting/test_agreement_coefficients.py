@@ -14,10 +14,14 @@ from scipy.stats import binomtest
 
 from simlab.drawing.reports.answers.agreement import report
 from simlab.drawing.reports.static import figure_of
-from simlab.fitting.agreement import agreement_of
-from simlab.fitting.agreement_coefficients import Level, Rated, alpha, coefficients, rated
-from simlab.fitting.agreement_components import Intraclass, intraclass
-from simlab.fitting.agreement_corated import compare_with_others, mean_by_cluster, share_interval, slope_by_cluster
+from simlab.fitting.agreement import (
+    agreement_of,
+    compare_with_others,
+    mean_by_cluster,
+    share_interval,
+    slope_by_cluster,
+)
+from simlab.fitting.agreement_coefficients import Intraclass, Level, Rated, alpha, coefficients, intraclass, rated
 from simlab.tables.held import Controls, Ratings
 from simlab.tables.times import of_durations
 from simlab.types import Floats

@@ -15,15 +15,21 @@ from simlab.cli import answer
 from simlab.commands import backtest as commands
 from simlab.commands.backtest import BacktestOptions
 from simlab.fitting.backtest import planning
-from simlab.fitting.backtest.campaigns import campaigns
-from simlab.fitting.backtest.carrying_out import NO_TRUTH, Plan, compare, observe, predict
+from simlab.fitting.backtest.campaigns import MEASURES, campaigns, measured, sums
+from simlab.fitting.backtest.carrying_out import NO_TRUTH, Plan, compare, observe, predict, summarize_errors
 from simlab.fitting.backtest.choosing import chosen
 from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations, repeatable
-from simlab.fitting.backtest.measuring import MEASURES, measured
-from simlab.fitting.backtest.planning import QUICK, Size, Source, Task, sources, tasks
-from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
-from simlab.fitting.backtest.summaries import summarize_errors
-from simlab.fitting.backtest.sums import sums
+from simlab.fitting.backtest.planning import (
+    QUICK,
+    Size,
+    Source,
+    Task,
+    part_of,
+    ratings_of,
+    sources,
+    split_documents,
+    tasks,
+)
 from simlab.fitting.laws import laws
 from simlab.fitting.mqm import MQM
 from simlab.rng import stream

@@ -17,7 +17,6 @@ from simlab.commands.advice import carry_out
 from simlab.commands.backtest import BacktestOptions
 from simlab.drawing.reports.answers.backtest_advice import report
 from simlab.drawing.reports.text import page
-from simlab.fitting.backtest.advised import summarize_rules
 from simlab.fitting.backtest.advising import (
     THUMBS,
     Candidate,
@@ -25,10 +24,11 @@ from simlab.fitting.backtest.advising import (
     candidates,
     named,
     shortfall,
+    summarize_rules,
     thumb,
 )
 from simlab.fitting.backtest.designs import Design, normalizations
-from simlab.fitting.backtest.splitting import part_of, split_documents
+from simlab.fitting.backtest.planning import part_of, split_documents
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import table, world_of

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from plain_law import TRUTH, drawn, effects, law
 
-from simlab.fitting.components import Components, components, variances
-from simlab.fitting.generalisability import (
+from simlab.fitting.components import (
+    Components,
     Size,
     absolute_error,
     best_each,
     coefficients,
+    components,
     relative_error,
     trade,
+    variances,
 )
 from simlab.world.laws.scales import answer_flat
 

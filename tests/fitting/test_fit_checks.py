@@ -9,8 +9,7 @@ import pytest
 from pilots import Truth
 from plain_law import TRUTH, drawn, law
 
-from simlab.fitting.checks import LEVEL, Checks, checks
-from simlab.fitting.traits import CONCLUSIONS, conclusions, look_at, traits
+from simlab.fitting.checks import CONCLUSIONS, LEVEL, Checks, checks, conclusions, look_at, traits
 
 
 def held(seed: int, assumed: Truth, n_tables: int = 100) -> Checks:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import yaml
 
-from simlab.fitting import document
-from simlab.fitting.mqm import MQM, fast, identification, moments, pilot, ranks
-from simlab.fitting.mqm.layout import Layout
-from simlab.fitting.mqm.pairs import mean_products
-from simlab.fitting.mqm.pilot import Pilot, marked_errors
-from simlab.fitting.mqm.simulating import simulate
+from simlab.fitting import report
+from simlab.fitting.mqm import MQM, fast, moments, pilot
+from simlab.fitting.mqm.fast import simulate
+from simlab.fitting.mqm.law import not_identified
+from simlab.fitting.mqm.moments import mean_products
+from simlab.fitting.mqm.pilot import Layout, Pilot, marked_errors
 from simlab.rng import stream
 from simlab.tables.held import Told
 from simlab.tables.reading import read
@@ -128,13 +128,13 @@ def small(seed: int = 1) -> Pilot:
 
 
 def test_agreement_is_that_of_the_agreement_report() -> None:
-    from simlab.fitting import agreement as reported
+    from simlab.fitting import agreement
     from simlab.world.recorded import recorded
 
-    found = reported.agreement(
+    found = agreement.agreement(
         recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     )
-    single, shared = ranks.agreement(pilot.read(None))
+    single, shared = moments.agreement(pilot.read(None))
     assert (single, shared) == pytest.approx((found.single.kendall, found.shared.kendall), abs=1e-9)
 
 
@@ -210,8 +210,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     ratings = read(table(tmp_path / "t.tsv", crossed()), Told(better="lower"))
     found = MQM.fit(ratings, seed=0, draws=7)
     file = tmp_path / "small.yaml"
-    held = document.content(MQM, found, about={}, checks={"passed": 1, "failed": []}, components=[], speeds={})
-    document.write(file, held)
+    held = report.content(MQM, found, about={}, checks={"passed": 1, "failed": []}, components=[], speeds={})
+    report.write(file, held)
     read_back = read_fitted(str(file), None)
     assert len(read_back.effects) == 7
     np.testing.assert_allclose(read_back.effects[3].system_mean, found.effects[3].system_mean, rtol=1e-4)
@@ -307,7 +307,7 @@ def test_a_fitted_world_has_the_pilots_systems_and_seats() -> None:
 )
 def test_poor_pilots_say_what_they_cannot_tell(rows: list[tuple[object, ...]], said: str, tmp_path: Path) -> None:
     held = pilot.read(table(tmp_path / "t.tsv", rows))
-    assert any(said in line for line in identification.not_identified(held)), identification.not_identified(held)
+    assert any(said in line for line in not_identified(held)), not_identified(held)
     found = fast.fit(held, draws=5, rounds=QUICK)
     assert np.isfinite(found.theta).all()
     for one in found.effects:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from simlab.fitting import document
+from simlab.fitting import report
 from simlab.fitting.checks import checks
 from simlab.fitting.comparing_laws import chosen, compare
 from simlab.fitting.scales import GAUSSIAN, NORMAL_SCORES, ORDINAL
-from simlab.fitting.scales.observing import ranked_scale, seen_ranks
+from simlab.fitting.scales.chain import ranked_scale, seen_ranks
 from simlab.tables.held import Ratings
 from simlab.types import Floats
 from simlab.world.files.fitted_world import read_world
@@ -95,10 +95,8 @@ def test_intervals_hold_what_systems_truly_score() -> None:
 def test_the_file_is_a_world_of_categories_with_the_scores_of_the_pilot(tmp_path: Path) -> None:
     table, _ = skewed(3)
     found = NORMAL_SCORES.fit(table, draws=20)
-    told = document.content(
-        NORMAL_SCORES, found, about={}, checks={"passed": 1, "failed": []}, components=[], speeds={}
-    )
-    document.write(tmp_path / "bent.yaml", told)
+    told = report.content(NORMAL_SCORES, found, about={}, checks={"passed": 1, "failed": []}, components=[], speeds={})
+    report.write(tmp_path / "bent.yaml", told)
     again = read_world(str(tmp_path / "bent.yaml"), None)
     law = again.effects[3]
     np.testing.assert_allclose(law.scale.thresholds, found.effects[3].scale.thresholds, rtol=1e-5)

@@ -12,10 +12,9 @@ from compared_tables import Table, Truth, said, table
 from scipy.optimize import minimize
 
 from simlab.effort import Chains
-from simlab.fitting.backtest.summaries import summarize_errors
+from simlab.fitting.backtest.carrying_out import summarize_errors
 from simlab.fitting.preferences.backtest import PreferenceSize, backtest
-from simlab.fitting.preferences.checks import checks
-from simlab.fitting.preferences.document import content
+from simlab.fitting.preferences.checks import checks, content
 from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit, fit, fitted
 from simlab.fitting.preferences.pilot import MOST, pilot_of, thinned
 from simlab.fitting.preferences.posterior import posterior_of

@@ -11,17 +11,21 @@ from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 from scipy.stats import kstest, norm, truncnorm
 
 from simlab.effort import USUAL, ManyChains, use_effort
-from simlab.fitting.other_raters import other_raters
-from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, diagnosing, fitting, outputs, telling
-from simlab.fitting.scales.fitting import assembled, prepare, priors_of, scale_of, worst_nested_r_hat
-from simlab.fitting.scales.latents import truncated_normal
-from simlab.fitting.scales.lattices import lattice_step
-from simlab.fitting.scales.normal_effects import draw_effects
-from simlab.fitting.scales.observing import categories, gaussian_scale, seen_points
-from simlab.fitting.scales.one_term import Alike, _evidence
-from simlab.fitting.scales.sampling import Draws, begin, go_on, multiplied
+from simlab.fitting.components import other_raters
+from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, fitting, outputs
+from simlab.fitting.scales.chain import categories, gaussian_scale, seen_points
+from simlab.fitting.scales.fitting import (
+    MOST_RATINGS,
+    assembled,
+    prepare,
+    priors_of,
+    scale_of,
+    thinned,
+    worst_nested_r_hat,
+)
+from simlab.fitting.scales.sampling import Draws, begin, draw_effects, go_on, multiplied, truncated_normal
+from simlab.fitting.scales.spreads import Alike, _evidence, lattice_step
 from simlab.fitting.scales.terms import terms_of
-from simlab.fitting.scales.thinning import MOST_RATINGS, thinned
 from simlab.tables.held import Ratings
 from simlab.world.laws.scale_effects import ScaleEffects, thought, with_raters
 from tests.pilots import pilot
@@ -79,8 +83,8 @@ def test_documents_of_one_segment_have_no_segments() -> None:
 def test_what_a_table_cannot_tell_is_said(size: Size, said: str, unknown: str | None) -> None:
     table = scored(size)
     terms = terms_of(table, sharpened=False)
-    assert any(said in sentence for sentence in telling.not_identified(table, terms, sharpened=False))
-    found = telling.unknown(table, terms, sharpened=False)
+    assert any(said in sentence for sentence in fitting.not_identified(table, terms, sharpened=False))
+    found = fitting.unknown(table, terms, sharpened=False)
     assert unknown in found if unknown else not found
 
 
@@ -165,9 +169,9 @@ def test_chains_are_diagnosed_as_elsewhere() -> None:
     chains = np.zeros_like(noise)
     for k in range(1, 500):
         chains[k] = 0.8 * chains[k - 1] + noise[k]
-    assert diagnosing.r_hat(chains) == pytest.approx(float(split_gelman_rubin(chains.T)), rel=1e-6)
-    assert diagnosing.effective_draws(chains) == pytest.approx(float(effective_sample_size(chains.T)), rel=0.05)
-    assert diagnosing.r_hat(chains + np.arange(4)) > 1.1
+    assert fitting.r_hat(chains) == pytest.approx(float(split_gelman_rubin(chains.T)), rel=1e-6)
+    assert fitting.effective_draws(chains) == pytest.approx(float(effective_sample_size(chains.T)), rel=0.05)
+    assert fitting.r_hat(chains + np.arange(4)) > 1.1
 
 
 def test_nested_r_hat_is_its_definition_and_sees_starts_that_are_not_forgotten() -> None:
@@ -175,10 +179,10 @@ def test_nested_r_hat_is_its_definition_and_sees_starts_that_are_not_forgotten()
     starts = [chains[:, :4], chains[:, 4:]]
     within = np.mean([np.var(one.mean(0), ddof=1) + np.mean(np.var(one, 0, ddof=1)) for one in starts])
     between = np.var([one.mean() for one in starts], ddof=1)
-    assert diagnosing.nested_r_hat(chains, 4) == pytest.approx(np.sqrt(1 + between / within), rel=1e-12)
+    assert fitting.nested_r_hat(chains, 4) == pytest.approx(np.sqrt(1 + between / within), rel=1e-12)
     many = np.random.default_rng(1).standard_normal((40, 32))
-    assert diagnosing.nested_r_hat(many, 8) < 1.02
-    assert diagnosing.nested_r_hat(many + np.repeat([0.0, 0.0, 0.0, 1.0], 8), 8) > 1.05
+    assert fitting.nested_r_hat(many, 8) < 1.02
+    assert fitting.nested_r_hat(many + np.repeat([0.0, 0.0, 0.0, 1.0], 8), 8) > 1.05
 
 
 def test_chains_of_one_start_part_at_once() -> None:

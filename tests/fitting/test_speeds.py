@@ -10,9 +10,20 @@ import pytest
 from scipy.stats import multivariate_normal
 from shared_data import SHARED
 
-from simlab.fitting.hours import Hours, campaigns, even_loads, held_against, hours_again, predicted_hours
 from simlab.fitting.speed_law import LOGIN_SPREAD, RATER_SPREAD, Worked, log_score, posterior
-from simlab.fitting.speeds import FittedSpeeds, Span, fitted_speeds, log_sd, mean_seconds_per_answer
+from simlab.fitting.speeds import (
+    FittedSpeeds,
+    Hours,
+    Span,
+    campaigns,
+    even_loads,
+    fitted_speeds,
+    held_against,
+    hours_again,
+    log_sd,
+    mean_seconds_per_answer,
+    predicted_hours,
+)
 from simlab.rng import stream
 from simlab.tables.held import Told
 from simlab.tables.reading import read

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.significance import patterns
-from simlab.fitting.backtest.flips import significant
+from simlab.fitting.backtest.campaigns import significant
 from simlab.fitting.scales.outputs import OnOutputs, on_outputs
 from simlab.rng import stream
 from simlab.tables.held import Ratings, Told

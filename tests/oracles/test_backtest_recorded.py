@@ -10,12 +10,10 @@ from places import places
 
 from simlab.answers.backtest import Prediction
 from simlab.config import compose
-from simlab.fitting.backtest.campaigns import campaigns
+from simlab.fitting.backtest.campaigns import campaigns, measured, sums
 from simlab.fitting.backtest.carrying_out import Plan, compare, fitted, observe, predict
 from simlab.fitting.backtest.designs import GROUPINGS, NORMALIZATIONS, Design, dealt
-from simlab.fitting.backtest.measuring import measured
 from simlab.fitting.backtest.planning import FULL, QUICK, Size, sources, tasks
-from simlab.fitting.backtest.sums import sums
 from simlab.fitting.mqm import MQM
 from simlab.measures.errors import significant_share
 from simlab.measures.stability import confirmed, kendall, srp

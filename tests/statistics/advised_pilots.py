@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.fitting.backtest.advising import Candidate, Worth, candidates, worths
-from simlab.fitting.backtest.predicting import studied_as
+from simlab.fitting.backtest.carrying_out import studied_as
 from simlab.types import World
 from simlab.world.laws.scales import ScaleEffects
 from tests.pilots import Pilot, Truth, law_of

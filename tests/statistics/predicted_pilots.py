@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.fitting.backtest.campaigns import Campaigns, campaigns
+from simlab.fitting.backtest.campaigns import Campaigns, campaigns, measured, sums
 from simlab.fitting.backtest.carrying_out import interval
 from simlab.fitting.backtest.designs import Design, dealt
-from simlab.fitting.backtest.measuring import measured
-from simlab.fitting.backtest.sums import sums
+from simlab.fitting.scales.chain import for_points
 from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
-from simlab.fitting.scales.priors import for_points
 from simlab.fitting.scales.sampling import Draws, begin, go_on
 from simlab.rng import stream
 from simlab.tables.held import Ratings

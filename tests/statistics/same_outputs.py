@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.fitting.scales.chain import SHARES, Priors, for_points
 from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
 from simlab.fitting.scales.outputs import OnOutputs, with_outputs
-from simlab.fitting.scales.priors import SHARES, Priors, for_points
 from simlab.fitting.scales.sampling import begin, go_on
 from simlab.fitting.scales.terms import OF_SEGMENTS
 from simlab.rng import stream

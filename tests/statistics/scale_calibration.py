@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.fitting.scales.chain import SHARES, Priors
 from simlab.fitting.scales.fitting import LawName, model_of, seen_scores
-from simlab.fitting.scales.priors import SHARES, Priors
 from simlab.fitting.scales.sampling import Draws, begin, go_on
 from simlab.fitting.scales.terms import EFFECTS
 from simlab.tables.held import Ratings

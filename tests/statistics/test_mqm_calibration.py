@@ -10,10 +10,8 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from simlab.fitting.mqm import fast, synthetic
-from simlab.fitting.mqm.layout import Layout
-from simlab.fitting.mqm.pilot import Pilot
-from simlab.fitting.mqm.qualities import minor_power
-from simlab.fitting.mqm.simulating import simulate
+from simlab.fitting.mqm.fast import minor_power, simulate
+from simlab.fitting.mqm.pilot import Layout, Pilot
 from simlab.rng import stream
 from simlab.types import Floats
 from simlab.world.laws.fitted import Effects, mean_scores

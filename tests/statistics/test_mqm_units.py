@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.fitting.mqm.units import Units, draw, weighed
+from simlab.fitting.mqm.fast import Units, draw, weighed
 from simlab.rng import stream
 from simlab.types import Floats
 

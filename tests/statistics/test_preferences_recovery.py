@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 from compared_tables import Truth, answered, asked
 
-from simlab.fitting.preferences.chains import begin, go_on
-from simlab.fitting.preferences.fitting import parameters_of
-from simlab.fitting.preferences.parameters import LOG_TIES, SCALES
+from simlab.fitting.preferences.fitting import begin, go_on, parameters_of
 from simlab.fitting.preferences.pilot import Pilot, cells_of, pilot_of
-from simlab.fitting.preferences.posterior import posterior_of
+from simlab.fitting.preferences.posterior import LOG_TIES, SCALES, posterior_of
 from simlab.rng import stream
 
 CHAINS = 2

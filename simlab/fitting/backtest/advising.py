@@ -6,27 +6,33 @@ that tells most pairs of systems apart among those whose claims a repetition con
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, RuleName
-from simlab.fitting.backtest.carrying_out import Plan, fitted, target_of
+from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, RuleName, RuleResult
+from simlab.fitting.backtest.carrying_out import Found, Plan, fitted, fitted_worlds, studied_as, target_of
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, Design, normalizations, repeatable
 from simlab.fitting.backtest.planning import Size, Source
-from simlab.fitting.backtest.predicting import Found, fitted_worlds, studied_as
 from simlab.messages import several
 from simlab.rng import stream
 from simlab.types import InputError, World
 
 CONFIRMED = 0.9
 """So large a share of claims is to be confirmed by a repetition."""
-
 FULL = Size(60, 6, 8, 12, 40, (3,), (1, 2), own=False)
 QUICK = Size(30, 4, 6, 6, 20, (3,), (1, 2), own=False)
 APART = 2 / 3
 """Studies of other documents ask about this share of a table's, so that two of them can differ."""
+THUMBS: Mapping[RuleName, tuple[str, int]] = {
+    "all once": ("pseudo_side_by_side", 1),
+    "half twice": ("pseudo_side_by_side", 2),
+    "ungrouped": ("ungrouped", 1),
+}
+"""Rules of thumb: all documents once or half of them twice, side by side; all once, ungrouped. Scores as they are."""
 
 
 class Candidate(NamedTuple):
@@ -44,14 +50,6 @@ class Worth(NamedTuple):
 
     gain: float
     confirmed: float
-
-
-THUMBS: Mapping[RuleName, tuple[str, int]] = {
-    "all once": ("pseudo_side_by_side", 1),
-    "half twice": ("pseudo_side_by_side", 2),
-    "ungrouped": ("ungrouped", 1),
-}
-"""Rules of thumb: all documents once or half of them twice, side by side; all once, ungrouped. Scores as they are."""
 
 
 def candidates(world: World) -> list[Candidate]:
@@ -103,10 +101,10 @@ def shortfall(observed: Mapping[Candidate, Worth], chosen: Candidate, least: flo
 
 def worths(found: Found, of: Sequence[Candidate], gain: Measure) -> dict[Candidate, Worth]:
     """Average measures of candidates over worlds."""
-    return {one: Worth(*(_mean(found, one, measure) for measure in (gain, "confirmed"))) for one in of}
+    return {one: Worth(*(_mean_over_worlds(found, one, measure) for measure in (gain, "confirmed"))) for one in of}
 
 
-def _mean(found: Found, one: Candidate, measure: Measure) -> float:
+def _mean_over_worlds(found: Found, one: Candidate, measure: Measure) -> float:
     value = found[one.design, one.normalization, measure].value
     known = value[np.isfinite(value)]
     return float(known.mean()) if len(known) else float("nan")
@@ -155,3 +153,35 @@ def _judged(
             confirmed=real[one].confirmed,
             rules=" ".join(rule for rule, own in chosen.items() if own == one),
         )
+
+
+def summarize_rules(candidates: Sequence[JudgedCandidate]) -> tuple[RuleResult, ...]:
+    """Sum up the advice, the rules of thumb that the table allows, and the best, known afterwards only."""
+    rules = (ADVICE, *THUMBS, BEST)
+    found = {rule: [one for one in candidates if rule in one.rules] for rule in rules}
+    best = {one.split: one.significant_share for one in found[BEST]}
+    return tuple(_result(rule, own, best) for rule, own in found.items() if own)
+
+
+def _result(rule: RuleName, own: Sequence[JudgedCandidate], best: Mapping[int, float]) -> RuleResult:
+    share, share_error = _mean_and_error([one.significant_share for one in own])
+    shortfall, shortfall_error = _mean_and_error([max(best[one.split] - one.significant_share, 0.0) for one in own])
+    confirmed = np.array([one.confirmed for one in own])
+    known = confirmed[np.isfinite(confirmed)]
+    return RuleResult(
+        rule=rule,
+        splits=len(own),
+        named=tuple(Counter(one.shape for one in own).most_common()),
+        significant_share=share,
+        significant_share_mcse=share_error,
+        confirmed=float(known.mean()) if len(known) else float("nan"),
+        kept=int((known >= CONFIRMED).sum()),
+        shortfall=shortfall,
+        shortfall_mcse=shortfall_error,
+    )
+
+
+def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Return a mean and its standard error; NaN from one value, which has none."""
+    n = len(values)
+    return float(np.mean(values)), float(np.std(values, ddof=1) / sqrt(n)) if n > 1 else float("nan")

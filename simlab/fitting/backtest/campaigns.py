@@ -1,18 +1,36 @@
-"""Carry out the same studies in many worlds at once."""
+"""Carry out the same studies in many worlds at once, and measure what they conclude.
+
+Fixed ratings are added up once, so that a study picks sums of documents instead of ratings. Normalisations, the
+permutation test and the measures are those of `analysis.normalization`, `analysis.significance` and `measures`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from simlab.analysis.significance import RELATIVE_TOLERANCE
+from simlab.answers.backtest import Measure
 from simlab.fitting.backtest.designs import LEVEL, Dealt
-from simlab.fitting.backtest.flips import significant
-from simlab.fitting.backtest.normalizing import totals
-from simlab.fitting.backtest.sums import Sums, picked
-from simlab.formulas import differences, sign
-from simlab.types import Array, Floats
+from simlab.formulas import differences, passes, sign
+from simlab.types import Array, Bools, Floats, Frame, Ints, World
+from simlab.world.laws.fixed import fixed_ratings
+
+NEGLIGIBLE = 1e-12
+"""Variances are differences of sums of squares here, whose rounding is this small beside the mean square."""
+SURELY_NOT, SURELY = 1.0, 2.7
+"""Ratios of a pair's difference to the root of its sum of squares that need no test at level .05.
+
+Randomly signed sums exceed their standard deviation with probability .1 at least (Oleszkiewicz 1996), and 2.7 of them
+with at most 3.18 times the normal probability, .022 (Bentkus and Dzindzalieta 2015): of 500 patterns 25 or more, or
+fewer than 25, with probabilities of .9999 and above.
+"""
+SINGLE = 4e-6
+"""Rounding of a sum in single precision, beside the sum of absolute values: a few tens of times its precision."""
+PAIRWISE = ("srp", "confirmed", "kendall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +64,268 @@ def _by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[Array, 
     claim, direction = (np.stack([one[k] for one in own], axis=1).astype(np.float32) for k in (0, 1))
     shape = len(claim), -1 if per_set > 1 else 1, per_set if per_set > 1 else len(own), claim.shape[-1]
     return claim.reshape(shape), direction.reshape(shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Hold sums over the segments of a document: `value[world, system, document, slot]`, of squares, of errors.
+
+    `segments[document]` counts them; a rater who did not rate the whole document has NaN. Systems in truth are worth
+    `truth[world, system]`, None where nobody knows. All worlds have one frame.
+    """
+
+    frame: Frame
+    value: Floats
+    square: Floats
+    errors: Floats
+    segments: Ints
+    truth: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Hold what a study asks of every world: `value[world, system, k, rating]`, squares and errors alike.
+
+    `rater[system, k, rating]` answered about the k-th document, which has `segments[k]`; `n_raters` are in the pool.
+    """
+
+    value: Floats
+    square: Floats
+    errors: Floats
+    rater: Ints
+    segments: Ints
+    n_raters: int
+
+
+def sums(worlds: Sequence[World]) -> Sums:
+    """Add up worlds of one frame, their ratings being fixed."""
+    frame = worlds[0].frame
+    ratings = [fixed_ratings(world) for world in worlds]
+    if any(one is None for one in ratings):
+        raise ValueError("only fixed ratings can be added up once for all studies")
+    order = np.argsort(frame.document, kind="stable")
+    start = np.searchsorted(frame.document[order], np.arange(frame.n_documents))
+
+    def added(values: Sequence[Floats]) -> Floats:
+        return np.stack([np.add.reduceat(value[:, order], start, axis=1) for value in values])
+
+    values = [one.value for one in ratings if one is not None]
+    known = [world.truth for world in worlds if world.truth is not None]
+    return Sums(
+        frame,
+        added(values),
+        added([value**2 for value in values]),
+        added([one.errors.astype(float) for one in ratings if one is not None]),
+        np.bincount(frame.document, minlength=frame.n_documents),
+        np.stack(known) if len(known) == len(worlds) else None,
+    )
+
+
+def picked(held: Sums, dealt: Dealt, study: int) -> Picked:
+    """Pick what a study asks."""
+    slot, document = dealt.slot[study], dealt.document[study]
+    at = slice(None), np.arange(len(slot))[:, None, None], document[None, :, None], slot
+    return Picked(
+        held.value[at],
+        held.square[at],
+        held.errors[at],
+        dealt.rater[study],
+        held.segments[document],
+        held.frame.n_raters,
+    )
+
+
+def totals(picked: Picked, name: str) -> Floats:
+    """Return normalised totals `[world, document, system]`; several ratings of an output are averaged."""
+    value = picked.value
+    if name != "none":
+        factor, shift = NORMALIZERS[name](picked)
+        at = slice(None), picked.rater
+        value = factor[at] * value
+        if shift is not None:
+            value += shift[at] * picked.segments[:, None]
+    return np.asarray(value.mean(axis=3).transpose(0, 2, 1))
+
+
+def _mean(picked: Picked) -> tuple[Floats, None]:
+    count, total = _count(picked), _per_rater(picked, picked.value)
+    target = total.sum(1, keepdims=True) / count.sum()
+    return np.divide(target * count, total, out=np.ones_like(total), where=total != 0), None
+
+
+def _error(picked: Picked) -> tuple[Floats, None]:
+    level, _ = _mean(picked)
+    total, errors = level * _per_rater(picked, picked.value), _per_rater(picked, picked.errors)
+    scaled = (errors * total).sum(1, keepdims=True)
+    share = np.divide(total.sum(1, keepdims=True), scaled, out=np.zeros_like(scaled), where=scaled != 0)
+    return np.where(scaled == 0, level, level * errors * share), None
+
+
+def _zscore(picked: Picked) -> tuple[Floats, Floats]:
+    count = _count(picked)
+    mean, square = (_per_rater(picked, one) / np.maximum(count, 1) for one in (picked.value, picked.square))
+    variance = (square - mean**2) * count / np.maximum(count - 1, 1)
+    usable = (count > 1) & (variance > NEGLIGIBLE * square)
+    factor = np.divide(1.0, np.sqrt(np.maximum(variance, 0)), out=np.zeros_like(variance), where=usable)
+    return factor, -mean * factor
+
+
+NORMALIZERS: Mapping[str, Callable[[Picked], tuple[Floats, Floats | None]]] = {
+    "mean": _mean,
+    "error": _error,
+    "zscore": _zscore,
+}
+
+
+def _per_rater(picked: Picked, value: Floats) -> Floats:
+    """Add up what each rater gave, `[world, rater]`."""
+    mine = picked.rater.ravel()[:, None] == np.arange(picked.n_raters)
+    return np.asarray(value.reshape(len(value), -1) @ mine.astype(float))
+
+
+def _count(picked: Picked) -> Floats:
+    """Count the ratings of single segments that each rater gave."""
+    each = np.broadcast_to(picked.segments[:, None], picked.rater.shape)
+    return np.asarray(np.bincount(picked.rater.ravel(), weights=each.ravel(), minlength=picked.n_raters), float)
+
+
+def significant(total: Floats, patterns: Floats, level: float) -> tuple[Bools, Floats]:
+    """Return what is significant and the difference of both systems' sums, each `[world, pair]`.
+
+    `total[world, document, system]` is complete; `patterns[pattern, document]` are the signs of the test.
+    """
+    first, second = np.triu_indices(total.shape[2], 1)
+    sums = total.sum(1)
+    tolerance = RELATIVE_TOLERANCE * np.abs(total).sum(1).max(1)
+    difference = sums[:, first] - sums[:, second]
+    difference[np.abs(difference) <= tolerance[:, None]] = 0.0
+    ratio = _ratios(total, difference)
+    found = ratio >= SURELY
+    world, pair = np.nonzero((ratio > SURELY_NOT) & ~found)
+    gap = total[world, :, first[pair]] - total[world, :, second[pair]]
+    least = np.abs(difference[world, pair]) - tolerance[world]
+    found[world, pair] = _passes(gap, least, patterns, level)
+    return found & (difference != 0), difference
+
+
+def _ratios(total: Floats, difference: Floats) -> Floats:
+    """Divide each pair's difference by the root of the sum of squared differences of its documents."""
+    first, second = np.triu_indices(total.shape[2], 1)
+    product = total.transpose(0, 2, 1) @ total
+    own = np.diagonal(product, axis1=1, axis2=2)
+    squares = own[:, first] + own[:, second] - 2 * product[:, first, second]
+    return np.asarray(np.abs(difference) / np.sqrt(np.maximum(squares, 1e-300)))
+
+
+def _passes(gap: Floats, least: Floats, patterns: Floats, level: float) -> Bools:
+    """Test the pairs that need it, `gap[pair, document]`.
+
+    Single precision decides, unless a sum so close to the difference that it may be rounded matters.
+    """
+    band = SINGLE * np.abs(gap).sum(1)
+    sums = gap.astype(np.float32) @ patterns.T.astype(np.float32)
+    np.abs(sums, out=sums)
+    loose, strict = (_enough(sums, (least + side).astype(np.float32), patterns, level) for side in (-band, band))
+    unsure = np.flatnonzero(loose != strict)
+    loose[unsure] = _enough(np.abs(gap[unsure] @ patterns.T), least[unsure], patterns, level)
+    return loose
+
+
+def _enough(sums: Array, least: Array, patterns: Floats, level: float) -> Bools:
+    n_patterns, n_documents = patterns.shape
+    # A sum of bytes is several times as fast as count_nonzero along an axis.
+    extreme = (sums >= least[:, None]).view(np.int8).sum(1, dtype=np.int16)
+    every = n_documents < 63 and 2**n_documents == n_patterns
+    return passes(extreme / n_patterns if every else (1 + extreme) / (1 + n_patterns), level)
+
+
+class Measured(NamedTuple):
+    """Hold a measure of every world, `value[world]`, and the standard error that simulating it leaves, `error[world]`.
+
+    NaN: the measure is not defined, or its error cannot be told.
+    """
+
+    value: Floats
+    error: Floats
+
+
+def measured(held: Campaigns) -> dict[Measure, Measured]:
+    """Measure each world by itself; errors are jackknifed over sets of documents, or over studies of one set."""
+    return {name: _measured(measure(held), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
+
+
+def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> Measured:
+    """Divide sums over studies, `[world, set, study]`, or over ordered pairs of them, `[world, set, first, second]`."""
+    top, below = (_without_itself(side) if pairwise else side for side in ratio)
+    axes = tuple(range(1, top.ndim))
+    whole_top, whole_below = top.sum(axes), below.sum(axes)
+    lost_top, lost_below = (_lost(side, pairwise=pairwise) for side in (top, below))
+    value = _divided(whole_top, whole_below)
+    without = _divided(whole_top[:, None] - lost_top, whole_below[:, None] - lost_below)
+    n = without.shape[1]
+    influence = (n - 1) * np.where(np.isfinite(without), without, value[:, None])
+    influence = influence - influence.mean(1, keepdims=True)
+    error = np.sqrt((influence**2).sum(1) / max(n * (n - 1), 1)) if n > 1 else np.full(len(value), np.nan)
+    return Measured(value, np.where(np.isfinite(value), error, np.nan))
+
+
+def _lost(side: Floats, *, pairwise: bool) -> Floats:
+    """Add up what is lost with each cluster: a set, or a study where there is one set, `[world, cluster]`."""
+    if side.shape[1] > 1:
+        return np.asarray(side.reshape(*side.shape[:2], -1).sum(2))
+    return np.asarray(side[:, 0].sum(2) + side[:, 0].sum(1) if pairwise else side[:, 0])
+
+
+def _without_itself(matrix: Floats) -> Floats:
+    return np.asarray(matrix * (1 - np.eye(matrix.shape[-1])))
+
+
+def _divided(top: Floats, below: Floats) -> Floats:
+    return np.asarray(np.divide(top, below, out=np.full(np.shape(top), np.nan), where=below > 0))
+
+
+def _srp(held: Campaigns) -> tuple[Floats, Floats]:
+    agreement = held.claim @ held.direction.swapaxes(2, 3)
+    stable = (agreement >= np.abs(held.claim).sum(3)[..., None]).astype(float)
+    return stable, np.ones_like(stable)
+
+
+def _confirmed(held: Campaigns) -> tuple[Floats, Floats]:
+    claimed = np.abs(held.claim)
+    judged = claimed @ np.abs(held.direction).swapaxes(2, 3)
+    balance = held.claim @ held.direction.swapaxes(2, 3)
+    each = np.broadcast_to(claimed.sum(3)[..., None], judged.shape)
+    return (judged + balance) / 2, each.astype(float)
+
+
+def _kendall(held: Campaigns) -> tuple[Floats, Floats]:
+    untied = np.sqrt(np.abs(held.direction).sum(3).astype(float))
+    defined = untied[..., :, None] * untied[..., None, :]
+    return _or_zero(held.direction @ held.direction.swapaxes(2, 3), defined), (defined > 0).astype(float)
+
+
+def _or_zero(top: Floats, below: Floats) -> Floats:
+    return np.asarray(np.divide(top, below, out=np.zeros(top.shape), where=below > 0), float)
+
+
+def _significant_share(held: Campaigns) -> tuple[Floats, Floats]:
+    claimed = np.abs(held.claim).sum(3).astype(float)
+    return claimed, np.full(claimed.shape, float(held.claim.shape[3]))
+
+
+def _power(held: Campaigns) -> tuple[Floats, Floats]:
+    if held.truth is None:
+        unknown = np.zeros(held.claim.shape[:3])
+        return unknown, unknown
+    truth = held.truth[:, None, None]
+    right = ((held.claim == truth) & (truth != 0)).sum(3)
+    return right.astype(float), np.broadcast_to((truth != 0).sum(3), right.shape).astype(float)
+
+
+MEASURES: Mapping[Measure, Callable[[Campaigns], tuple[Floats, Floats]]] = {
+    "srp": _srp,
+    "confirmed": _confirmed,
+    "significant_share": _significant_share,
+    "power": _power,
+    "kendall": _kendall,
+}

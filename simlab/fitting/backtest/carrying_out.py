@@ -1,28 +1,34 @@
-"""Carry out a backtest: fit to pilots, observe real studies, predict them, and hold the one against the other."""
+"""Carry out a backtest: fit to pilots, observe real studies, predict them, compare the two, and sum up the errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from simlab.answers.backtest import NOTHING_CLAIMED, Prediction, Target
-from simlab.fitting.backtest.measuring import Measured
-from simlab.fitting.backtest.planning import Size, Source, Task
-from simlab.fitting.backtest.predicting import Found, fitted_worlds, naive_worlds, observed, predicted
-from simlab.fitting.backtest.splitting import part_of, ratings_of, split_documents
-from simlab.fitting.laws import Law
+from simlab.answers.backtest import NOTHING_CLAIMED, Backtest, Measure, Prediction, PredictionErrors, Target
+from simlab.answers.records import read_record
+from simlab.answers.tables import ReadTable
+from simlab.fitting.backtest.campaigns import Measured, campaigns, measured, sums
+from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations
+from simlab.fitting.backtest.planning import Size, Source, Task, part_of, ratings_of, split_documents
+from simlab.fitting.laws import Law, world_on
 from simlab.fitting.predictions import prediction_interval
 from simlab.rng import stream
 from simlab.tables.held import Ratings
-from simlab.types import World
+from simlab.types import RATE, Frame, World
+from simlab.world.laws.fixed import FixedRatings
 
 BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
-
 NO_TRUTH = "which systems truly differ is not known of a real table"
+Found = Mapping[tuple[Design, str, Measure], Measured]
+"""A measure of every world, by design, normalisation and measure."""
+Key = tuple[Any, ...]
+NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +132,117 @@ def _unknown(measure: str, seen: float) -> str:
     if np.isfinite(seen):
         return ""
     return NO_TRUTH if measure == "power" else NOTHING_CLAIMED
+
+
+def observed(world: World, size: Size, seed: int) -> Found:
+    """Carry out studies on real ratings."""
+    return studied([world], size, seed, size.observed_sets, size.observed_per_set)
+
+
+def predicted(worlds: Sequence[World], target: World, size: Size, seed: int) -> Found:
+    """Carry out the studies that the target allows in worlds of its frame."""
+    return studied(worlds, size, seed, size.sets, size.per_set, allowed=target)
+
+
+def studied(
+    worlds: Sequence[World], size: Size, seed: int, sets: int, per_set: int, allowed: World | None = None
+) -> Found:
+    """Carry out all studies of a size, and measure them; `allowed` says what can be asked, without it the first world.
+
+    All worlds are asked alike: the same documents, raters and signs of the tests.
+    """
+    real = worlds[0] if allowed is None else allowed
+    return studied_as(worlds, real, designs(real, size.thirds, size.ratings_per_item), seed, sets, per_set)
+
+
+def studied_as(
+    worlds: Sequence[World], real: World, asked_as: Sequence[Design], seed: int, sets: int, per_set: int
+) -> Found:
+    """Carry out studies of the designs that are asked for, and measure them; `real` says who can be asked what."""
+    held, names = sums(worlds), normalizations(real)
+    found: dict[tuple[Design, str, Measure], Measured] = {}
+    for design in asked_as:
+        asked = dealt(real, design, seed=seed, sets=sets, per_set=per_set)
+        for name, said in campaigns(held, asked, names).items():
+            found |= {(design, name, measure): value for measure, value in measured(said).items()}
+    return found
+
+
+def fitted_worlds(rng: np.random.Generator, law: Law, effects: Sequence[Any], frame: Frame, n: int) -> Iterator[World]:
+    """Draw worlds for the frame of the target: who rates what is known, the ratings are not."""
+    for k in range(n):
+        yield world_on(law, rng, effects[k % len(effects)], frame)
+
+
+def naive_worlds(rng: np.random.Generator, pilot: Ratings, frame: Frame, n: int) -> Iterator[World]:
+    """Draw ratings around the systems' means with one Gaussian noise, as if raters and documents were all alike."""
+    number = np.bincount(pilot.system, minlength=pilot.n_systems)
+    mean = np.bincount(pilot.system, weights=pilot.score, minlength=pilot.n_systems) / number
+    sd = float((pilot.score - mean[pilot.system]).std())
+    for _ in range(n):
+        drawn = mean + sd / np.sqrt(number) * rng.standard_normal(len(mean))
+        value = drawn[:, None, None] + sd * rng.standard_normal(frame.rater.shape)
+        value[frame.rater < 0] = np.nan
+        yield World(frame, {RATE: FixedRatings(value, np.ones(frame.rater.shape, np.int64))}, drawn)
+
+
+def backtest_of(read: Mapping[str, Any], law: str, splits: int, predictions: Sequence[Prediction]) -> Backtest:
+    """Return the answer that predictions of so many splits give; `read` says what was read of the table."""
+    return Backtest(
+        read=read_record(ReadTable, read, "read"),
+        law=law,
+        splits=splits,
+        summary=summarize_errors(predictions),
+        averages=average_over_splits(predictions),
+        records=tuple(predictions),
+    )
+
+
+def summarize_errors(predictions: Sequence[Prediction]) -> tuple[PredictionErrors, ...]:
+    """Return the errors of predictions by measure, target, ratings per item and method.
+
+    Double ratings are told apart: SRP is near 1 there, and easily predicted. What could not be observed is left out.
+    """
+    order = list(dict.fromkeys(one.measure for one in predictions))
+
+    def kind(one: Prediction) -> Key:
+        return order.index(one.measure), one.target, one.ratings_per_item, one.method
+
+    judged = sorted((one for one in predictions if one.judged), key=kind)
+    return tuple(_errors(list(group)) for _, group in groupby(judged, kind))
+
+
+def _errors(group: Sequence[Prediction]) -> PredictionErrors:
+    first, error = group[0], np.array([one.predicted - one.observed for one in group])
+    return PredictionErrors(
+        measure=first.measure,
+        target=first.target,
+        ratings_per_item=first.ratings_per_item,
+        method=first.method,
+        n=len(group),
+        mae=float(np.abs(error).mean()),
+        bias=float(error.mean()),
+        coverage=float(np.mean([one.held for one in group])),
+        width=float(np.mean([one.high - one.low for one in group])),
+    )
+
+
+def average_over_splits(predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
+    """Return the mean of each target, method, measure and design over splits, in the order of designs.
+
+    Splits in which a measure is not known are left out.
+    """
+
+    def cell(one: Prediction) -> Key:
+        where = one.target, one.method, one.measure, one.repetition, one.grouping, one.normalization
+        return *where, one.ratings_per_item, one.documents
+
+    return tuple(_average(list(group)) for _, group in groupby(sorted(predictions, key=cell), cell))
+
+
+def _average(group: Sequence[Prediction]) -> Prediction:
+    means: dict[str, Any] = {"split": -1}
+    for name in NUMBERS:
+        known = [value for one in group if np.isfinite(value := getattr(one, name))]
+        means[name] = float(np.mean(known)) if known else float("nan")
+    return group[0].model_copy(update=means)

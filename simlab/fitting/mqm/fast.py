@@ -1,7 +1,10 @@
 """Fit a law to a pilot in seconds: moments, a synthetic likelihood, and shrunken margins.
 
 What is said of single systems and raters is empirical Bayes: their margins are shrunk towards their mean by the error
-that margins of simulated tables have, so that draws of systems spread as far as systems do, not as far as estimates.
+that margins of simulated tables have, so that draws of systems spread as far as systems do, not as far as estimates. A
+margin is a unit's truth, normal around a common level, and an error whose variance simulated tables show, as it goes
+with the parameters of the law. The spread is sampled from its marginal posterior on a grid, so that few units give many
+spreads, some of them near 0, and never one that is cut off there.
 """
 
 from __future__ import annotations
@@ -11,24 +14,20 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, logsumexp, ndtr
 from threadpoolctl import threadpool_limits
 
 from simlab.effort import current_effort
 from simlab.fitting.mqm import moments, synthetic
-from simlab.fitting.mqm.moments import Margins
-from simlab.fitting.mqm.pairs import contrasts
-from simlab.fitting.mqm.pilot import Pilot
-from simlab.fitting.mqm.qualities import minor_power, qualities
-from simlab.fitting.mqm.simulating import simulate
-from simlab.fitting.mqm.units import Units, draw, weighed
+from simlab.fitting.mqm.moments import Margins, contrasts
+from simlab.fitting.mqm.pilot import Pilot, with_scores
 from simlab.rng import stream
-from simlab.types import Bools, Floats
-from simlab.world.laws.fitted import Effects
+from simlab.types import Bools, Floats, Ints
+from simlab.world.laws.error_counts import count_quantile, own_shares, shared_parts
+from simlab.world.laws.fitted import Effects, draw_factors, expected_errors, weights
 
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
-
 SHARPNESS, MOST_MINOR = (0.25, 3.0), 2.0
 OF_KINDS = ("kind_document_sd", "kind_segment_sd", "minor_noise")
 SPREAD = {"system": 0.5, "rater": 1.0, "severity": 1.0, "sharpness": 0.3, "minor_sharpness": 0.35}
@@ -36,8 +35,12 @@ SPREAD = {"system": 0.5, "rater": 1.0, "severity": 1.0, "sharpness": 0.3, "minor
 MINOR_SLOPE = 0.7
 """Mean of the normal prior of the slope of minor errors on scores; its standard deviation stands in `SPREAD`. A few
 alike systems say nothing of it; in releases of MQM ratings it is .4 to .6."""
-
 DRAWS = 100
+GRID = np.concatenate([[0.0], np.geomspace(0.002, 6.0, 160)])
+"""Spreads (standard deviations) that are tried; between them the density hardly changes."""
+STEPS, CLOSE = 40, 1e-6
+MOST = 8.0
+"""Logarithms of qualities lie no further than that from the average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,3 +258,185 @@ def population(
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
     return Population(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Say what margins tell of single systems or raters.
+
+    `corrected[unit]` are margins less their bias, `error[table, unit]` errors of simulated ones around it,
+    `noise[unit]` the variance that an error's deviation from the mean error has on average, and `own` and `common` how
+    the variances of deviations and of the mean error go with `features[table]` of parameters. `prior` is the scale of
+    the half-normal prior of the spread; a single unit, which has none, may have a normal prior of that scale around
+    `known`.
+    """
+
+    corrected: Floats
+    error: Floats
+    noise: Floats
+    features: Floats
+    own: Floats
+    common: Floats
+    prior: float
+    known: float | None = None
+
+
+def weighed(corrected: Floats, error: Floats, features: Floats, prior: float, known: float | None = None) -> Units:
+    """Take margins with the errors of simulated ones; `features[table, feature]` are what their variances go with."""
+    n = len(corrected)
+    mean = error.mean(1, keepdims=True)
+    own = error - mean
+    noise = np.maximum((own**2).mean(0) * n / max(n - 1, 1), 1e-9)
+    of_own, of_common = (_surface(features, square) for square in ((own**2).mean(1), mean[:, 0] ** 2))
+    return Units(corrected, error, noise, features, of_own, of_common, prior, known)
+
+
+def _surface(features: Floats, square: Floats) -> Floats:
+    """Return coefficients, none negative, of what squares of errors are on average: variances add up.
+
+    Squares scatter as they are large, so large ones count less in a second step.
+    """
+    # It takes longer to import than a law on a scale, which has no need of it, takes to fit a small table.
+    from scipy.optimize import nnls
+
+    scale = max(float(square.mean()), 1e-12)
+    weight = np.ones(len(square))
+    for _ in range(2):
+        coefficient, _ = nnls(features * weight[:, None], square / scale * weight)
+        weight = 1 / np.maximum(features @ coefficient, 0.1)
+    return np.asarray(coefficient * scale)
+
+
+def _variance(features: Floats, coefficient: Floats) -> Floats:
+    """Return the variance of errors, at least a tenth of what it is on average."""
+    variance = features @ coefficient
+    return np.asarray(np.maximum(variance, 0.1 * variance.mean() + 1e-12))
+
+
+def log_posterior(corrected: Floats, noise: Floats, prior: float) -> Floats:
+    """Return the log probability of each spread of GRID, given units whose level is not known: `[..., spread]`.
+
+    `noise[..., unit]` are variances of errors.
+
+    `p(tau | y) ~ prior(tau) x prod (tau^2 + v_u)^-1/2 x (sum w_u)^-1/2 x exp(-1/2 sum w_u (y_u - level)^2)` with
+    `w_u = 1 / (tau^2 + v_u)`. Source: Gelman et al., Bayesian Data Analysis, 3rd ed., 5.21.
+    """
+    level, weight = _level(corrected, noise, GRID)
+    squares = (weight * (corrected - level[..., None]) ** 2).sum(-1)
+    log = 0.5 * np.log(weight).sum(-1) - 0.5 * np.log(weight.sum(-1)) - 0.5 * squares - 0.5 * (GRID / prior) ** 2
+    log = log + np.log(_widths())
+    return np.asarray(log - logsumexp(log, axis=-1, keepdims=True))
+
+
+def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -> tuple[Floats, Floats]:
+    """Draw units, `[draw, unit]`, and the spread of units at large for each draw.
+
+    `features[draw]` are those of its parameters, `pick[draw]` says which table's error a draw gets, scaled to them.
+    One unit tells nothing of a spread, which then comes from its prior.
+    """
+    common = units.error[pick].mean(1, keepdims=True)
+    own = units.error[pick] - common
+    common = common * _scales(units.common, features, units.features, pick)[:, None]
+    if len(units.corrected) == 1:
+        spread = np.abs(units.prior * rng.standard_normal(len(pick)))
+        if units.known is None:
+            return units.corrected - common, spread
+        share = units.prior**2 / (units.prior**2 + _variance(features, units.common)[:, None])
+        return units.known + share * (units.corrected - units.known) - np.sqrt(share) * common, spread
+    own = own * _scales(units.own, features, units.features, pick)[:, None]
+    average = _variance(units.features, units.own).mean()
+    # To the nearest percent, so that draws of like noise share a grid.
+    percent = np.rint(100 * np.log(np.maximum(features @ units.own, 0.1 * average + 1e-12) / average)) / 100
+    noise = units.noise * np.exp(percent)[:, None]
+    spread = np.empty(len(pick))
+    _, first, group = np.unique(percent, return_index=True, return_inverse=True)
+    for k, log in enumerate(log_posterior(units.corrected, noise[first], units.prior)):
+        spread[group == k] = draw_spreads(rng, log, int((group == k).sum()))
+    weight = 1 / (spread[:, None] ** 2 + noise)
+    # How uncertain the level is stands in the mean error already.
+    level = ((weight * units.corrected).sum(1) / weight.sum(1))[:, None]
+    share = spread[:, None] ** 2 * weight
+    return level + share * (units.corrected - level) - common - np.sqrt(share) * own, spread
+
+
+def _scales(coefficient: Floats, wanted: Floats, tables: Floats, pick: Ints) -> Floats:
+    """Return by what the error of a table is multiplied to be as large as parameters want it."""
+    held = _variance(tables, coefficient)
+    return np.asarray(np.sqrt(np.maximum(wanted @ coefficient, 0.1 * held.mean()) / held[pick]))
+
+
+def draw_spreads(rng: np.random.Generator, log: Floats, n: int) -> Floats:
+    """Draw spreads from the log probabilities of GRID, each anywhere within the cell of its point."""
+    at = rng.choice(len(GRID), n, p=np.exp(log))
+    return np.asarray(_edges()[at] + _widths()[at] * rng.random(n))
+
+
+def _level(corrected: Floats, noise: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Return the best level of the units for each spread, and their weights `[..., spread, unit]`."""
+    weight = 1 / (spread[:, None] ** 2 + noise[..., None, :])
+    return (weight * corrected).sum(-1) / weight.sum(-1), weight
+
+
+def _edges() -> Floats:
+    return np.concatenate([[0.0], (GRID[1:] + GRID[:-1]) / 2])
+
+
+def _widths() -> Floats:
+    return np.diff(np.append(_edges(), GRID[-1]))
+
+
+def qualities(score: Floats, sharpness: Floats, minor_sharpness: float, points: Floats) -> Floats:
+    """Return `log(system_mean)[system]` whose mean scores over raters are `exp(score)`, by Newton's method.
+
+    `points[kind, rater]` are the points that minor and major errors of an average system add up to. Scores of 0 points
+    of any kind are the average quality's; the level of what is returned is that of the scores.
+    """
+    power = np.stack([minor_sharpness * sharpness, sharpness]).ravel()
+    share = (points / points.sum()).ravel()
+    level = score.mean()
+    x = score - level
+    for _ in range(STEPS):
+        terms = share * np.exp(np.multiply.outer(x, power))
+        total = terms.sum(1)
+        slope = np.maximum((terms * power).sum(1) / total, 0.05)
+        step = np.clip((score - level - np.log(total)) / slope, -1, 1)
+        # An average quality of 0 is what the law means by a system's relative quality.
+        level, x = level + (x + step).mean() * float(slope.mean()), x + step
+        x = np.clip(x - x.mean(), -MOST, MOST)
+        if np.abs(step).max() < CLOSE:
+            break
+    return np.asarray(level + x)
+
+
+def minor_power(slope: float, minor_points: float) -> float:
+    """Return the power of quality that minor errors go with, from their slope on scores.
+
+    With a share `a` of points in minor errors scores go with the power `a m + 1 - a` of quality, so that the slope of
+    minor errors on scores is `m / (a m + 1 - a)`.
+
+    >>> minor_power(1.0, 0.4), round(minor_power(0.5, 0.5), 3)
+    (1.0, 0.333)
+    """
+    return float(np.clip(slope, 0, None) * (1 - minor_points) / max(1 - minor_points * slope, 0.05))
+
+
+def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
+    """Draw a world for the pilot's outputs and raters, and its ratings.
+
+    It is the law of `fitted_law.world_on`, drawn for the ratings that exist only: a table with one rater per output
+    is not blown up to all raters.
+    """
+    factors = draw_factors(rng, effects, pilot.document)
+    expected = expected_errors(effects, factors, pilot.document, pilot.system, pilot.item, pilot.rater)
+    shape = len(expected), pilot.n_systems, len(pilot.document)
+    shared = shared_parts(rng, shape, effects.segment_share).reshape(len(expected), -1)
+    normal = rng.standard_normal(expected.shape)
+    share = own_shares(effects.noise_share, effects.minor_noise)[: len(expected)]
+    normal *= np.sqrt(share)
+    normal += np.sqrt(1 - share) * shared.take(pilot.layout.output, axis=1)
+    count = count_quantile(ndtr(normal, out=normal), expected, effects.dispersion)
+    return with_scores(pilot, _three_kinds(count), weights(effects) @ count)
+
+
+def _three_kinds(count: Ints) -> Ints:
+    return count if len(count) == 3 else np.concatenate([count, np.zeros_like(count[:1])])

@@ -1,17 +1,17 @@
-"""Offer the law of MQM error counts to whatever fits, checks and compares laws."""
+"""Offer the law of MQM error counts to whatever fits, checks and compares laws, with what a pilot does not identify."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from simlab.fitting.laws import Fitted, Law
 from simlab.fitting.mqm import fast
-from simlab.fitting.mqm.identification import not_identified, unknown
-from simlab.fitting.mqm.pilot import MAX_RATINGS, laid, of_ratings
-from simlab.fitting.mqm.simulating import simulate
+from simlab.fitting.mqm.fast import simulate
+from simlab.fitting.mqm.moments import PAIRS, identified
+from simlab.fitting.mqm.pilot import MAX_RATINGS, Pilot, laid, of_ratings
 from simlab.tables.held import Ratings
 from simlab.types import Array, Floats
 from simlab.world.files.fitted_world import SINGLE
@@ -21,6 +21,10 @@ NAME = "mqm"
 POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
 PER_UNIT = ("system_mean", "leniency", "severity", "sharpness", "punctuation")
 INTERVAL = (0.025, 0.5, 0.975)
+ROUGH = (40, 60)
+"""Tables simulated for a fit that is enough to compare laws."""
+FEW = 5
+"""With fewer documents or raters a spread between them is mostly prior."""
 
 
 def refused(ratings: Ratings) -> str | None:
@@ -36,10 +40,6 @@ def refused(ratings: Ratings) -> str | None:
     if len(ratings.score) > MAX_RATINGS:
         return f"the table has {len(ratings.score):,} ratings; counts of errors are fitted to at most {MAX_RATINGS:,}"
     return None
-
-
-ROUGH = (40, 60)
-"""Tables simulated for a fit that is enough to compare laws."""
 
 
 def fit(ratings: Ratings, *, seed: int = 0, draws: int = fast.DRAWS, rough: bool = False) -> Fitted:
@@ -86,3 +86,55 @@ def _short(value: float) -> float:
 
 
 MQM = Law(NAME, refused, fit, answer, world_on, content)
+
+
+def not_identified(pilot: Pilot) -> list[str]:
+    """List, in sentences, what a pilot cannot tell and what stands in for it."""
+    return list(_sentences(pilot))
+
+
+def _sentences(pilot: Pilot) -> Iterator[str]:
+    has = dict(zip(PAIRS, identified(pilot).tolist(), strict=False))
+    if pilot.n_systems == 1:
+        yield "one system: differences between systems, on documents and by taste, keep their priors"
+    if pilot.n_raters == 1:
+        yield "one rater: differences between raters (leniency, severity, taste) keep their priors"
+    if pilot.n_raters > 1 and not has["same segment, same system, other rater"]:
+        yield (
+            "one rater per output: what raters of an output share (noise_share) is told from their taste and from "
+            "the systems' ups and downs only by the priors"
+        )
+    if pilot.n_raters > 1 and not has["same segment, other system, other rater"]:
+        yield "no two raters on a document: leniency is told from the documents only by chance, and taste by priors"
+    if not pilot.counted:
+        yield "the scores do not tell minor from major errors: all are of one kind, and severity is 1 for all raters"
+    yield from _few(pilot)
+
+
+def unknown(pilot: Pilot) -> frozenset[str]:
+    """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
+    has = dict(zip(PAIRS, identified(pilot).tolist(), strict=False))
+    names: list[str] = []
+    if pilot.n_systems == 1:
+        names += ["system_sd", "system_document_sd", "rater_system_sd"]
+    if pilot.n_raters == 1:
+        names += ["leniency_sd", "severity_sd", "rater_system_sd", "rater_document_sd"]
+    if pilot.n_documents == 1:
+        names += ["document_sd", "system_document_sd", "rater_document_sd"]
+    if (
+        not has["same document, other segment, other system, other rater"]
+        and not has["same segment, other system, other rater"]
+    ):
+        names.append("rater_document_sd")
+    return frozenset(names)
+
+
+def _few(pilot: Pilot) -> Iterator[str]:
+    if pilot.n_documents < FEW:
+        yield f"{pilot.n_documents} documents: how far documents differ is mostly prior"
+    if 1 < pilot.n_raters < FEW:
+        yield f"{pilot.n_raters} raters: how far raters at large differ is mostly prior; these raters are known"
+    if pilot.document.size == pilot.n_documents:
+        yield "one segment per document: documents and segments cannot be told apart; priors share it out"
+    if np.ptp(pilot.score) == 0:
+        yield "constant scores: nothing varies, and every spread is what the priors leave"

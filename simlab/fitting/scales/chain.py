@@ -1,7 +1,12 @@
-"""Hold what a chain of draws is about, and where it stands; many tables of one design are sampled side by side."""
+"""Hold what a chain of draws is about, and where it stands; many tables of one design are sampled side by side.
+
+What is thought of parameters before a pilot is seen are `Priors`; scores are seen as bounds of latent values: exact,
+censored at a floor or ceiling, rounded, or in a category.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -9,14 +14,32 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
 
-from simlab.fitting.scales.observing import Seen
-from simlab.fitting.scales.priors import Priors
-from simlab.fitting.scales.terms import Terms
-from simlab.types import Array, Floats, Ints
+from simlab.fitting.scales.terms import EFFECTS, Terms
+from simlab.tables.held import Ratings
+from simlab.types import Array, Bools, Floats, Ints
+from simlab.world.laws.scales import Scale
 
 NARROWEST = 1e-7
 """A standard deviation is kept above this share of its prior scale, where it makes no difference any more."""
+SHARES = {
+    "system": 1.0,
+    "document": 1.0,
+    "segment": 0.7,
+    "system_document": 0.5,
+    "output": 0.5,
+    "leniency": 0.7,
+    "rater_system": 0.3,
+    "rater_document": 0.5,
+    "residual": 1.0,
+}
+"""Scales of the half-normal priors of standard deviations, as shares of the spread of the pilot's scores."""
+PILED = 0.03
+"""Share of ratings at the least, or largest, score from which it is taken for a floor, or ceiling."""
+COARSE = 0.1
+"""Steps from this share of the scores' spread count as rounding that has to be undone."""
+MOST_CATEGORIES = 20
 
 
 @dataclass(frozen=True)
@@ -228,3 +251,125 @@ def start(rng: np.random.Generator, model: Model, seen: Seen, tables: int) -> St
     state.latent = np.where(seen.open, 0.0, np.where(np.isfinite(seen.low), seen.low, 0.0))
     refresh(model, state)
     return state
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """Hold priors: standard deviations are half-normal of scale `spread[name]`, in points or on the latent scale.
+
+    The mean is normal of standard deviation `mean_sd` around `mean`; thresholds are ordered, each normal of standard
+    deviation `threshold_sd`; the logarithms of sharpness have a spread that is half-normal of scale `sharpness`
+    (0: all raters are 1). `tails` are the degrees of freedom that a residual may have, the first with probability 1/2.
+    """
+
+    mean: float
+    mean_sd: float
+    spread: Mapping[str, float]
+    threshold_sd: float = 2.0
+    sharpness: float = 0.0
+    tails: tuple[float, ...] = (np.inf,)
+
+
+def for_points(score: Floats) -> Priors:
+    """Scale priors to the spread of a pilot's scores."""
+    spread = max(float(np.std(score)), 1e-6)
+    tails = (np.inf, 3.0, 4.0, 6.0, 10.0, 20.0)
+    return Priors(
+        float(np.mean(score)), 3 * spread, {name: share * spread for name, share in SHARES.items()}, 1, 0, tails
+    )
+
+
+def for_normal_scores() -> Priors:
+    """Return the priors of normal scores, whose mean is 0 and whose spread is 1."""
+    return Priors(0.0, 0.5, SHARES)
+
+
+def for_latents(sharpness: float) -> Priors:
+    """Return the priors of laws whose residual has standard deviation 1."""
+    return Priors(0.0, 1.5, {name: SHARES[name] for name in EFFECTS}, sharpness=sharpness)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Hold what is known of latent values, `[rating, table]`: between `low` and `high`, exactly `low` where equal.
+
+    `category[rating, table]` is the category of an ordinal score (0 where there is no such thing).
+    """
+
+    low: Floats
+    high: Floats
+    category: Ints
+
+    @property
+    def open(self) -> Bools:
+        """Tell where a latent value is not known exactly."""
+        return np.asarray(self.low < self.high)
+
+
+def gaussian_scale(ratings: Ratings) -> Scale:
+    """Find floor, ceiling and step of scores: as declared, else where they pile up."""
+    score = ratings.score
+    low, high = _ends(score) if ratings.scale is None else ratings.scale
+    return Scale("gaussian", low, high, _step(score, low), np.inf, np.zeros(0), np.zeros(0))
+
+
+def _ends(score: Floats) -> tuple[float, float]:
+    values, counts = np.unique(score, return_counts=True)
+    least = max(3, PILED * len(score))
+    low = float(values[0]) if counts[0] >= least and counts[0] > counts[1] else -np.inf
+    high = float(values[-1]) if counts[-1] >= least and counts[-1] > counts[-2] else np.inf
+    return low, high
+
+
+def _step(score: Floats, low: float) -> float:
+    """Return the largest usual step that all scores are multiples of, from the floor or 0; 0: none."""
+    start = low if np.isfinite(low) else 0.0
+    for step in (25, 20, 10, 5, 2, 1, 0.5, 0.25, 0.1):
+        turns = (score - start) / step
+        if np.abs(turns - np.rint(turns)).max() < 1e-6:
+            return float(step)
+    return 0.0
+
+
+def seen_points(score: Floats, scale: Scale) -> Seen:
+    """Return bounds for scores in points, `[rating, table]`; fine steps are taken as exact."""
+    half = scale.step / 2
+    rounded = half if scale.step >= COARSE * np.std(score) else 0.0
+    low, high = score - rounded, score + rounded
+    if np.isfinite(scale.low):
+        low = np.where(score <= scale.low, -np.inf, low)
+        high = np.where(score <= scale.low, scale.low + half, high)
+    if np.isfinite(scale.high):
+        high = np.where(score >= scale.high, np.inf, high)
+        low = np.where(score >= scale.high, scale.high - half, low)
+    return Seen(low, high, np.zeros(score.shape, int))
+
+
+def ranked_scale(ratings: Ratings) -> Scale:
+    """Cut a normal latent where the pilot's scores have as large a share below: normal scores (van der Waerden)."""
+    values, counts = np.unique(ratings.score, return_counts=True)
+    cuts = ndtri(np.cumsum(counts)[:-1] / counts.sum())
+    return Scale("ordinal", -np.inf, np.inf, 0.0, np.inf, cuts, values)
+
+
+def seen_ranks(category: Ints, cuts: Floats) -> Seen:
+    """Return bounds for categories, `[rating, table]`, of one scale that all raters use alike."""
+    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+    return Seen(edges[category], edges[category + 1], np.zeros_like(category))
+
+
+def categories(ratings: Ratings) -> Floats:
+    """Return the values that an ordinal score can have: those seen, or every whole number of a declared scale."""
+    values = np.unique(ratings.score)
+    if ratings.scale is None or not np.array_equal(values, np.rint(values)):
+        return values
+    whole = np.arange(np.ceil(ratings.scale[0]), np.floor(ratings.scale[1]) + 1)
+    return whole if len(whole) <= MOST_CATEGORIES and np.isin(values, whole).all() else values
+
+
+def seen_categories(category: Ints, thresholds: Floats) -> Seen:
+    """Return bounds for categories, `[rating, table]`, given `thresholds[cut, table]`."""
+    edge = np.full((1, thresholds.shape[1]), np.inf)
+    cuts = np.concatenate([-edge, thresholds, edge])
+    table = np.arange(thresholds.shape[1])
+    return Seen(cuts[category, table], cuts[category + 1, table], category)

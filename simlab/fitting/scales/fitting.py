@@ -1,4 +1,7 @@
-"""Fit a law of ratings on a scale to a table: chains that run until they agree, and what they say."""
+"""Fit a law of ratings on a scale to a table: chains that run until they agree, and what they tell.
+
+How well chains mixed follows Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4 and 11.5.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,46 @@ import numpy as np
 
 from simlab.effort import current_effort
 from simlab.fitting.laws import Fitted
-from simlab.fitting.scales import diagnosing, telling
-from simlab.fitting.scales.chain import Model
-from simlab.fitting.scales.observing import Seen, categories, gaussian_scale, ranked_scale, seen_points, seen_ranks
-from simlab.fitting.scales.priors import Priors, for_latents, for_normal_scores, for_points
+from simlab.fitting.scales.chain import (
+    Model,
+    Priors,
+    Seen,
+    categories,
+    for_latents,
+    for_normal_scores,
+    for_points,
+    gaussian_scale,
+    ranked_scale,
+    seen_points,
+    seen_ranks,
+)
 from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined
-from simlab.fitting.scales.terms import EFFECTS, SINGLE, terms_of
-from simlab.fitting.scales.thinning import thinned
+from simlab.fitting.scales.terms import EFFECTS, SINGLE, Terms, terms_of
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Floats, Ints
 from simlab.world.laws.scales import Scale, ScaleEffects
 
 LawName = Literal["gaussian", "normal_scores", "ordinal", "binary"]
-
 CLOSE_ENOUGH = 1.01
 """Chains run on until every R-hat is below, or as often as they may."""
-
 DRAWS = 200
 SHARPNESS = 0.3
 """Scale of the half-normal prior of how far raters of an ordinal scale differ in sharpness (logarithm)."""
+MOST_RATINGS = 30_000
+FEW = 5
+"""With fewer units a spread between them is mostly prior."""
+WORDS = {
+    "system": "systems",
+    "document": "documents",
+    "segment": "segments",
+    "system_document": "systems on documents",
+    "output": "outputs",
+    "leniency": "raters' leniency",
+    "rater_system": "raters on systems",
+    "rater_document": "raters on documents",
+    "residual": "the residual",
+}
 
 
 def fit(
@@ -54,8 +77,8 @@ def fit(
         ratings=ratings,
         effects=effects,
         components={name: np.array([getattr(one, name) for one in effects]) for name in names},
-        not_identified=[*note, *telling.not_identified(used, model.terms, sharpened)],
-        unknown=telling.unknown(used, model.terms, sharpened),
+        not_identified=[*note, *not_identified(used, model.terms, sharpened)],
+        unknown=unknown(used, model.terms, sharpened),
         diagnosis=diagnosis,
     )
 
@@ -121,8 +144,8 @@ def diagnosed(draws: Draws) -> dict[str, float]:
     """Return the worst R-hat of standard deviations, systems and thresholds, and the fewest effective draws."""
     parameters = list(_list_parameters(draws))
     return {
-        "r_hat": max(diagnosing.r_hat(value) for value in parameters),
-        "effective_draws": min(diagnosing.effective_draws(value) for value in parameters),
+        "r_hat": max(r_hat(value) for value in parameters),
+        "effective_draws": min(effective_draws(value) for value in parameters),
         "draws": float(draws.mean.size),
         "chains": float(draws.mean.shape[1]),
     }
@@ -130,7 +153,7 @@ def diagnosed(draws: Draws) -> dict[str, float]:
 
 def worst_nested_r_hat(draws: Draws, per_start: int) -> float:
     """Return the worst nested R-hat of standard deviations, systems and thresholds."""
-    return max(diagnosing.nested_r_hat(value, per_start) for value in _list_parameters(draws))
+    return max(nested_r_hat(value, per_start) for value in _list_parameters(draws))
 
 
 def _list_parameters(draws: Draws) -> Iterator[Floats]:
@@ -200,3 +223,128 @@ def _sharpness(rng: np.random.Generator, model: Model, held: Draws, at: tuple[in
     if model.sharpened:
         return held.sharp[at[0], :, at[1]], float(held.sharp_sd[at])
     return np.zeros(model.n_raters), float(np.abs(model.priors.sharpness * rng.standard_normal()))
+
+
+def thinned(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, list[str]]:
+    """Keep whole documents, drawn at random, of at most `MOST_RATINGS` ratings together; say so if any are left out."""
+    where = ratings.document[ratings.item]
+    sizes = np.bincount(where, minlength=ratings.n_documents)
+    if len(where) <= MOST_RATINGS:
+        return ratings, []
+    order = rng.permutation(ratings.n_documents)
+    chosen = order[: max(int(np.searchsorted(np.cumsum(sizes[order]), MOST_RATINGS, "right")), 2)]
+    kept = np.flatnonzero(np.isin(where, chosen))
+    note = (
+        f"{len(where):,} ratings: the law is fitted to the {len(kept):,} of {len(chosen)} documents drawn at random; "
+        "intervals are as wide as these allow"
+    )
+    fields = ("system", "item", "rater", "score", "errors", "seconds")
+    parts = {name: getattr(ratings, name)[kept] for name in fields}
+    criteria = {name: values[kept] for name, values in ratings.criteria.items()}
+    return replace(ratings, **parts, criteria=criteria), [note]
+
+
+def unknown(ratings: Ratings, terms: Terms, sharpened: bool) -> frozenset[str]:
+    """Name the components of which only the priors speak: what stands behind another, or has one unit only."""
+    found = {name for term in terms.terms[1:] for name in term.names[1:]} | set(terms.noise)
+    if ratings.n_raters == 1:
+        found |= {"leniency", "rater_system", "rater_document"} | ({"sharpness"} if sharpened else set())
+    if ratings.n_systems == 1:
+        found |= {"system", "system_document", "rater_system"}
+    if ratings.n_documents == 1:
+        found |= {"document", "system_document", "rater_document"}
+    return frozenset(f"{name}_sd" for name in found)
+
+
+def not_identified(ratings: Ratings, terms: Terms, sharpened: bool) -> list[str]:
+    """List, in sentences, what a table cannot tell and what stands in for it."""
+    return [*_single(ratings, sharpened), *_together(ratings, terms), *_few(ratings)]
+
+
+def _single(ratings: Ratings, sharpened: bool) -> Iterator[str]:
+    if ratings.n_systems == 1:
+        yield "one system: how far systems differ, at large and on documents, is what the priors say"
+    if ratings.n_raters == 1:
+        own = ", in sharpness" if sharpened else ""
+        yield f"one rater: how far raters differ, in leniency{own}, on systems and on documents, is what the priors say"
+    if ratings.n_documents == 1:
+        yield "one document: how far documents differ, and systems and raters on them, is what the priors say"
+    if np.ptp(ratings.score) == 0:
+        yield "all scores are equal: every spread is what the priors leave"
+
+
+def _together(ratings: Ratings, terms: Terms) -> Iterator[str]:
+    if len(np.unique(ratings.document[ratings.item])) == len(np.unique(ratings.item)):
+        yield "one segment per document: what segments, and outputs, differ by is counted with their documents"
+    for term in terms.terms[1:]:
+        names = [name for name in term.names if not _lone(ratings, name)]
+        if len(names) > 1:
+            yield f"{_joined(names)} are not told apart: only their sum is known, and the priors share it out"
+    if terms.noise:
+        names = [*terms.noise, "residual"]
+        yield f"one rating each: {_joined(names)} are not told apart: only their sum is known, the priors share it out"
+
+
+def _lone(ratings: Ratings, name: str) -> bool:
+    """Tell whether an effect is spoken of already, since there is but one rater, or system."""
+    of_raters = name in ("leniency", "rater_system", "rater_document")
+    return (ratings.n_raters == 1 and of_raters) or (ratings.n_systems == 1 and "system" in name)
+
+
+def _joined(names: list[str]) -> str:
+    words = [WORDS[name] for name in names]
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _few(ratings: Ratings) -> Iterator[str]:
+    if 1 < ratings.n_raters < FEW:
+        yield (
+            f"{ratings.n_raters} raters: how far raters at large differ, above all on systems, is mostly prior; "
+            "these raters are known"
+        )
+    if 1 < ratings.n_systems < FEW:
+        yield f"{ratings.n_systems} systems: how far systems at large differ is mostly prior; these systems are known"
+    if 1 < ratings.n_documents < FEW:
+        yield f"{ratings.n_documents} documents: how far documents differ is mostly prior"
+
+
+def r_hat(draws: Floats) -> float:
+    """Return the split R-hat of `draws[draw, chain]`."""
+    half = len(draws) // 2
+    parts = np.concatenate([draws[:half], draws[half : 2 * half]], axis=1)
+    within = parts.var(0, ddof=1).mean()
+    if within == 0:
+        return 1.0
+    between = parts.mean(0).var(ddof=1)
+    return float(np.sqrt((half - 1) / half + between / within))
+
+
+def nested_r_hat(draws: Floats, per_start: int) -> float:
+    """Return the nested R-hat of `draws[draw, chain]`, so many neighbouring chains of which began at one place.
+
+    Unlike that of few long chains it asks whether starts are forgotten, and not how long each chain is (Margossian and
+    others, Bayesian Analysis 2024, "Nested R-hat").
+    """
+    means = draws.mean(0).reshape(-1, per_start)
+    within = draws.var(0, ddof=1).mean() + (means.var(1, ddof=1).mean() if per_start > 1 else 0.0)
+    if within == 0:
+        return 1.0
+    return float(np.sqrt(1 + means.mean(1).var(ddof=1) / within))
+
+
+def effective_draws(draws: Floats) -> float:
+    """Return the number of independent draws that tell a mean as well as `draws[draw, chain]` do (Geyer 1992)."""
+    n, chains = draws.shape
+    centred = draws - draws.mean(0)
+    size = 1 << (2 * n - 1).bit_length()
+    spectrum = np.fft.rfft(centred, size, axis=0)
+    covariance = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=0)[:n].mean(1) / n
+    within = covariance[0] * n / (n - 1)
+    total = covariance[0] + (draws.mean(0).var(ddof=1) if chains > 1 else 0.0)
+    if total == 0:
+        return float(n * chains)
+    rho = 1 - (within - covariance * n / (n - 1)) / total
+    pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(1)
+    negative = np.flatnonzero(pairs < 0)
+    pairs = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
+    return float(min(n * chains / max(2 * pairs.sum() - 1, 1e-12), n * chains * np.log10(n * chains)))

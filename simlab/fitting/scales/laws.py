@@ -1,22 +1,25 @@
-"""Offer the laws of ratings on a scale to whatever fits, checks and compares laws."""
+"""Offer the laws of ratings on a scale to whatever fits, checks and compares laws, and write their draws."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from simlab.fitting.laws import Law
-from simlab.fitting.scales.content import content
+from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.scales.chain import MOST_CATEGORIES, categories
 from simlab.fitting.scales.fitting import fit
-from simlab.fitting.scales.observing import MOST_CATEGORIES, categories
 from simlab.tables.held import Ratings
 from simlab.types import Floats
-from simlab.world.laws.scales import ScaleEffects, answer_flat, world_on
+from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat, world_on
 
 LEAST = 3
 """Fewest different scores of which a distance between scores can be told."""
 MOST_RANKS = 1001
+DIGITS = 6
 
 
 def refused_gaussian(ratings: Ratings) -> str | None:
@@ -56,7 +59,44 @@ def answer(rng: np.random.Generator, effects: ScaleEffects, design: Ratings) -> 
     return answer_flat(rng, effects, design.system, design.item, design.rater, design.document)
 
 
+def content(fitted: Fitted) -> Mapping[str, Any]:
+    """Return the keys `law`, `scale` and `draws` of the file of a fitted world."""
+    effects: Sequence[ScaleEffects] = fitted.effects
+    names = [one.name for one in fields(ScaleEffects) if one.name != "scale"]
+    draws: dict[str, Any] = {name: [_plain(getattr(one, name)) for one in effects] for name in names}
+    draws["tail"] = [_finite(one.scale.tail) for one in effects]
+    draws["thresholds"] = [_plain(one.scale.thresholds) for one in effects]
+    return {"law": effects[0].scale.law, "scale": _scale(effects[0].scale), "draws": draws}
+
+
 GAUSSIAN = Law("gaussian", refused_gaussian, partial(fit, "gaussian"), answer, world_on, content)
+
+
 NORMAL_SCORES = Law("normal_scores", refused_normal_scores, partial(fit, "normal_scores"), answer, world_on, content)
+
+
 ORDINAL = Law("ordinal", refused_ordinal, partial(fit, "ordinal"), answer, world_on, content)
+
+
 BINARY = Law("binary", refused_binary, partial(fit, "binary"), answer, world_on, content)
+
+
+def _scale(scale: Scale) -> dict[str, Any]:
+    return {
+        "low": _finite(scale.low),
+        "high": _finite(scale.high),
+        "step": _plain(scale.step),
+        "values": _plain(scale.values),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(_plain(value)) if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    """Round to significant digits, as lists and numbers."""
+    array = np.asarray(value, dtype=float)
+    if array.ndim == 0:
+        return float(f"{float(array):.{DIGITS}g}")
+    return [_plain(one) for one in array]

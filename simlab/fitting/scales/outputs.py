@@ -9,9 +9,9 @@ import numpy as np
 from simlab.effort import ManyChains, current_effort
 from simlab.fitting.scales import fitting
 from simlab.fitting.scales.chain import Model
+from simlab.fitting.scales.fitting import thinned
 from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined, multiplied
 from simlab.fitting.scales.terms import SHARED
-from simlab.fitting.scales.thinning import thinned
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Floats, Ints

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from simlab.fitting.scales.chain import Model, State, applied, effects, precision, radius_of, refresh
-from simlab.fitting.scales.lattices import lattice_step
-from simlab.fitting.scales.standard_deviations import WIDE, half_normal_spread, rows_of
+from simlab.fitting.scales.spreads import LATTICE_WIDTH, half_normal_spread, lattice_step, rows_of
 from simlab.fitting.scales.terms import SHARED
 from simlab.types import Bools, Floats, Ints
 
@@ -23,7 +22,7 @@ def draw_sharpness(rng: np.random.Generator, model: Model, state: State) -> None
     def density(log: Floats) -> Floats:
         return np.asarray(_fit(log, square, product) - (log / spread) ** 2 / 2)
 
-    state.sharp = lattice_step(rng, density, state.sharp, WIDE / np.sqrt(square + 1 / spread**2))
+    state.sharp = lattice_step(rng, density, state.sharp, LATTICE_WIDTH / np.sqrt(square + 1 / spread**2))
     _draw_spread(rng, model, state, square, product)
     _draw_common(rng, model, state)
     refresh(model, state)
@@ -54,7 +53,7 @@ def _draw_spread(rng: np.random.Generator, model: Model, state: State, square: F
     def density(spread: Floats) -> Floats:
         return np.asarray(_fit(spread[:, None] * unit, square, product).sum(1) - (spread / prior) ** 2 / 2)
 
-    width = WIDE / np.sqrt((unit**2 * square).sum(0) + prior**-2)
+    width = LATTICE_WIDTH / np.sqrt((unit**2 * square).sum(0) + prior**-2)
     signed = lattice_step(rng, density, state.sharp_sd, width)
     state.sharp, state.sharp_sd = signed * unit, np.maximum(np.abs(signed), 1e-5 * prior)
 
@@ -68,7 +67,7 @@ def _draw_common(rng: np.random.Generator, model: Model, state: State) -> None:
         sharp = (((state.sharp + log[:, None]) / state.sharp_sd) ** 2).sum(1)
         return np.asarray(-len(rows) * log - np.exp(-2 * log) * squares / 2 - sharp / 2)
 
-    width = WIDE / np.sqrt(model.n_raters / state.sharp_sd**2 + 2 * len(rows))
+    width = LATTICE_WIDTH / np.sqrt(model.n_raters / state.sharp_sd**2 + 2 * len(rows))
     log = lattice_step(rng, density, np.zeros_like(squares), width)
     state.sharp = state.sharp + log
     state.sd[rows] *= np.exp(-log)

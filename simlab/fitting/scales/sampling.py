@@ -1,32 +1,50 @@
-"""Sample the parameters of a law, for many tables of one design side by side (or several chains of one table)."""
+"""Sample the parameters of a law, for many tables of one design side by side (or several chains of one table).
+
+A sweep draws in turn latent values, tails of the residual, all effects at once, and shifts between nested terms.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.special import gammaln, ndtr, ndtri, stdtrit
 
-from simlab.fitting.scales.chain import Model, State, effects, start
-from simlab.fitting.scales.latents import draw_latents
-from simlab.fitting.scales.normal_effects import draw_effects
-from simlab.fitting.scales.observing import Seen, seen_categories
-from simlab.fitting.scales.one_term import draw_terms
-from simlab.fitting.scales.own_scales import draw_sharpness, draw_thresholds
-from simlab.fitting.scales.shifts import draw_shifts
-from simlab.fitting.scales.standard_deviations import (
-    draw_noise,
-    draw_noise_parts,
-    draw_scale,
-    draw_shares,
+from simlab.fitting.scales.chain import (
+    Model,
+    Seen,
+    State,
+    applied,
+    columns,
+    effects,
+    factor,
+    gathered,
+    precision,
+    prior_of_constant,
+    radius,
+    radius_of,
+    refresh,
+    seen_categories,
+    spreads,
+    start,
+    sum_of_logs,
 )
-from simlab.fitting.scales.tails import draw_tails
+from simlab.fitting.scales.own_scales import draw_sharpness, draw_thresholds
+from simlab.fitting.scales.spreads import draw_noise, draw_noise_parts, draw_scale, draw_shares, draw_terms
 from simlab.fitting.scales.terms import SHARED, SINGLE
 from simlab.types import Bools, Floats, Ints
 
 JOINTLY = 10
 """In each so many-th sweep all effects are drawn at once, which unbalanced tables may need."""
+FARTHEST = 37.0
+"""Beyond so many standard deviations a normal probability is no longer a number."""
+CLOSE, MOST = 1e-4, 300
+WORK = 1e6
+"""Operations that may go into a block that speeds conjugate gradients up."""
+Map: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +188,179 @@ def _stacked(parts: list[Draws], join: Callable[[list[Any]], Any] = np.stack) ->
         sharp_sd=join([one.sharp_sd for one in parts]),
         tail=join([one.tail for one in parts]),
     )
+
+
+def truncated_normal(rng: np.random.Generator, low: Floats, high: Floats) -> Floats:
+    """Draw standard normal numbers between bounds, element by element, far tails included."""
+    mirrored = low > 0
+    left = np.clip(np.where(mirrored, -high, low), -FARTHEST, FARTHEST)
+    right = np.clip(np.where(mirrored, -low, high), -FARTHEST, FARTHEST)
+    below = ndtr(left)
+    drawn = ndtri(below + rng.random(low.shape) * (ndtr(right) - below))
+    drawn = np.clip(np.where(np.isfinite(drawn), drawn, right), left, right)
+    return np.asarray(np.where(mirrored, -drawn, drawn))
+
+
+def draw_latents(rng: np.random.Generator, model: Model, state: State, seen: Seen, where: Bools) -> None:
+    """Draw the latent values that are not known exactly; `where[rating, table]` tells which."""
+    if not where.any():
+        return
+    at = ... if where.all() else where
+    spread = np.broadcast_to(1 / np.sqrt(precision(model, state)), where.shape)[at]
+    centre = (state.latent - state.error)[at]
+    noise = spread * truncated_normal(rng, (seen.low[at] - centre) / spread, (seen.high[at] - centre) / spread)
+    state.latent[at] = centre + noise
+    state.error[at] = noise
+
+
+def draw_tails(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw degrees of freedom whatever the weights of ratings, then the weights.
+
+    The spread moves along, so that the middle half of the law stays where it is: else tails would hardly ever change.
+    """
+    tails = np.asarray(model.priors.tails)
+    noise = radius_of(model, state, -1)
+    stretch = np.asarray([_stretch(degrees) for degrees in model.priors.tails])
+    grown = stretch[:, None] / stretch[state.tail]
+    square = state.error**2
+    log = np.stack([_density(square, degrees, noise * grown[k]) for k, degrees in enumerate(tails)])
+    rows = model.noise_rows
+    squares = (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0)
+    log += len(rows) * np.log(grown) - grown**2 * squares / 2
+    log += np.log(np.where(np.arange(len(tails)) == 0, 0.5, 0.5 / max(len(tails) - 1, 1)))[:, None]
+    log += rng.gumbel(size=log.shape)
+    state.tail = np.argmax(log, axis=0)
+    state.sd[rows] *= grown[state.tail, np.arange(len(state.tail))]
+    _draw_weights(rng, model, state, tails[state.tail])
+
+
+@cache
+def _stretch(degrees: float) -> float:
+    """Return the standard deviation of the Student law whose quartiles are those of the standard normal law."""
+    if not np.isfinite(degrees):
+        return 1.0
+    return float(np.sqrt(degrees / (degrees - 2)) * ndtri(0.75) / stdtrit(degrees, 0.75))
+
+
+def _density(square: Floats, degrees: float, spread: Floats) -> Floats:
+    """Return the log density of errors of a standard deviation, given their squares, summed: `[table]`."""
+    n = len(square)
+    if not np.isfinite(degrees):
+        return np.asarray(-square.sum(0) / (2 * spread**2) - n * np.log(spread * np.sqrt(2 * np.pi)))
+    scale = spread * np.sqrt((degrees - 2) / degrees)
+    constant = _constant(degrees)
+    ratio = square * (1 / (scale**2 * degrees))
+    ratio += 1
+    return np.asarray(-(degrees + 1) / 2 * sum_of_logs(ratio) + n * (constant - np.log(scale)))
+
+
+@cache
+def _constant(degrees: float) -> float:
+    return float(gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(degrees * np.pi) / 2)
+
+
+def _draw_weights(rng: np.random.Generator, model: Model, state: State, degrees: Floats) -> None:
+    heavy = np.isfinite(degrees)
+    if not heavy.any():
+        state.weight = None
+        return
+    own, noise = degrees[heavy], radius_of(model, state, -1)[heavy]
+    square = (state.error[:, heavy] / noise) ** 2 * own / (own - 2)
+    drawn = rng.standard_gamma(np.broadcast_to((own + 1) / 2, square.shape)) / ((own + square) / 2)
+    state.weight = np.ones_like(state.error)
+    state.weight[:, heavy] = drawn * own / (own - 2)
+
+
+def draw_effects(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw all effects from their joint normal law.
+
+    Perturbation optimisation (Papandreou and Yuille 2010): the solution of the normal equations with a right-hand side
+    of the right randomness is a draw. Conjugate gradients solve them; effects are in standard deviations, so that what
+    hardly spreads costs nothing. The constant is that of `prior_of_constant`; where thresholds are sampled it is taken
+    off them.
+    """
+    by, spread, exact = factor(model, state), spreads(model, state), precision(model, state)
+    mean = prior_of_constant(model, state)[0]
+    told = exact * (state.latent - mean) + np.sqrt(exact) * rng.standard_normal(state.latent.shape)
+    right = spread * gathered(model, by, told) + rng.standard_normal(state.unit.shape)
+
+    def normal_matrix(values: Floats) -> Floats:
+        return values + spread * gathered(model, by, exact * applied(model, by, spread * values))
+
+    state.unit = solve(normal_matrix, right, _roughly_inverted(model, by, exact, spread))
+    constant = mean + spread[0] * state.unit[0]
+    if model.n_thresholds:
+        state.thresholds = state.thresholds - constant
+        state.latent = state.latent - constant
+        state.unit[0] = 0.0
+    else:
+        state.unit[0] = constant / spread[0]
+    refresh(model, state)
+
+
+def _roughly_inverted(model: Model, by: Floats | None, exact: Floats, spread: Floats) -> Map:
+    """Return a map near the inverse of the normal equations' matrix: its diagonal's, and that of a leading block.
+
+    The block holds the terms of the fewest effects, where ratings overlap most; ratings count alike in it.
+    """
+    squares = np.broadcast_to(exact, (len(model.rater), exact.shape[1]))
+    diagonal = 1 + spread**2 * gathered(model, None if by is None else by**2, squares)
+    few = model.terms.few(int((WORK / exact.shape[1]) ** (1 / 3)))
+    crossed = model.terms.crossed(few)
+    root = (spread[few] * np.sqrt(squares.mean(0))).T
+    inverse = np.linalg.inv(np.eye(len(few)) + root[:, :, None] * crossed * root[:, None, :])
+
+    def near(values: Floats) -> Floats:
+        found = values / diagonal
+        found[few] = (inverse @ values[few].T[:, :, None])[:, :, 0].T
+        return found
+
+    return near
+
+
+def solve(matrix: Map, right: Floats, near: Map) -> Floats:
+    """Solve one positive definite system per column by conjugate gradients; `near` is close to the inverse."""
+    found, left = np.zeros_like(right), right.copy()
+    scaled = near(left)
+    step, size = scaled.copy(), columns(left, scaled)
+    enough = CLOSE**2 * size
+    for _ in range(MOST):
+        image = matrix(step)
+        length = size / np.maximum(columns(step, image), 1e-300)
+        found += length * step
+        left -= length * image
+        scaled = near(left)
+        new = columns(left, scaled)
+        if (new <= enough).all():
+            break
+        step *= new / np.maximum(size, 1e-300)
+        step += scaled
+        size = new
+    return found
+
+
+def draw_shifts(rng: np.random.Generator, model: Model, state: State) -> None:
+    """Draw, for each term and each that divides it, what the parts of an effect lose and the effect gains.
+
+    Without such moves the mean of parts and the effect of the whole follow each other slowly (Liu and Sabatti 2000).
+    Where thresholds are sampled they take the part of the constant.
+    """
+    of_constant = np.full(state.tail.shape, prior_of_constant(model, state)[1])
+    spread = np.concatenate([of_constant[None], radius(model, state)])
+    rows, square = model.terms.rows, spread**2
+    own = 1 / square
+    for one in model.terms.divisions(model.sharpened):
+        cut = one.whole == 0 and model.n_thresholds > 0
+        whole, parts = state.unit[rows(one.whole)], state.unit[rows(one.part)]
+        ours, theirs = spread[one.whole], spread[one.part]
+        # Lowering all thresholds together has the slope of their log prior.
+        push = -prior_of_constant(model, state)[0] / ours**2 if cut else whole / ours
+        exact = own[one.whole] + one.n_parts / square[one.part]
+        shift = ((one.sums @ parts) / theirs - push) / exact + rng.standard_normal(exact.shape) / np.sqrt(exact)
+        part_shift = shift / theirs
+        parts -= one.back @ part_shift if one.parent is None else np.take(part_shift, one.parent, axis=0)
+        if cut:
+            state.thresholds -= shift
+            state.latent -= shift
+        else:
+            whole += shift / ours

@@ -17,9 +17,8 @@ from simlab.analysis.normalization import zscore as normalised
 from simlab.analysis.preferences import strengths
 from simlab.analysis.raters import t_tests
 from simlab.concluding.standing import within
-from simlab.fitting import agreement, agreement_components, agreement_corated
-from simlab.fitting import components as fitted_components
-from simlab.fitting.generalisability import coefficients
+from simlab.fitting import agreement, agreement_coefficients
+from simlab.fitting.components import Components, coefficients, variances
 from simlab.types import Estimates, Floats, Judged, Rated, Seen
 from tests.oracles.outside import samples
 from tests.oracles.outside.theirs import LEVEL, MARGINS, RESAMPLES, Numbers
@@ -123,12 +122,12 @@ def _all_by_all(score: Floats) -> Rated:
 
 def mean_by_cluster(seed: int) -> Numbers:
     _, y, cluster = samples.clustered(seed)
-    value, *bounds = agreement_corated.mean_by_cluster(y, cluster)
+    value, *bounds = agreement.mean_by_cluster(y, cluster)
     return {"value": value, "bounds": bounds}
 
 
 def slope_by_cluster(seed: int) -> Numbers:
-    value, *bounds = agreement_corated.slope_by_cluster(*samples.clustered(seed))
+    value, *bounds = agreement.slope_by_cluster(*samples.clustered(seed))
     return {"value": value, "bounds": bounds}
 
 
@@ -154,9 +153,9 @@ def intraclass(seed: int) -> Numbers:
     return {"single": found.single, "average": found.average}
 
 
-def _intraclass(score: Floats) -> agreement_components.Intraclass:
+def _intraclass(score: Floats) -> agreement_coefficients.Intraclass:
     output, rater = (axis.ravel() for axis in np.indices(score.shape))
-    return agreement_components.intraclass(output, rater, score.ravel(), np.ones(len(score)))
+    return agreement_coefficients.intraclass(output, rater, score.ravel(), np.ones(len(score)))
 
 
 def components(seed: int) -> Numbers:
@@ -164,14 +163,14 @@ def components(seed: int) -> Numbers:
 
 
 def _components(score: Floats) -> Numbers:
-    return dict(fitted_components.variances(score[:, :, None, :]))
+    return dict(variances(score[:, :, None, :]))
 
 
 def generalisability(seed: int) -> Numbers:
     score = samples.crossed(seed)
     variance = {name: np.atleast_1d(value) for name, value in _components(score).items()}
     _, n, raters = score.shape
-    held = fitted_components.Components(variance, 1.0, raters, n, frozenset())
+    held = Components(variance, 1.0, raters, n, frozenset())
     return {one.name: one.value for one in coefficients(held, raters, [n]) if one.raters == "drawn"}
 
 
