@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simlab.answers.detect import DIFFERENCES, LEVELS, POWERS, SETTINGS, Detection, Detections
+from simlab.answers.detect import DIFFERENCES, POWERS, Detection, Detections
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import detect_charts
 from simlab.drawing.reports.answers.detect_words import (
     LABELS,
-    follows,
+    fixed,
     in_unit,
     notes,
     place,
@@ -133,7 +133,7 @@ def _value(row: Detection, name: str, label: str = "") -> Value:
 
 def _table(rows: Sequence[Detection]) -> Table:
     results = [name for name in ("price", *DIFFERENCES, *POWERS) if name in rows[0].model_fields_set]
-    columns = (*settings(rows), *results)
+    columns = (*(name for name in settings(rows) if name not in fixed(rows)), *results)
     body = tuple(tuple(_cell(row, name) for name in columns) for row in rows)
     return Table("A row a setting, ratings per system", columns, body)
 
@@ -147,10 +147,8 @@ def _cell(row: Detection, name: str) -> Cell:
 
 def _held_fixed(rows: Sequence[Detection]) -> Iterator[str]:
     """Name what is the same in all settings."""
-    for name in (*SETTINGS, *LEVELS):
-        values = {row.known(name) for row in rows}
-        if len(values) == 1 and values != {None} and not follows(rows[0], name):
-            yield f"{name if name == 'rho' else LABELS.get(name, name)} {written(values.pop())}"
+    for name in fixed(rows):
+        yield f"{name if name == 'rho' else LABELS.get(name, name)} {written(rows[0].known(name))}"
     if any(row.n_metric for row in rows) and not any(row.n_calibration is not None for row in rows):
         yield "rho and eta, as if they were known"
 

@@ -35,9 +35,15 @@ FINDS = {
 
 
 def settings(rows: Sequence[Detection]) -> list[str]:
-    """Name the settings that have a column: those that are set, and levels that differ."""
-    values = {name: {row.known(name) for row in rows} for name in (*SETTINGS, *LEVELS)}
-    return [name for name, held in values.items() if (len(held) > 1 if name in LEVELS else held - {None})]
+    """Name the settings that are set."""
+    return [name for name in (*SETTINGS, *LEVELS) if any(row.known(name) is not None for row in rows)]
+
+
+def fixed(rows: Sequence[Detection]) -> list[str]:
+    """Name the settings that were given and are the same in all rows."""
+    return [
+        name for name in settings(rows) if len({row.known(name) for row in rows}) == 1 and not follows(rows[0], name)
+    ]
 
 
 def varied(rows: Sequence[Detection]) -> list[str]:
