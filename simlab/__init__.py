@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from simlab.commands.notebook_merging import merge
     from simlab.commands.notebook_plans import PlannedStudy, plan
     from simlab.commands.notebook_reports import report
-    from simlab.commands.notebook_tables import agreement, backtest, detect, fit, fit_metric
+    from simlab.commands.notebook_tables import detect
+    from simlab.commands.pilots import agreement, backtest, corrupt, fit, fit_metric, mutt
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
 
@@ -43,11 +44,13 @@ __all__ = [
     "compare",
     "conclude",
     "config_of",
+    "corrupt",
     "detect",
     "export",
     "fit",
     "fit_metric",
     "merge",
+    "mutt",
     "open_results",
     "plan",
     "plot",
@@ -63,7 +66,8 @@ _HOME = {
     **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.notebook"),
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
     **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
-    **dict.fromkeys(("agreement", "backtest", "detect", "fit", "fit_metric"), "simlab.commands.notebook_tables"),
+    "detect": "simlab.commands.notebook_tables",
+    **dict.fromkeys(("agreement", "backtest", "corrupt", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
     **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
     "assign": "simlab.commands.notebook_assignments",
     "export": "simlab.commands.notebook_campaigns",

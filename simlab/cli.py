@@ -12,27 +12,24 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
+from simlab.commands import pilots
 from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
-    Alike,
     AllowVersion,
     AtMost,
-    Better,
     Cfg,
     Columns,
     ConfigDir,
-    Cut,
-    Decimal,
     DryRun,
     FigureStyle,
     FigureWidth,
@@ -45,26 +42,25 @@ from simlab.commands.flags import (
     Multirun,
     Out,
     Overrides,
-    People,
     Plugins,
     Precision,
     Preset,
     Quick,
     RowsWhere,
     Save,
-    Scale,
     Shard,
+    TableOptions,
     Where,
-    Wide,
+    told_of,
 )
 from simlab.commands.grouped import Grouped
 from simlab.commands.halting import halted
 from simlab.commands.notes import note, reservations
-from simlab.messages import Reservation, legible
+from simlab.commands.typed import LINE, add, command, drawn, end, keeping
+from simlab.messages import Reservation
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
-    from simlab.tables.held import Told
 
 app = typer.Typer(
     name="simlab",
@@ -75,9 +71,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-_LINE: ContextVar[str] = ContextVar("line", default="simlab")
-"""The command line that is being answered."""
 
 
 def _version(wanted: bool) -> None:
@@ -97,7 +90,7 @@ def simlab(
     """Take the options that belong to no command."""
 
 
-@app.command(epilog="Example: simlab run design.grouping=ungrouped design.documents=30")
+@command(app, example="simlab run design.grouping=ungrouped design.documents=30")
 def run(
     overrides: Overrides = None,
     out: Out = None,
@@ -133,7 +126,7 @@ def run(
         if cfg:
             print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
             return
-        _end(
+        end(
             runs.answer(
                 declared,
                 changes,
@@ -143,7 +136,7 @@ def run(
                 dry=dry_run,
                 plugins=plugins or [],
                 form=form,
-                keep=_keeping(save),
+                keep=keeping(save),
                 allow_version=allow_version,
                 force=force,
                 shard=shard,
@@ -151,7 +144,7 @@ def run(
         )
 
 
-@app.command(epilog="Example: simlab sweep item_grouping design.documents=20,40 --quick")
+@command(app, example="simlab sweep item_grouping design.documents=20,40 --quick")
 def sweep(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)],
     overrides: Overrides = None,
@@ -226,7 +219,7 @@ def sweep(
                 )
             )
             return
-        _end(
+        end(
             sweeps.answer(
                 name,
                 declared,
@@ -237,7 +230,7 @@ def sweep(
                 dry=dry_run,
                 plugins=plugins or [],
                 form=form,
-                keep=_keeping(save),
+                keep=keeping(save),
                 allow_version=allow_version,
                 force=force,
                 shard=shard,
@@ -245,7 +238,7 @@ def sweep(
         )
 
 
-@app.command(epilog="Example: simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json")
+@command(app, example="simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json")
 def query(where: Where = None, measure: Measures = None, form: Format = "table", save: Save = None) -> None:
     """Print the measures of a store, with errors and n.
 
@@ -265,7 +258,7 @@ def query(where: Where = None, measure: Measures = None, form: Format = "table",
     raise typer.Exit(codes[-1])
 
 
-@app.command(epilog="Example: simlab compare outputs/item_grouping --by grouping --measure srp")
+@command(app, example="simlab compare outputs/item_grouping --by grouping --measure srp")
 def compare(
     where: Where = None,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Compare the values of this axis.")] = None,
@@ -310,7 +303,7 @@ def compare(
     raise typer.Exit(codes[-1])
 
 
-@app.command(epilog="Example: simlab plot outputs/item_grouping --out figure.svg")
+@command(app, example="simlab plot outputs/item_grouping --out figure.svg")
 def plot(
     where: Where = None,
     out: Annotated[
@@ -373,7 +366,7 @@ def plot(
     raise typer.Exit(drawn.code)
 
 
-@app.command(epilog="Example: simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
+@command(app, example="simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
 def export(
     out: Annotated[
         Path,
@@ -405,13 +398,13 @@ def export(
 
     given = {"world": world, "pool": pool, "draw": draw, "study": study}
     if form == "netcdf" or form == "parquet":
-        _end(Launched(*exports.whole_store(*_store(where), given, out, form)))
+        end(Launched(*exports.whole_store(*_store(where), given, out, form)))
     else:
         place = Place(**{name: number or 0 for name, number in given.items()})
-        _end(Launched(*exports.answer(*_store(where), place, out, form, plugins or [])))
+        end(Launched(*exports.answer(*_store(where), place, out, form, plugins or [])))
 
 
-@app.command(epilog="Example: simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my")
+@command(app, example="simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my")
 def plan(
     words: Annotated[list[str] | None, typer.Argument(metavar="[TABLE|WORLD] [KEY=VALUE]", hidden=True)] = None,
     target: Annotated[
@@ -458,17 +451,10 @@ def plan(
     against: Annotated[str | None, typer.Option(metavar="SYSTEM", help="Freeze this baseline.")] = None,
     jobs: Jobs = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 1,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
-    where: RowsWhere = None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
     force: Force = False,
     form: Format = "table",
     save: Save = None,
+    **told: Unpack[TableOptions],
 ) -> None:
     """Name the design to buy: the cheapest that finds what must be found.
 
@@ -477,7 +463,7 @@ def plan(
     """
     from simlab.commands import plan as plans
 
-    told, keep = _told(columns, better, scale, people, where, alike, wide, decimal), _keeping(save)
+    keep = keeping(save)
     asked = plans.Asked(
         words=tuple(words or ()),
         target=target,
@@ -498,15 +484,15 @@ def plan(
         out=out,
         jobs=jobs,
         seed=seed,
-        told=told,
+        told=told_of(**told),
         force=force,
         family=family,
         against=against,
     )
-    _end(plans.answer(asked, form, keep))
+    end(plans.answer(asked, form, keep))
 
 
-@app.command(epilog="Example: simlab conclude ratings.csv --against baseline --figure order.png")
+@command(app, example="simlab conclude ratings.csv --against baseline --figure order.png")
 def conclude(
     words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
     world: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the world.", min=0)] = None,
@@ -569,16 +555,9 @@ def conclude(
     paragraph: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")
     ] = None,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
-    where: RowsWhere = None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
     form: Format = "table",
     save: Save = None,
+    **told: Unpack[TableOptions],
 ) -> None:
     """Conclude from a table: who is better, with a promise.
 
@@ -590,8 +569,7 @@ def conclude(
     from simlab.commands import conclude_campaign as campaigns
     from simlab.commands import saving
 
-    keep = _keeping(save)
-    told = _told(columns, better, scale, people, where, alike, wide, decimal)
+    keep = keeping(save)
     place = {"world": world, "pool": pool, "draw": draw, "study": study}
     folder, conditions = campaigns.apart(words or [], place, plan)
     asked = conclusions.asked(
@@ -607,7 +585,7 @@ def conclude(
         adequate_from,
         threshold,
         seed,
-        told,
+        told_of(**told),
         plugins or [],
         again=not no_repetition,
         look=look,
@@ -619,9 +597,9 @@ def conclude(
         checked = conclusions.check(*asked, form, beside)
         from simlab.commands.launch import Launched
 
-        _end(Launched(checked.text, checked.notes, checked.code))
+        end(Launched(checked.text, checked.notes, checked.code))
         return
-    with _drawn(figure, "--figure", style, width):
+    with drawn(figure, "--figure", style, width):
         if folder:
             answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
         else:
@@ -629,10 +607,10 @@ def conclude(
     from simlab.commands.launch import Launched
 
     unkept = saving.kept(keep, answered.json) if keep else []
-    _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
+    end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
 
-@app.command(epilog="Example: simlab assign my --items items.csv --raters raters.csv")
+@command(app, example="simlab assign my --items items.csv --raters raters.csv")
 def assign(
     folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
     items: Annotated[
@@ -674,213 +652,18 @@ def assign(
     """
     from simlab.commands import assign as assignments
 
-    _keeping(save)  # refused at once where it could not be
+    keeping(save)  # refused at once where it could not be
     if alone and after is None:
         raise UsageError("--alone goes with --after TABLE")
     if after is None and (columns or where):
         raise UsageError("--columns and --where are of --after TABLE; name it, or leave them out")
-    told = _told(columns, None, None, None, where)
+    told = told_of(columns, where=where)
     asked = assignments.Asked(items, raters, out, as_, seed, controls, languages, after, alone, told)
     said = assignments.answer(folder, asked, plugins or [])
     _say(lambda form: said[form], form, save)
 
 
-@app.command(epilog="Example: simlab agreement ratings.tsv --plot agreement.png")
-def agreement(
-    file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
-    where: RowsWhere = None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
-    cut: Cut = 300.0,
-    speeds: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="Predict the hours from the speeds of another table.")
-    ] = None,
-    form: Format = "table",
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    save: Save = None,
-) -> None:
-    """Tell how far the raters of a table of ratings agree.
-
-    FILE is a table of ratings: system, document, rater and score, or an MQM table, packed or not.
-    """
-    from simlab.commands import agreement as raters
-
-    told = _told(columns, better, scale, people, where, alike, wide, decimal)
-    with _drawn(plot, "--plot", style, width):
-        _say(lambda form: raters.answer(file, form, plot, told, cut, speeds), form, save)
-
-
-@app.command(epilog="Example: simlab fit pilot.csv --out pilot.yaml --report pilot.png")
-def fit(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the world here, as .yaml; else nothing is written.")
-    ] = None,
-    law: Annotated[
-        Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"],
-        typer.Option(help="Fit this law; auto: the one that predicts documents held out best."),
-    ] = "auto",
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf.")
-    ] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
-    where: RowsWhere = None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
-    cut: Cut = 300.0,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Make a world from the ratings of a pilot, and check it.
-
-    FILE is a table of ratings or of preferences, the built-in ratings if left out. Use the world with systems=fitted
-    systems.path=OUT. One that fails its checks is written, marked, and refused by run and sweep without --force.
-    """
-    from simlab.commands import fit as fits
-    from simlab.commands import saving
-    from simlab.commands.launch import Launched
-
-    keep = _keeping(save)
-    told = _told(columns, better, scale, people, where, alike, wide, decimal)
-    with _drawn(report, "--report", style, width):
-        answered = fits.answer(file, told, law, out, report, seed, form, cut)
-    unkept = saving.kept(keep, answered.json) if keep else []
-    _end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
-
-
-@app.command(epilog="Example: simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png")
-def backtest(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", hidden=True)] = None,
-    pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
-    splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
-    law: Annotated[
-        Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"],
-        typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
-    ] = "auto",
-    advice: Annotated[
-        bool, typer.Option("--advice", help="Name a design of those that cost the same instead, and judge it.")
-    ] = False,
-    quick: Quick = False,
-    form: Format = "table",
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
-    jobs: Jobs = None,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
-    where: RowsWhere = None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
-    save: Save = None,
-) -> None:
-    """Hold predictions from a pilot against real studies.
-
-    Fits a world to some documents of a table, predicts what studies on the others and on all of them find, and
-    carries out these studies on the real ratings. FILE is a table of ratings, the built-in one if left out.
-    """
-    from simlab.commands import backtest as backtests
-
-    told = _told(columns, better, scale, people, where, alike, wide, decimal)
-    keep, asked = _keeping(save), backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told)
-    with _drawn(plot, "--plot", style, width):
-        print(backtests.answer(file, asked, advice=advice, form=form, plot=plot, keep=keep))
-
-
-@app.command(epilog="Example: simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png")
-def mutt(
-    source: Annotated[Path, typer.Argument(metavar="DIR|FILE", hidden=True)],
-    metrics: Annotated[
-        str, typer.Option(metavar="M[,M]", help="Test these, or PACKAGE.MODULE.FUNCTION.")
-    ] = "bleu,rouge_l,cider,chrf",
-    references: Annotated[
-        str | None, typer.Option(metavar="N[,N]", help="Score against so many references; else all.")
-    ] = None,
-    kind: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
-    ] = None,
-    tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
-    near_tie: Annotated[
-        float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
-    ] = 0.0,
-    agreement: Annotated[
-        bool, typer.Option("--agreement", help="Say instead how far verdicts of metrics agree.")
-    ] = False,
-    plugins: Plugins = None,
-    form: Format = "table",
-    figure: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf.")] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    scores: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the scores, as .csv.")] = None,
-    save: Save = None,
-) -> None:
-    """Test what metrics notice in corrupted sentences.
-
-    DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
-    .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
-    Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
-    """
-    from simlab.commands import mutt as unit_tests
-
-    with _drawn(figure, "--figure", style, width):
-        print(
-            unit_tests.answer(
-                source,
-                metrics,
-                references,
-                kinds=kind or [],
-                tolerance=tolerance,
-                near_tie=near_tie,
-                agreement=agreement,
-                plugins=plugins or [],
-                form=form,
-                figure=figure,
-                scores=scores,
-                keep=_keeping(save),
-            )
-        )
-
-
-@app.command(epilog="Example: simlab corrupt sentences.jsonl --out trials.jsonl")
-def corrupt(
-    source: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Write the trials here, as .jsonl.")],
-    types: Annotated[str, typer.Option(metavar="T[,T]", help="Corrupt in these ways.")] = "all",
-    words: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Take words of near_syms and sem_opps from here, too.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Choose otherwise.", min=0)] = 0,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Corrupt sentences of yours by rules, for simlab mutt.
-
-    FILE is a .jsonl or .tsv with sentence and references. T is neg_subj, neg_verb, sem_opps, shuffled, double_PP,
-    remove_prep, swap_chunks, det_sub, near_syms, passive. What a rule does not fit is left out, and counted.
-    """
-    from simlab.commands import corrupt as corruptions
-
-    print(corruptions.answer(source, types, words, out, seed=seed, form=form, keep=_keeping(save)))
-
-
-@app.command(epilog="Example: simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6")
+@command(app, example="simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6")
 def detect(
     settings: Overrides = None,
     difference: Annotated[
@@ -908,11 +691,11 @@ def detect(
     """
     from simlab.commands import detect as detection
 
-    keep = _keeping(save)
+    keep = keeping(save)
     print(detection.answer(settings or [], difference, solve, prices, joint, form, points, keep), flush=True)
 
 
-@app.command(epilog="Example: simlab calculator detect --out detect.html")
+@command(app, example="simlab calculator detect --out detect.html")
 def calculator(
     what: Annotated[str, typer.Argument(metavar="detect", help="What it calculates.", show_default=False)],
     out: Annotated[
@@ -925,66 +708,10 @@ def calculator(
     """
     from simlab.commands import calculator as calculators
 
-    _end(calculators.answer(what, out))
+    end(calculators.answer(what, out))
 
 
-@app.command("fit-metric", epilog="Example: simlab fit-metric outputs.csv --adequate-from 4")
-def fit_metric(
-    file: Annotated[Path, typer.Argument(metavar="FILE", hidden=True)],
-    metrics: Annotated[str | None, typer.Option(metavar="M[,M]", help="Fit these; else all.")] = None,
-    adequate_from: Annotated[
-        float | None, typer.Option(metavar="X", help="Outputs are adequate from this human score.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
-    ] = None,
-    margin: Annotated[float, typer.Option(metavar="X", help="Scores of a metric this close are a draw.")] = 0.0,
-    human_margin: Annotated[float, typer.Option(metavar="X", help="Human scores this close are a draw.")] = 0.0,
-    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Of scores of metrics.")] = False,
-    human_lower_is_better: Annotated[bool, typer.Option("--human-lower-is-better", help="Of human scores.")] = False,
-    references: Annotated[
-        int | None, typer.Option(metavar="N", help="Take unit tests with so many references.")
-    ] = None,
-    keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
-    ] = None,
-    columns: Columns = None,
-    better: Better = None,
-    scale: Scale = None,
-    people: People = None,
-    where: RowsWhere = None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Tell what a metric is worth, for metric=fitted_...
-
-    FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
-    preferences (item, system_a, system_b, winner, and metrics; or counts a_wins, ties, b_wins), or scores that
-    `simlab mutt --scores` wrote.
-    """
-    from simlab.commands import fit_metric as fitted
-    from simlab.fitting_metrics.fitting import Options
-
-    options = Options(
-        margin=margin,
-        human_margin=human_margin,
-        adequate_from=adequate_from,
-        threshold=threshold,
-        lower_is_better=lower_is_better,
-        human_lower_is_better=human_lower_is_better,
-        keep_order=keep_order,
-    )
-    beside = _told(columns, better, scale, people, where, alike, wide, decimal)
-    print(fitted.answer(file, metrics, references, options, out, form, _keeping(save), beside=beside))
-
-
-@app.command(epilog="Example: simlab verify outputs/item_grouping")
+@command(app, example="simlab verify outputs/item_grouping")
 def verify(
     where: Where = None,
     replay: Annotated[
@@ -1012,7 +739,7 @@ def verify(
     raise typer.Exit(found.code)
 
 
-@app.command(epilog="Example: simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
+@command(app, example="simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
 def merge(
     out: Annotated[Path, typer.Argument(metavar="OUT", hidden=True)],
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", hidden=True)],
@@ -1030,12 +757,10 @@ def merge(
     """
     from simlab.commands import merge as merging
 
-    _end(
-        merging.answer(out, folders, plugins=plugins or [], form=form, keep=_keeping(save), allow_version=allow_version)
-    )
+    end(merging.answer(out, folders, plugins=plugins or [], form=form, keep=keeping(save), allow_version=allow_version))
 
 
-@app.command(epilog="Example: simlab report outputs/item_grouping --out report.html")
+@command(app, example="simlab report outputs/item_grouping --out report.html")
 def report(
     targets: Annotated[list[Path] | None, typer.Argument(metavar="DIR|ANSWER.json", hidden=True)] = None,
     out: Annotated[
@@ -1056,10 +781,10 @@ def report(
     """
     from simlab.commands import report as reports
 
-    _end(reports.answer(targets or [], out, form, heds=heds, plugins=plugins or []))
+    end(reports.answer(targets or [], out, form, heds=heds, plugins=plugins or []))
 
 
-@app.command(epilog="Example: simlab demo --seed 2 --out another")
+@command(app, example="simlab demo --seed 2 --out another")
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),
     seed: Annotated[int, typer.Option(metavar="N", help="Plant another truth.", min=0)] = 1,
@@ -1074,7 +799,7 @@ def demo(
     raise typer.Exit(demonstration.answer(out, seed, answer, lambda block: print(block, flush=True)))
 
 
-@app.command("list")
+@command(app, "list")
 def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = "table", save: Save = None) -> None:
     """List the sweeps, and the options of every group."""
     from simlab.commands import list as inventory
@@ -1084,7 +809,7 @@ def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = 
         _say(lambda form: inventory.answer(plugins or [], form), form, save)
 
 
-@app.command(epilog="Example: simlab show raters.leniency_sd")
+@command(app, example="simlab show raters.leniency_sd")
 def show(
     words: Annotated[list[str] | None, typer.Argument(metavar="NAME|KEY|FILE", hidden=True)] = None,
     config: Annotated[bool, typer.Option("--config", help="Print a study file, for `simlab run FILE`.")] = False,
@@ -1111,34 +836,6 @@ def show(
             _say(lambda form: explained.answer(words[0], form, plugins or []), form, save)
         else:
             raise UsageError("name one thing to show, or with --config a study")
-
-
-def _told(
-    columns: str | None,
-    better: Literal["higher", "lower"] | None,
-    scale: str | None,
-    people: Path | None,
-    where: Sequence[str] | None,
-    alike: Alike = "refuse",
-    wide: Wide = None,
-    decimal: Decimal = None,
-) -> Told:
-    """Read what is told of a table beside what it holds."""
-    from simlab.tables import columns as names
-    from simlab.tables import direction
-    from simlab.tables.held import Told
-    from simlab.tables.row_choice import parse_where
-
-    return Told(
-        names.told(columns),
-        better,
-        direction.scale(scale),
-        people,
-        parse_where(where),
-        alike=alike,
-        wide=names.listed(wide),
-        decimal=decimal,
-    )
 
 
 def answer(words: Sequence[str]) -> int:
@@ -1196,7 +893,7 @@ def _parser() -> Any:
 
 
 def _invoke(words: list[str]) -> int:
-    _LINE.set(shlex.join(["simlab", *words]))
+    LINE.set(shlex.join(["simlab", *words]))
     command = _parser()
     with reservations() as said:
         try:
@@ -1211,20 +908,45 @@ def _invoke(words: list[str]) -> int:
     return code or (RESERVED if said else DONE)
 
 
-def _end(launched: Launched) -> None:
-    """Write an answer, then the notes below it: whoever reads both streams reads them in this order."""
-    print(launched.text, flush=True)
-    for line in launched.notes:
-        note(line)
-    if launched.code:
-        raise typer.Exit(launched.code)
+def _written_by(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launched]:
+    """Return what writes the answer of a verb; it is imported when there is one."""
+
+    def write(found: Any, form: Form, given: Mapping[str, Any]) -> Launched:
+        written: Launched = import_module(f"simlab.commands.{module}").write(found, form, given)
+        return written
+
+    return write
+
+
+add(app, pilots.agreement, _written_by("agreement"), example="simlab agreement ratings.tsv --plot agreement.png")
+add(app, pilots.fit, _written_by("fit"), example="simlab fit pilot.csv --out pilot.yaml --report pilot.png")
+add(
+    app,
+    pilots.backtest,
+    _written_by("backtest"),
+    example="simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png",
+)
+add(
+    app,
+    pilots.mutt,
+    _written_by("mutt"),
+    example="simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png",
+)
+add(app, pilots.corrupt, _written_by("corrupt"), example="simlab corrupt sentences.jsonl --out trials.jsonl")
+add(
+    app,
+    pilots.fit_metric,
+    _written_by("fit_metric"),
+    example="simlab fit-metric outputs.csv --adequate-from 4",
+    name="fit-metric",
+)
 
 
 def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
     """Print an answer in a form, and keep it where that is wanted."""
     from simlab.commands import saving
 
-    keep = _keeping(save)
+    keep = keeping(save)
     text = write(form)
     print(text, flush=True)
     if keep:
@@ -1235,34 +957,9 @@ def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
             warnings.warn(line, Reservation, stacklevel=2)
 
 
-@contextmanager
-def _drawn(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
-    """Draw a figure in a look and say what is left to its caption; raise UsageError for a look of no figure."""
-    from simlab.drawing.figures.look import look, worn
-
-    if file is None and (style != "screen" or width is not None):
-        raise UsageError(
-            f"--style and --width are of a figure, and none is drawn; add {option} FILE, or leave them out"
-        )
-    with worn(look(style, width)) as captions:
-        yield
-        for text in dict.fromkeys(captions):
-            note(f"caption of {legible(file or '')}: {text}")
-
-
 def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:
     if nothing_run and (save or form != "table"):
         raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
-
-
-def _keeping(save: Path | None) -> Callable[[str], None] | None:
-    """Return what keeps an answer, given as JSON; raise InputError at once where it could not."""
-    if save is None:
-        return None
-    from simlab.commands import saving
-
-    saving.check(save)
-    return lambda text: saving.keep(save, _LINE.get(), text)
 
 
 def _with_csv(write: Callable[[Literal["table", "json"]], str]) -> Callable[[Form], str]:

@@ -6,47 +6,37 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.answers.agreement import Agreement
-from simlab.commands.next_steps import ended, told_words
+from simlab.commands.launch import Launched
+from simlab.commands.next_steps import ended, words_of
+from simlab.commands.typed import Given
 from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.agreement import report
+from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.text import page
 from simlab.drawing.text.tables import Form, write_tables
 from simlab.fitting.agreement import agreement_of, predict_hours
 from simlab.messages import legible
-from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.held import Told
 from simlab.tables.times import CUT, check_cut
 from simlab.world.recorded import table
 
 
-def answer(
-    file: Path, form: Form, plot: Path | None, told: Told = NOTHING, cut: float = CUT, speeds: Path | None = None
-) -> str:
-    """Read a table of ratings and write how far its raters agree; draw their scores if a file for that is named.
-
-    `speeds` names another table: what it says of speeds is held against the hours of this one.
-    """
-    ratings, measured = _measure(file, plot, told, cut, speeds)
-    say(file, ratings)
-    if form == "table":
-        from simlab.drawing.reports.text import page
-
-        return ended(page(report(measured)), "fit", file, *told_words(told))
-    return write_tables(measured, form)
+def write(found: Agreement, form: Form, given: Given) -> Launched:
+    """Write how far raters agree in a form."""
+    if form != "table":
+        return Launched(write_tables(found, form))
+    return Launched(ended(page(report(found)), "fit", *words_of(given)))
 
 
-def measured_on(
-    file: Path | None, plot: Path | None, told: Told = NOTHING, cut: float = CUT, speeds: Path | None = None
+def measure(
+    file: Path | None, plot: Path | None, told: Told, cut: float = CUT, speeds: Path | None = None
 ) -> Agreement:
     """Measure how far the raters of a table agree (None: of the built-in one); draw their scores if asked.
 
-    Raises InputError for a table that cannot be read, and for a figure's file that no format belongs to.
+    `speeds` names another table: what it says of speeds is held against the hours of this one. Raises InputError for a
+    table that cannot be read, and for a figure's file that no format belongs to.
     """
-    return _measure(file, plot, told, cut, speeds)[1]
-
-
-def _measure(
-    file: Path | None, plot: Path | None, told: Told, cut: float, speeds: Path | None
-) -> tuple[Ratings, Agreement]:
     check_cut(cut)
     files.check_suffix(plot, "--plot")
     ratings = table(file, told)
@@ -57,7 +47,6 @@ def _measure(
         hours = predict_hours(known.times, ratings.times, cut, f"--speeds {legible(speeds)}")
         measured = measured.model_copy(update={"predicted": (hours,)})
     if plot is not None:
-        from simlab.drawing.reports.static import figure_of
-
         files.write(lambda: figure_of(report(measured)), plot)
-    return ratings, measured
+    say(file, ratings)
+    return measured

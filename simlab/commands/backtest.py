@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simlab.answers.backtest import Backtest, BacktestAdvice, Prediction
 from simlab.answers.fit import PREFERENCE
-from simlab.commands.next_steps import ended, told_words
+from simlab.commands.launch import Launched
+from simlab.commands.next_steps import ended, words_of
 from simlab.commands.notes import note
+from simlab.commands.typed import Given
 from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
@@ -45,52 +47,36 @@ class BacktestOptions(NamedTuple):
         return QUICK if self.quick else FULL
 
 
-def answer(
-    table: Path | None,
-    options: BacktestOptions,
-    *,
-    advice: bool = False,
-    form: Form,
-    plot: Path | None,
-    keep: Callable[[str], None] | None = None,
-) -> str:
-    """Carry out a backtest (of `advice`) and write what came of it; draw it if a file for that is named.
-
-    Raises InputError before anything is fitted for what is asked wrongly or malformed.
-    """
-    files.check_suffix(plot, "--plot")
-    found = answer_of(table, options, advice=advice)
-    if plot is not None:
-        save_figure(found, plot)
-    if keep:
-        keep(tables.write_tables(found, "json"))
+def write(found: Backtest | BacktestAdvice, form: Form, given: Given) -> Launched:
+    """Write how far predictions, or advice, came true in a form."""
     if form == "json":
-        return tables.write_tables(found, form)
+        return Launched(tables.write_tables(found, form))
     if form != "table":
-        return tables.write([dict(one) for one in found.records], form)
+        return Launched(tables.write([dict(one) for one in found.records], form))
     from simlab.drawing.reports.answers.backtest import report
     from simlab.drawing.reports.text import page
 
-    return ended(page(report(found)), "fit", *([table] if table else []), *told_words(options.told))
+    return Launched(ended(page(report(found)), "fit", *words_of(given)))
 
 
 def answer_of(
-    table: Path | None, options: BacktestOptions, *, advice: bool, quiet: bool = False
+    table: Path | None, options: BacktestOptions, *, advice: bool, plot: Path | None = None, quiet: bool = False
 ) -> Backtest | BacktestAdvice:
-    """Carry out a backtest of predictions, or of advice. Raises InputError for a table that cannot be read or split."""
-    if not advice:
-        return carry_out(table, options, quiet=quiet)
+    """Carry out a backtest of predictions, or of advice; draw it if a file for that is named.
+
+    Raises InputError before anything is fitted for what is asked wrongly or malformed, and for a table that cannot be
+    read or split.
+    """
     from simlab.commands import advice as of_advice
 
-    return of_advice.carry_out(table, options, quiet=quiet)
+    files.check_suffix(plot, "--plot")
+    found = (of_advice.carry_out if advice else carry_out)(table, options, quiet=quiet)
+    if plot is not None:
+        from simlab.drawing.reports.answers.backtest import report
+        from simlab.drawing.reports.static import figure_of
 
-
-def save_figure(found: Backtest | BacktestAdvice, out: Path) -> None:
-    """Draw predictions against what was observed, measure by measure, or what each rule reaches, into a file."""
-    from simlab.drawing.reports.answers.backtest import report
-    from simlab.drawing.reports.static import figure_of
-
-    files.write(lambda: figure_of(report(found)), out)
+        files.write(lambda: figure_of(report(found)), plot)
+    return found
 
 
 def carry_out(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> Backtest:

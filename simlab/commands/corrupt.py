@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 
+from simlab.commands.launch import Launched
 from simlab.commands.next_steps import step
+from simlab.commands.typed import Given
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible
-from simlab.mutt import lexicon, sentences
+from simlab.metric_tests import lexicon, sentences
 from simlab.types import InputError
 
 
-def answer(
-    source: Path,
-    types: str,
-    words: Path | None,
-    out: Path,
-    *,
-    seed: int,
-    form: Form,
-    keep: Callable[[str], None] | None = None,
-) -> str:
-    """Corrupt the sentences of a file, write the trials, and return how many there are of which corruption.
+def carry_out(source: Path, types: str, words: Path | None, out: Path, *, seed: int) -> sentences.Made:
+    """Corrupt the sentences of a file and write the trials.
 
     Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
     then.
@@ -43,10 +35,13 @@ def answer(
         needs = "; ".join(dict.fromkeys(f"{row['corruption']} needs {row['needs']}" for row in sentences.summary(made)))
         raise InputError(f"{source}: no sentence can be corrupted by these rules: {needs}")
     write_whole({out: sentences.text(made)})
+    return made
+
+
+def write(made: sentences.Made, form: Form, given: Given) -> Launched:
+    """Write how many trials there are of which corruption in a form."""
     rows = sentences.summary(made)
-    if keep:
-        keep(tables.to_json(rows))
-    return _table(rows, made, out) if form == "table" else tables.write(rows, form)
+    return Launched(_table(rows, made, given["out"]) if form == "table" else tables.write(rows, form))
 
 
 def _same(out: Path, source: Path) -> bool:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from simlab import files as on_disk
 from simlab.answers.fit import PREFERENCE, Fit
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.fitting_answers import Found
-from simlab.commands.next_steps import step, told_words
+from simlab.commands.launch import Launched
+from simlab.commands.next_steps import step, told_in, told_words
 from simlab.commands.notes import note
+from simlab.commands.typed import Given
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.fit import report as make_report
 from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting.report import AUTO, Report, Say, report, write
+from simlab.fitting import report as reports
+from simlab.fitting.report import AUTO, Report, Say, report
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told, as_errors
@@ -33,26 +36,10 @@ WORLD = "fitted.yaml"
 """What a world is called in the command that writes it."""
 
 
-class Answered(NamedTuple):
-    """Hold an answer in a form and as JSON, what is said beside it, and the exit code: 3 where checks failed."""
-
-    text: str
-    json: str
-    notes: tuple[str, ...]
-    code: int
-
-
-def answer(
-    table: Path | None,
-    told: Told,
-    law: str,
-    out: Path | None,
-    plot: Path | None,
-    seed: int,
-    form: Form,
-    cut: float = CUT,
-) -> Answered:
-    """Fit a world to a table and return the report; write the world, and draw it, where files for that are named.
+def carry_out(
+    table: Path | None, told: Told, law: str, out: Path | None, plot: Path | None, seed: int, cut: float = CUT
+) -> Found:
+    """Fit a world to a table; write the world, and draw it, where files for that are named.
 
     The file of a world that failed its checks is written, too, and says so. Raises InputError before anything is fitted
     for what is asked wrongly or malformed.
@@ -61,18 +48,23 @@ def answer(
     check_names(out, plot)
     found = found_in(table, told, law, seed, note, cut)
     if out is not None:
-        write(out, found.world)
+        reports.write(out, found.world)
     if plot is not None:
         draw(found.fit, plot)
+    return replace(found, fit=found.fit.model_copy(update={"written": None if out is None else str(out)}))
+
+
+def write(found: Found, form: Form, given: Given) -> Launched:
+    """Write what a fit tells of its pilot in a form; the exit code is 3 where checks failed."""
     code = RESERVED if found.reserved else DONE
-    fit = found.fit.model_copy(update={"written": None if out is None else str(out)})
-    as_json = json.dumps(fit.plain(), indent=1)
     if form == "json":
-        return Answered(as_json, as_json, found.notes, code)
-    if form == "csv":
-        return Answered(tables.to_csv([dict(one) for one in fit.components]), as_json, found.notes, code)
-    page = text_page(make_report(fit))
-    return Answered(f"{page}\n\n{following(found, out, table, told)}", as_json, found.notes, code)
+        text = tables.write_tables(found.fit, form)
+    elif form == "csv":
+        text = tables.to_csv([dict(one) for one in found.fit.components])
+    else:
+        then = following(found, given["out"], given["table"], told_in(given))
+        text = f"{text_page(make_report(found.fit))}\n\n{then}"
+    return Launched(text, found.notes, code)
 
 
 def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> Found:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from simlab.commands.launch import Launched
 from simlab.commands.notes import note, program
+from simlab.commands.typed import Given
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
@@ -27,43 +29,23 @@ from simlab.tables.understood import where_record
 from simlab.types import InputError
 
 
-def answer(
-    file: Path,
-    metrics: str | None,
-    references: int | None,
-    options: Options,
-    out: Path | None,
-    form: Form,
-    keep: Callable[[str], None] | None = None,
-    *,
-    beside: TableTold = NOTHING,
-) -> str:
-    """Fit the metrics of a table, write a file for each, and say what was learned; `beside` is told of the table.
-
-    Raises InputError for what is asked wrongly or malformed, and where nothing can be learned; nothing is written then.
-    """
-    told = learned_from(file, metrics, references, options, out, beside)
-    told.write()
-    note(f"{legible(file)}: {told.understood}")
-    for line in understood.beside(told.read):
-        note(f"  {line}")
-    answer = (told.rows, told.notes, told.paths, told.commands)
-    if keep:
-        keep(text.to_json(told.read, *answer))
+def write(found: Told, form: Form, given: Given) -> Launched:
+    """Write what was learned of metrics in a form, and a file for each."""
+    found.write()
     if form == "csv":
-        return tables.to_csv(told.rows)
-    return text.page(*answer) if form == "table" else text.to_json(told.read, *answer)
+        return Launched(tables.to_csv(found.rows))
+    answer = (found.rows, found.notes, found.paths, found.commands)
+    return Launched(text.page(*answer) if form == "table" else text.to_json(found.read, *answer))
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """Hold what a table tells of metrics: rows with intervals, notes, and a file for each metric that it tells of.
 
-    `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use. `understood`
-    says in a line what was read, `read` says it to a program.
+    `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use. `read`
+    says to a program what was read; `named` says that the user named where files go.
     """
 
-    understood: str
     read: dict[str, Any]
 
     rows: Sequence[tables.Record]
@@ -71,6 +53,7 @@ class Told:
     texts: dict[str, str]
     paths: dict[str, Path]
     commands: Sequence[str]
+    named: bool
 
     def write(self) -> None:
         """Write the files of the metrics."""
@@ -105,7 +88,10 @@ def learned_from(
     read = evidence.record(data, lower_is_better=options.human_lower_is_better) | where_record(beside.where)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    return Told(line, read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths))
+    note(f"{legible(file)}: {line}")
+    for more in understood.beside(read):
+        note(f"  {more}")
+    return Told(read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 
 
 def _directed(options: Options, beside: TableTold) -> Options:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 import typer
 
+if TYPE_CHECKING:
+    from simlab.tables.held import Told
+
+File: TypeAlias = str | os.PathLike[str]
+Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
+"""Columns of a table with the values, one or several, of the rows that are read."""
+FIGURES = "figures"
+"""Stands beside the type of an option that names the file of a figure: its command takes a style and a width, too."""
 Form: TypeAlias = Literal["table", "csv", "json"]
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidden=True)]
 Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
@@ -47,7 +57,7 @@ Shard = Annotated[
 ]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]
 Columns = Annotated[
-    str | None,
+    Mapping[str, str] | str | None,
     typer.Option("--columns", metavar="OURS=THEIRS[,...]", help="Say what columns are called: score=fluency."),
 ]
 Better = Annotated[
@@ -57,17 +67,18 @@ Cut = Annotated[
     float, typer.Option("--cut", metavar="SECONDS", help="Cut gaps between two answers of a login at so much.")
 ]
 Scale = Annotated[
-    str | None, typer.Option("--scale", metavar="A..B", help="Say the least and the largest score that can be given.")
+    tuple[float, float] | str | None,
+    typer.Option("--scale", metavar="A..B", help="Say the least and the largest score that can be given."),
 ]
 People = Annotated[
-    Path | None, typer.Option("--people", metavar="FILE", help="Say which raters are one person: login,person.")
+    File | None, typer.Option("--people", metavar="FILE", help="Say which raters are one person: login,person.")
 ]
 Alike = Annotated[
     Literal["refuse", "merge", "keep"],
     typer.Option("--alike", help="Refuse names that look alike, take them for one, or for several."),
 ]
 Wide = Annotated[
-    str | None,
+    Sequence[str] | str | None,
     typer.Option("--wide", metavar="COLUMN,COLUMN[,...]", help="Of a table with a column for each system: these."),
 ]
 Decimal = Annotated[
@@ -75,6 +86,70 @@ Decimal = Annotated[
     typer.Option("--decimal", help="Say the mark before decimals; else as the table shows.", show_default=False),
 ]
 RowsWhere = Annotated[
-    list[str] | None,
+    Rows | Sequence[str] | None,
     typer.Option("--where", metavar="COLUMN=VALUE", help="Read only such rows of a table: aspect=fluency."),
 ]
+Table = Annotated[File | None, typer.Argument(metavar="FILE", hidden=True)]
+Figure = Annotated[File | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf."), FIGURES]
+Seed = Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)]
+
+
+class TableOptions(TypedDict, total=False):
+    """Say of a table what it does not say itself."""
+
+    columns: Columns
+    better: Better
+    scale: Scale
+    people: People
+    where: RowsWhere
+    alike: Alike
+    wide: Wide
+    decimal: Decimal
+
+
+DEFAULTS: Mapping[str, Any] = {"alike": "refuse"}
+"""What options of a group are that are left out; else None."""
+
+
+def told_of(
+    columns: Columns = None,
+    better: Better = None,
+    scale: Scale = None,
+    people: People = None,
+    where: RowsWhere = None,
+    alike: Alike = "refuse",
+    wide: Wide = None,
+    decimal: Decimal = None,
+) -> Told:
+    """Put together what is told of a table beside what it holds, typed or as Python's values.
+
+    Raises InputError for words that say nothing.
+    """
+    from simlab.tables import columns as names
+    from simlab.tables import direction
+    from simlab.tables.held import Told
+    from simlab.tables.row_choice import parse_where
+
+    rows = tuple(_values(where)) if isinstance(where, Mapping) else parse_where(where)
+    return Told(
+        names.told(columns) if isinstance(columns, str) else columns or {},
+        better,
+        direction.scale(scale) if isinstance(scale, str) else scale,
+        path_of(people),
+        rows,
+        alike=alike,
+        wide=names.listed(wide) if isinstance(wide, str) else tuple(wide or ()),
+        decimal=decimal,
+    )
+
+
+def _values(where: Rows) -> Iterator[tuple[str, str]]:
+    """Go through the columns by whose values rows are chosen, each with one of its values as a table has it."""
+    for column, values in where.items():
+        for value in [values] if isinstance(values, str | int | float) else values:
+            yield column, str(value)
+
+
+def path_of(file: File | None) -> Path | None:
+    """Return the path of a file, None for none."""
+    return None if file is None else Path(file)

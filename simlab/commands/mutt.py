@@ -9,24 +9,26 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from simlab.answers.mutt import MetricAgreement, PassRates
+from simlab.commands.launch import Launched
 from simlab.commands.next_steps import ended
 from simlab.commands.notes import note
+from simlab.commands.typed import Given
 from simlab.drawing.figures import files as figures
 from simlab.drawing.reports.answers.mutt import report
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible
-from simlab.mutt import files, metrics, scoring
-from simlab.mutt.agreement import agreement_of
-from simlab.mutt.metrics import Metric
-from simlab.mutt.pass_rates import pass_rates
-from simlab.mutt.scoring import ScorePairs
-from simlab.mutt.trials import KINDS, Kind, kind_of
+from simlab.metric_tests import files, metrics, scoring
+from simlab.metric_tests.agreement import agreement_of
+from simlab.metric_tests.metrics import Metric
+from simlab.metric_tests.pass_rates import pass_rates
+from simlab.metric_tests.scoring import ScorePairs
+from simlab.metric_tests.trials import KINDS, Kind, kind_of
 from simlab.types import InputError
 
 
-def answer(
+def carry_out(
     source: Path,
     names: str,
     references: str | None,
@@ -36,12 +38,10 @@ def answer(
     near_tie: float,
     agreement: bool,
     plugins: Sequence[str],
-    form: Form,
     figure: Path | None,
     scores: Path | None,
-    keep: Callable[[str], None] | None = None,
-) -> str:
-    """Test metrics on the trials of a folder or file; write the figure and the pairs of scores, return the answer.
+) -> PassRates | MetricAgreement:
+    """Test metrics on the trials of a folder or file; write the figure and the pairs of scores.
 
     With `agreement`, the answer is how far the verdicts of the metrics agree. Raises InputError before anything is
     scored for what is asked wrongly or malformed, and afterwards where no metric gave a score; nothing is written then.
@@ -69,13 +69,16 @@ def answer(
         _write(pairs, scores)
     for line in (*collected.notes, *_failures(pairs)):
         note(line)
-    if keep:
-        keep(tables.write_tables(found, "json"))
+    return found
+
+
+def write(found: PassRates | MetricAgreement, form: Form, given: Given) -> Launched:
+    """Write what metrics notice in a form."""
     if form != "table":
-        return tables.write_tables(found, form)
+        return Launched(tables.write_tables(found, form))
     from simlab.drawing.reports.text import page
 
-    return ended(page(report(found)), *_following(source, names, scores))
+    return Launched(ended(page(report(found)), *_following(given["source"], given["metrics"], given["scores"])))
 
 
 def _following(source: Path, names: str, scores: Path | None) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from simlab.commands.flags import TableOptions, told_of
 from simlab.commands.notes import program
 
 if TYPE_CHECKING:
@@ -61,3 +62,14 @@ def option(name: str, value: object) -> list[str]:
     if value is None:
         return []
     return [f"--{name}", f"{value:.12g}" if isinstance(value, float) else str(value)]
+
+
+def words_of(given: Mapping[str, Any]) -> Iterator[str]:
+    """Write the table that a verb was given, and what was told of it, as words of the command line."""
+    yield from [] if given["table"] is None else [str(given["table"])]
+    yield from told_words(told_in(given))
+
+
+def told_in(given: Mapping[str, Any]) -> Told:
+    """Take what was told of a table from what a verb was given."""
+    return told_of(**{name: given[name] for name in TableOptions.__annotations__})

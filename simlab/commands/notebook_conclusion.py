@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from simlab.commands.flags import File, Rows, path_of, told_of
 from simlab.commands.notebook import mendable
 from simlab.commands.notebook_answers import listed
-from simlab.commands.notebook_tables import File, Rows, path_of, told_of
 from simlab.tables.held import Alike
 from simlab.types import InputError
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from simlab.commands.flags import File, Rows, path_of, told_of
 from simlab.commands.notebook import Setting, mendable
 from simlab.commands.notebook_answers import listed
-from simlab.commands.notebook_tables import File, Rows, path_of, told_of
 from simlab.commands.words import words
 
 if TYPE_CHECKING:

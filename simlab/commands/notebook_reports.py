@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from simlab.commands.flags import File, path_of
 from simlab.commands.notebook import mendable
-from simlab.commands.notebook_tables import File, path_of
 
 
 def report(

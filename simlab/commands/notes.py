@@ -7,14 +7,28 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from simlab.messages import Reservation
 
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+
 
 def note(line: str) -> None:
-    """Say something that is not the answer."""
-    print(line, file=sys.stderr)
+    """Say something that is not the answer, unless nobody wants to hear it."""
+    if not _QUIET.get():
+        print(line, file=sys.stderr)
+
+
+@contextmanager
+def quiet(wanted: bool = True) -> Iterator[None]:
+    """Let notes go nowhere, as notebooks want it."""
+    before = _QUIET.set(wanted)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)
 
 
 def program() -> str:

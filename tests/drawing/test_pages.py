@@ -22,9 +22,9 @@ from simlab.drawing.text import (
     forecast,
 )
 from simlab.engine.quoting import Purchase
-from simlab.mutt.pass_rates import pass_rates
-from simlab.mutt.scoring import ScorePairs
-from simlab.mutt.trials import Trials
+from simlab.metric_tests.pass_rates import pass_rates
+from simlab.metric_tests.scoring import ScorePairs
+from simlab.metric_tests.trials import Trials
 
 NAN = float("nan")
 

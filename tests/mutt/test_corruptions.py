@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from simlab.cli import answer
-from simlab.mutt import corruptions, grammar, lexicon, participles, sentences
-from simlab.mutt.corruptions import RULES
-from simlab.mutt.trials import KNOWN
+from simlab.metric_tests import corruptions, grammar, lexicon, participles, sentences
+from simlab.metric_tests.corruptions import RULES
+from simlab.metric_tests.trials import KNOWN
 from simlab.rng import stream
 
 

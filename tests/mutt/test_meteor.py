@@ -12,9 +12,9 @@ import pytest
 from pycocoevalcap.meteor.meteor import Meteor as Package
 
 from simlab.cli import answer
-from simlab.mutt import metrics, scoring
-from simlab.mutt.meteor import Meteor
-from simlab.mutt.trials import Trials
+from simlab.metric_tests import metrics, scoring
+from simlab.metric_tests.meteor import Meteor
+from simlab.metric_tests.trials import Trials
 from simlab.types import InputError
 
 JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="METEOR needs Java, which is not here")

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from simlab.cli import answer
-from simlab.mutt import files, metrics, pass_rates, scoring
-from simlab.mutt.trials import Trials
+from simlab.metric_tests import files, metrics, pass_rates, scoring
+from simlab.metric_tests.trials import Trials
 from simlab.types import InputError
 
 TRIAL = {
@@ -283,7 +283,7 @@ def test_a_metric_that_is_asked_for_twice_is_one() -> None:
 
 @pytest.mark.parametrize("name", ["pass_rates", "words"])
 def test_examples_in_docstrings(name: str) -> None:
-    failed, tried = doctest.testmod(importlib.import_module(f"simlab.mutt.{name}"))
+    failed, tried = doctest.testmod(importlib.import_module(f"simlab.metric_tests.{name}"))
     assert (failed, tried > 0) == (0, True)
 
 

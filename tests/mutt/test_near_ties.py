@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from simlab.cli import answer
-from simlab.mutt import metrics, pass_rates, scoring
-from simlab.mutt.trials import Kind, Trials
+from simlab.metric_tests import metrics, pass_rates, scoring
+from simlab.metric_tests.trials import Kind, Trials
 
 # Ten matches of ten words and nine of nine, where a package adds 1e-9 to the number of words.
 TEN, NINE = 10 / (10 + 1e-9), 9 / (9 + 1e-9)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simlab.mutt import coco, plain
+from simlab.metric_tests import coco, plain
 from simlab.types import InputError
 
 

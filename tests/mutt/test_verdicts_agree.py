@@ -13,9 +13,9 @@ import pytest
 
 from simlab.answers.mutt import EqualVerdicts
 from simlab.cli import answer
-from simlab.mutt import agreement
-from simlab.mutt.scoring import ScorePairs
-from simlab.mutt.trials import Kind, Trials
+from simlab.metric_tests import agreement
+from simlab.metric_tests.scoring import ScorePairs
+from simlab.metric_tests.trials import Kind, Trials
 from simlab.rng import stream
 from simlab.types import InputError
 

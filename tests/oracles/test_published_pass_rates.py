@@ -10,9 +10,9 @@ import pytest
 from shared_data import SHARED
 
 from simlab.answers.mutt import PassRate
-from simlab.mutt import agreement, corruptions, files, lexicon, metrics, pass_rates, scoring
-from simlab.mutt.scoring import ScorePairs
-from simlab.mutt.words import words
+from simlab.metric_tests import agreement, corruptions, files, lexicon, metrics, pass_rates, scoring
+from simlab.metric_tests.scoring import ScorePairs
+from simlab.metric_tests.words import words
 from simlab.rng import stream
 from simlab.types import InputError
 

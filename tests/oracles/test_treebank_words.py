@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simlab.mutt.words import words
+from simlab.metric_tests.words import words
 
 ptb = pytest.importorskip("pycocoevalcap.tokenizer.ptbtokenizer")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from simlab.mutt import files, metrics, pass_rates, scoring
-from simlab.mutt.metrics import Metric
-from simlab.mutt.trials import Trials
+from simlab.metric_tests import files, metrics, pass_rates, scoring
+from simlab.metric_tests.metrics import Metric
+from simlab.metric_tests.trials import Trials
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "mutt"
 

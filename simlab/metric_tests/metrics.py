@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from simlab.messages import or_nearest
-from simlab.mutt.meteor import Meteor, check_java
-from simlab.mutt.words import words
+from simlab.metric_tests.meteor import Meteor, check_java
+from simlab.metric_tests.words import words
 from simlab.types import InputError
 
 Candidates: TypeAlias = list[str]

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from simlab.mutt.grammar import (
+from simlab.metric_tests.grammar import (
     ADVERBS,
     BE,
     DETERMINERS,
@@ -27,8 +27,8 @@ from simlab.mutt.grammar import (
     several,
     split,
 )
-from simlab.mutt.lexicon import Lexicon
-from simlab.mutt.participles import participle
+from simlab.metric_tests.lexicon import Lexicon
+from simlab.metric_tests.participles import participle
 
 Words: TypeAlias = tuple[str, ...]
 Corrupt: TypeAlias = Callable[[np.random.Generator, Words, Lexicon], Sequence[str] | None]

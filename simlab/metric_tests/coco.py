@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.files import regular
-from simlab.mutt.trials import (
+from simlab.metric_tests.trials import (
     KNOWN,
     MAX_BYTES,
     Collected,

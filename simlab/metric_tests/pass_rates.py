@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from simlab.answers.mutt import PassRate, PassRates
-from simlab.mutt.scoring import ScorePairs
+from simlab.metric_tests.scoring import ScorePairs
 from simlab.types import Bools, Floats
 
 EPSILON = 1e-9

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.mutt import ALL, EqualVerdicts, MetricAgreement
-from simlab.mutt.pass_rates import near_ties, passes
-from simlab.mutt.scoring import ScorePairs
+from simlab.metric_tests.pass_rates import near_ties, passes
+from simlab.metric_tests.scoring import ScorePairs
 from simlab.types import Bools, Floats, InputError, Ints
 
 

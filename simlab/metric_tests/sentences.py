@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simlab.messages import or_nearest
-from simlab.mutt.corruptions import RULES, corrupt
-from simlab.mutt.lexicon import Lexicon
-from simlab.mutt.plain import records, references_of, text_of
-from simlab.mutt.trials import KNOWN, without_blanks
+from simlab.metric_tests.corruptions import RULES, corrupt
+from simlab.metric_tests.lexicon import Lexicon
+from simlab.metric_tests.plain import records, references_of, text_of
+from simlab.metric_tests.trials import KNOWN, without_blanks
 from simlab.rng import stream
 from simlab.types import InputError
 

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from simlab.messages import nearest
-from simlab.mutt.trials import Collected, Kind, Trials, check_named, keys_once, kind_of, read_text, without_blanks
+from simlab.metric_tests.trials import (
+    Collected,
+    Kind,
+    Trials,
+    check_named,
+    keys_once,
+    kind_of,
+    read_text,
+    without_blanks,
+)
 from simlab.types import InputError
 
 NEEDED = ("original", "corruption", "kind", "references")

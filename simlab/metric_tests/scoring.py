@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from simlab.mutt.metrics import Metric
-from simlab.mutt.trials import Trials
+from simlab.metric_tests.metrics import Metric
+from simlab.metric_tests.trials import Trials
 from simlab.types import Bools, Floats
 
 

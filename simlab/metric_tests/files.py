@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from simlab.mutt import coco, plain
-from simlab.mutt.trials import Collected, Kind
+from simlab.metric_tests import coco, plain
+from simlab.metric_tests.trials import Collected, Kind
 from simlab.types import InputError
 
 

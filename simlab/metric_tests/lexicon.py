@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from simlab.messages import or_nearest
-from simlab.mutt.trials import read_text
+from simlab.metric_tests.trials import read_text
 from simlab.types import InputError
 
 Lexicon: TypeAlias = Mapping[str, Mapping[str, str]]

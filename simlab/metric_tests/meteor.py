@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from simlab.mutt.words import words
+from simlab.metric_tests.words import words
 from simlab.types import InputError
 
 JAVA_OPTIONS = "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8"

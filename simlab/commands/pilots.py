@@ -1,0 +1,335 @@
+"""The verbs about tables: what a pilot teaches of systems, raters and metrics, and how far that is right.
+
+Each is one function for notebooks and for the command line; what it needs is imported when it is called.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
+
+import typer
+
+from simlab.commands.flags import (
+    FIGURES,
+    Cut,
+    Figure,
+    File,
+    Jobs,
+    Plugins,
+    Quick,
+    Seed,
+    Table,
+    TableOptions,
+    path_of,
+    told_of,
+)
+from simlab.commands.typed import verb
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from simlab.answers.agreement import Agreement
+    from simlab.answers.backtest import Backtest, BacktestAdvice
+    from simlab.answers.mutt import MetricAgreement, PassRates
+    from simlab.commands.fit_metric import Told as ToldOfMetrics
+    from simlab.commands.fitting_answers import Found
+    from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
+    from simlab.metric_tests.sentences import Made
+
+LawName: TypeAlias = Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"]
+DESIGN = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition")
+"""What says of a row of a backtest which design it is of."""
+
+
+def _measured(found: Agreement) -> Agreement:
+    return found
+
+
+@verb(_measured)
+def agreement(
+    table: Table = None,
+    *,
+    cut: Cut = 300.0,
+    speeds: Annotated[
+        File | None, typer.Option(metavar="TABLE", help="Predict the hours from the speeds of another table.")
+    ] = None,
+    plot: Figure = None,
+    **told: Unpack[TableOptions],
+) -> Agreement:
+    """Tell how far the raters of a table of ratings agree.
+
+    The table has system, document, rater and score, or is an MQM table, packed or not; left out, it is the built-in
+    one.
+
+    Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
+    raters, and the scores of `raters` in points; `.each_row()` yields the rows of all tables, `.plain()` gives all of
+    it as JSON has it. `plot` names the file of a figure; from `speeds`, another table with times, hours are predicted.
+    `columns`, `better`, `scale`, `people`, `where` tell of the table what it does not say. Raises InputError for a
+    table that cannot be read.
+
+    >>> simlab.agreement("ratings.tsv").single.kendall  # doctest: +SKIP
+    """
+    from simlab.commands.agreement import measure
+
+    return measure(path_of(table), path_of(plot), told_of(**told), cut, path_of(speeds))
+
+
+def _fitted(found: Found) -> FittedWorld:
+    from simlab.commands.notebook_answers import of_fit
+
+    for line in found.fit.unmixed:
+        warnings.warn(line, stacklevel=3)
+    if found.failed:
+        warnings.warn(f"the world fails checks against its pilot: {', '.join(found.failed)}", stacklevel=3)
+    return of_fit(found)
+
+
+@verb(_fitted)
+def fit(
+    table: Table = None,
+    *,
+    out: Annotated[
+        File | None, typer.Option(metavar="FILE", help="Write the world here, as .yaml; else nothing is written.")
+    ] = None,
+    law: Annotated[
+        LawName, typer.Option(help="Fit this law; auto: the one that predicts documents held out best.")
+    ] = "auto",
+    report: Annotated[
+        File | None,
+        typer.Option(metavar="FILE", help="Draw what the fit says of the pilot, as .png, .svg or .pdf."),
+        FIGURES,
+    ] = None,
+    seed: Seed = 0,
+    cut: Cut = 300.0,
+    progress: bool = False,
+    **told: Unpack[TableOptions],
+) -> Found:
+    """Make a world from the ratings of a pilot, and check it.
+
+    The table holds ratings or preferences; left out, it is the built-in ratings. Use the world with systems=fitted
+    systems.path=OUT. One that fails its checks is written, marked, and refused by run and sweep without --force.
+
+    Returns the components of the world and its checks against the pilot as datasets. `columns`, `better`, `scale`,
+    `people` tell of the table what it does not say, `where` which of its rows are read (`{"aspect": "fluency"}`). Where
+    it has times, speeds are learnt from them, gaps between two answers cut at `cut` seconds.
+
+    Warns of a world that fails its checks. Raises InputError, before anything is fitted, for a table that cannot be
+    read, a law that it does not allow, and for names that end in something else.
+
+    >>> world = simlab.fit("pilot.csv", out="pilot.yaml")  # doctest: +SKIP
+    >>> world.components.to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands import fit as fits
+
+    return fits.carry_out(path_of(table), told_of(**told), law, path_of(out), path_of(report), seed, cut)
+
+
+def _backtested(found: Backtest | BacktestAdvice) -> xr.Dataset:
+    from simlab.answers.backtest import BacktestAdvice
+    from simlab.commands.notebook_answers import listed, with_units
+
+    rows = [dict(one) for one in found.records]
+    if isinstance(found, BacktestAdvice):
+        return listed("candidate", rows, (*DESIGN, "rules"))
+    return with_units(listed("prediction", rows, (*DESIGN, "target", "method", "law", "measure", "unknown")))
+
+
+@verb(_backtested)
+def backtest(
+    table: Table = None,
+    *,
+    pilot_share: Annotated[float, typer.Option(metavar="X", help="Fit to this share of the documents.")] = 0.5,
+    splits: Annotated[int, typer.Option(metavar="N", help="Split the documents at random N times.", min=1)] = 4,
+    law: Annotated[
+        LawName,
+        typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
+    ] = "auto",
+    advice: Annotated[
+        bool, typer.Option("--advice", help="Name a design of those that cost the same instead, and judge it.")
+    ] = False,
+    quick: Quick = False,
+    plot: Figure = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
+    jobs: Jobs = None,
+    progress: bool = False,
+    **told: Unpack[TableOptions],
+) -> Backtest | BacktestAdvice:
+    """Hold predictions from a pilot against real studies.
+
+    Fits a world to some documents of a table of ratings (left out: the built-in one), predicts what studies on the
+    others and on all of them find, and carries out these studies on the real ratings.
+
+    Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
+    share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
+    measure, split, target, method and design. With `advice` a design is named instead among those of equal cost, from
+    each split's pilot: over `candidate`, what was predicted and observed of its significant share and the share
+    confirmed; `rules` says which rules name it (`advice`, rules of thumb, and `best`, known afterwards only).
+
+    Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
+
+    >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands import backtest as backtests
+
+    asked = backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told_of(**told))
+    return backtests.answer_of(path_of(table), asked, advice=advice, plot=path_of(plot), quiet=not progress)
+
+
+def _tested(found: PassRates | MetricAgreement) -> PassRates | MetricAgreement:
+    return found
+
+
+@verb(_tested)
+def mutt(
+    source: Annotated[File, typer.Argument(metavar="DIR|FILE", hidden=True)],
+    *,
+    metrics: Annotated[
+        Sequence[str] | str, typer.Option(metavar="M[,M]", help="Test these, or PACKAGE.MODULE.FUNCTION.")
+    ] = "bleu,rouge_l,cider,chrf",
+    references: Annotated[
+        str | None, typer.Option(metavar="N[,N]", help="Score against so many references; else all.")
+    ] = None,
+    kind: Annotated[
+        Sequence[str] | None, typer.Option(metavar="NAME=KIND", help="Say of which kind a corruption is.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(metavar="X", help="Let scores of preserving ones differ so far.")] = 0.15,
+    near_tie: Annotated[
+        float, typer.Option(metavar="X", help="Call differences up to this share of a score ties.")
+    ] = 0.0,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Say instead how far verdicts of metrics agree.")
+    ] = False,
+    plugins: Plugins = None,
+    figure: Figure = None,
+    scores: Annotated[File | None, typer.Option(metavar="FILE", help="Also write the scores, as .csv.")] = None,
+) -> PassRates | MetricAgreement:
+    """Test what metrics notice in corrupted sentences.
+
+    DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
+    .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
+    Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
+
+    Returns pass rates, or with `agreement` how far the verdicts of metrics agree; `.each_row()` yields their rows.
+
+    Raises InputError before anything is scored for what is asked wrongly or malformed, and afterwards where no metric
+    gave a score; nothing is written then.
+
+    >>> simlab.mutt("trials.jsonl", metrics=["bleu", "chrf"])  # doctest: +SKIP
+    """
+    from simlab.commands import mutt as unit_tests
+
+    return unit_tests.carry_out(
+        Path(source),
+        metrics if isinstance(metrics, str) else ",".join(metrics),
+        references,
+        kinds=kind or [],
+        tolerance=tolerance,
+        near_tie=near_tie,
+        agreement=agreement,
+        plugins=plugins or [],
+        figure=path_of(figure),
+        scores=path_of(scores),
+    )
+
+
+def _corrupted(made: Made) -> xr.Dataset:
+    from simlab.commands.notebook_answers import listed
+    from simlab.metric_tests.sentences import summary
+
+    return listed("corruption", summary(made), ("kind", "needs"))
+
+
+@verb(_corrupted)
+def corrupt(
+    source: Annotated[File, typer.Argument(metavar="FILE", hidden=True)],
+    *,
+    out: Annotated[File, typer.Option(metavar="FILE", help="Write the trials here, as .jsonl.")],
+    types: Annotated[str, typer.Option(metavar="T[,T]", help="Corrupt in these ways.")] = "all",
+    words: Annotated[
+        File | None, typer.Option(metavar="FILE", help="Take words of near_syms and sem_opps from here, too.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Choose otherwise.", min=0)] = 0,
+) -> Made:
+    """Corrupt sentences of yours by rules, for simlab mutt.
+
+    FILE is a .jsonl or .tsv with sentence and references. T is neg_subj, neg_verb, sem_opps, shuffled, double_PP,
+    remove_prep, swap_chunks, det_sub, near_syms, passive. What a rule does not fit is left out, and counted.
+
+    Returns, over `corruption`, how many `trials` were written and how many sentences were `left_out`.
+
+    Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
+    then.
+
+    >>> simlab.corrupt("sentences.jsonl", out="trials.jsonl")["trials"]  # doctest: +SKIP
+    """
+    from simlab.commands import corrupt as corruptions
+
+    return corruptions.carry_out(Path(source), types, path_of(words), Path(out), seed=seed)
+
+
+def _learned(said: ToldOfMetrics) -> FittedMetrics:
+    from simlab.commands.notebook_answers import FittedMetrics, listed
+
+    learned = listed("row", said.rows, ("metric", "what", "rests_on"))
+    if said.named:
+        said.write()
+    paths = said.paths if said.named else {}
+    return FittedMetrics(learned, tuple(said.notes), dict(said.texts), dict(paths), tuple(said.commands))
+
+
+@verb(_learned)
+def fit_metric(
+    table: Annotated[File, typer.Argument(metavar="FILE", hidden=True)],
+    *,
+    metrics: Annotated[Sequence[str] | str | None, typer.Option(metavar="M[,M]", help="Fit these; else all.")] = None,
+    adequate_from: Annotated[
+        float | None, typer.Option(metavar="X", help="Outputs are adequate from this human score.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="X", help="Scores of a metric this close are a draw.")] = 0.0,
+    human_margin: Annotated[float, typer.Option(metavar="X", help="Human scores this close are a draw.")] = 0.0,
+    lower_is_better: Annotated[bool, typer.Option("--lower-is-better", help="Of scores of metrics.")] = False,
+    human_lower_is_better: Annotated[bool, typer.Option("--human-lower-is-better", help="Of human scores.")] = False,
+    references: Annotated[
+        int | None, typer.Option(metavar="N", help="Take unit tests with so many references.")
+    ] = None,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Let the metric favour the first system of a pair.")
+    ] = False,
+    out: Annotated[
+        File | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
+    ] = None,
+    **told: Unpack[TableOptions],
+) -> ToldOfMetrics:
+    """Tell what a metric is worth, for metric=fitted_...
+
+    FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
+    preferences (item, system_a, system_b, winner, and metrics; or counts a_wins, ties, b_wins), or scores that
+    `simlab mutt --scores` wrote.
+
+    Returns what was learned, as a dataset, and the texts of files for `metric=fitted_...`; a notebook writes them only
+    where `out` names a file or a folder. Margins are in the units of the scores.
+
+    Raises InputError for a table or options that do not fit together, and where nothing can be learned.
+
+    >>> simlab.fit_metric("outputs.csv", adequate_from=4).learned.to_dataframe()  # doctest: +SKIP
+    """
+    from simlab.commands.fit_metric import learned_from
+    from simlab.fitting_metrics.fitting import Options
+
+    options = Options(
+        margin=margin,
+        human_margin=human_margin,
+        adequate_from=adequate_from,
+        threshold=threshold,
+        lower_is_better=lower_is_better,
+        human_lower_is_better=human_lower_is_better,
+        keep_order=keep_order,
+    )
+    names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
+    return learned_from(Path(table), names, references, options, path_of(out), told_of(**told))

@@ -1,0 +1,208 @@
+"""Make commands of the command line from the typed functions that notebooks call.
+
+Such a function is declared once: its annotations say how the command line names its options, `**told:
+Unpack[TableOptions]` stands for the options of a group, and its docstring, up to what it returns, is the help.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from pathlib import Path
+from types import SimpleNamespace, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+from simlab.commands.errors import UsageError
+from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.flags import DEFAULTS, FIGURES, FigureStyle, FigureWidth, Form, Format, Save
+from simlab.commands.notebook import mendable
+from simlab.commands.notes import note, quiet
+from simlab.messages import legible, shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.commands.launch import Launched
+
+LINE: ContextVar[str] = ContextVar("line", default="simlab")
+"""The command line that is being answered."""
+ENDS_HELP = ("Returns", ">>>", "Warns", "Raises")
+"""What a paragraph of a docstring begins with that is not for the command line."""
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
+Labelled = TypeVar("Labelled")
+Command = TypeVar("Command", bound=Callable[..., None])
+Given = Mapping[str, Any]
+
+
+def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]], Callable[Asked, Labelled]]:
+    """Make the verb of notebooks of a function: nothing is printed, what a user can mend is raised as InputError.
+
+    `label` turns what is found into what notebooks get, and warns of what is in doubt. An argument `progress` lets
+    notes and bars be seen. The function itself stays below `__wrapped__`, for the command line.
+    """
+
+    def made(function: Callable[Asked, Found]) -> Callable[Asked, Labelled]:
+        @functools.wraps(function)
+        def called(*args: Asked.args, **given: Asked.kwargs) -> Labelled:
+            bound = inspect.signature(function).bind(*args, **given).arguments
+            _refuse_below({**bound, **bound.get("told", {})}, parameters)
+            with mendable(), quiet(not given.get("progress")):
+                return label(function(*args, **given))
+
+        parameters = list(laid_flat(function))
+        plain = [one.replace(annotation=_plain(one.annotation)) for one in parameters]
+        returned = inspect.signature(label).return_annotation
+        called.__signature__ = inspect.Signature(plain, return_annotation=returned)  # type: ignore[attr-defined]
+        return called
+
+    return made
+
+
+def laid_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a function, the options of its groups one by one behind its own."""
+    function = inspect.unwrap(function)
+    parameters = inspect.signature(function).parameters
+    # Not what a verb returns, too: that is imported only when the verb is called.
+    own = SimpleNamespace(__annotations__={name: one.annotation for name, one in parameters.items()})
+    annotations = get_type_hints(own, function.__globals__, include_extras=True)
+    for name, one in parameters.items():
+        if one.kind is not inspect.Parameter.VAR_KEYWORD:
+            yield one.replace(annotation=annotations[name])
+            continue
+        for option, hint in get_type_hints(get_args(annotations[name])[0], include_extras=True).items():
+            default = DEFAULTS.get(option)
+            yield inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def command(app: typer.Typer, name: str | None = None, *, example: str = "") -> Callable[[Command], Command]:
+    """Add a function to the command line, its options laid flat and of the types that can be typed."""
+
+    def added(function: Command) -> Command:
+        parameters = [one for one in laid_flat(function) if one.name != "progress"]
+        own = [one.replace(annotation=_typed(one.annotation)) for one in parameters]
+
+        def answer(**given: Any) -> None:
+            function(**given)
+
+        answer.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+        answer.__annotations__ = {one.name: one.annotation for one in own}
+        answer.__doc__, answer.__name__ = _help(function), function.__name__
+        app.command(name, epilog=f"Example: {example}" if example else None)(answer)
+        return function
+
+    return added
+
+
+def add(
+    app: typer.Typer,
+    function: Callable[..., Any],
+    write: Callable[[Any, Form, Given], Launched],
+    *,
+    example: str,
+    name: str | None = None,
+) -> None:
+    """Add a verb of notebooks to the command line; `write` turns what it finds into an answer in a form."""
+    parameters = list(laid_flat(function))
+    figures = [one.name for one in parameters if FIGURES in getattr(one.annotation, "__metadata__", ())]
+    progress = {"progress": True} if any(one.name == "progress" for one in parameters) else {}
+    carry_out = inspect.unwrap(function)
+
+    def answer(*, form: Form = "table", save: Path | None = None, **given: Any) -> None:
+        look = given.pop("style", "screen"), given.pop("width", None)
+        keep = keeping(save)
+        to = next(iter(figures), "")
+        with drawn(given.get(to), f"--{to}", *look) if figures else nullcontext():
+            found = carry_out(**given, **progress)
+        launched = write(found, form, given)
+        if keep:
+            from simlab.commands import saving
+
+            unkept = saving.kept(keep, launched.text if form == "json" else write(found, "json", given).text)
+            code = launched.code or (RESERVED if unkept else DONE)
+            launched = launched._replace(notes=[*launched.notes, *unkept], code=code)
+        end(launched)
+
+    shared: dict[str, tuple[Any, Any]] = {"form": (Format, "table"), "save": (Save, None)}
+    shared |= {"style": (FigureStyle, "screen"), "width": (FigureWidth, None)} if figures else {}
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in shared.items()
+    ]
+    answer.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+    answer.__doc__, answer.__name__ = carry_out.__doc__, carry_out.__name__
+    command(app, name, example=example)(answer)
+
+
+def end(launched: Launched) -> None:
+    """Write an answer, then the notes below it: whoever reads both streams reads them in this order."""
+    print(launched.text, flush=True)
+    for line in launched.notes:
+        note(line)
+    if launched.code:
+        raise typer.Exit(launched.code)
+
+
+@contextmanager
+def drawn(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
+    """Draw a figure in a look and say what is left to its caption; raise UsageError for a look of no figure."""
+    if file is None and (style != "screen" or width is not None):
+        raise UsageError(
+            f"--style and --width are of a figure, and none is drawn; add {option} FILE, or leave them out"
+        )
+    if file is None:
+        yield
+        return
+    from simlab.drawing.figures.look import look, worn
+
+    with worn(look(style, width)) as captions:
+        yield
+        for text in dict.fromkeys(captions):
+            note(f"caption of {legible(file)}: {text}")
+
+
+def keeping(save: Path | None) -> Callable[[str], None] | None:
+    """Return what keeps an answer, given as JSON; raise InputError at once where it could not."""
+    if save is None:
+        return None
+    from simlab.commands import saving
+
+    saving.check(save)
+    return lambda text: saving.keep(save, LINE.get(), text)
+
+
+def _refuse_below(given: Given, parameters: Sequence[inspect.Parameter]) -> None:
+    """Raise InputError for a number below the least that its option takes, as the command line does."""
+    for one in parameters:
+        least = next((told.min for told in getattr(one.annotation, "__metadata__", ()) if hasattr(told, "min")), None)
+        value = given.get(one.name)
+        if least is not None and value is not None and value < least:
+            raise InputError(f"{one.name}={shown(value)} must be a whole number >= {least:g}")
+
+
+def _plain(annotation: Any) -> Any:
+    """Return a type without what the command line is told of it."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+def _typed(annotation: Any) -> Any:
+    """Return a type as it is typed: a path where one may be given, else a text where that is one of the types."""
+    kind, *told = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    if get_origin(kind) in (Union, UnionType):
+        kinds = [one for one in get_args(kind) if one is not type(None)]
+        lists = [one for one in kinds if get_origin(one) is Sequence]
+        paths = [one for one in kinds if get_origin(one) is os.PathLike]
+        chosen = Path if paths else str if str in kinds else list[str] if lists else kinds[0]
+        kind = chosen | None if type(None) in get_args(kind) else chosen
+    return Annotated[(kind, *(one for one in told if one is not FIGURES))]
+
+
+def _help(function: Callable[..., Any]) -> str:
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(one for one in paragraphs if not one.startswith(ENDS_HELP))
