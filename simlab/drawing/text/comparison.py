@@ -33,10 +33,8 @@ MOST_MARKS = 8
 def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = "") -> str:
     """Write one line per design, in every cell of the other axes, and what the columns rest on.
 
-    `cluster` is the word for what the measure is replicated over, in the same worlds for all (`paired`) or not; `fixed`
-    says what its studies share. Where
-    the width does not hold all columns, there is a table for each cell; where these do not fit either, they leave out
-    their intervals, and a line says so.
+    The arguments are those of `notes`. Where the width does not hold all columns, there is a table for each cell; where
+    these do not fit either, they leave out their intervals, and a line says so.
     """
     head, lines = [by, measure, f"minus {_baseline(rows)}", INTERVAL, "standing"], _lines(rows, by, measure)
     others = list(rows[0].at)
@@ -46,12 +44,12 @@ def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: b
     if not tables.fits(text):
         left_out = [] if tables.fits(tables.aligned(head, lines, last_left=True)) else [INTERVAL]
         text = _by_cell(others, cells, head, lines, left_out)
-    notes = _notes(rows, by, measure, cluster, paired=paired)
-    held = [f"Held fixed: {fixed}."] if fixed else []
+    below = notes(rows, by, measure, cluster, paired=paired, fixed=fixed)
     missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
     bounds = [f"{BOUNDS}."] if "≤" in text or "≥" in text else []
-    unsure = [f"{tables.untold(cluster)}."] if "± ?" in text and not notes[0].startswith(NO_ERROR) else []
-    return "\n".join([text, "", *held, *notes, *bounds, *unsure, *missing])
+    without = any(line.startswith(NO_ERROR) for line in below)
+    unsure = [f"{tables.untold(cluster)}."] if "± ?" in text and not without else []
+    return "\n".join([text, "", *below, *bounds, *unsure, *missing])
 
 
 def _by_cell(
@@ -72,26 +70,18 @@ def _by_cell(
     return "\n\n".join(f"{title}\n{text}".lstrip() for title, text in texts.items())
 
 
-def notes(
-    rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = ""
-) -> list[str]:
-    """Say what a comparison rests on: what is held fixed, what differences are paired over, what speaks against it."""
-    return [*([f"Held fixed: {fixed}."] if fixed else []), *_notes(rows, by, measure, cluster, paired=paired)]
-
-
 def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:
     values = measured_column(records(rows, by, measure), measure)
     digits = tables.decimals([row.contrast.mcse for row in rows if row.contrast])
     return [
-        [word(row.design), value, *_difference(row, digits), _standing(row)]
+        [word(row.design), value, *difference(row, digits), f"{standing(row)}{' *' if row.marks else ''}".lstrip()]
         for row, value in zip(rows, values, strict=True)
     ]
 
 
-def _standing(row: Row) -> str:
-    """Write where a design stands, with a star where something speaks against it."""
-    said = PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
-    return " ".join([*([said] if said else []), *(["*"] if row.marks else [])])
+def standing(row: Row) -> str:
+    """Write where a design stands."""
+    return PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
 
 
 def unlike(keys: Sequence[str]) -> list[str]:
@@ -105,15 +95,20 @@ def at_equal(level: str, along: str) -> str:
     return f"At equal mean {level}: between the cells along {along}; errors hold that of the {level}, too."
 
 
-def _difference(row: Row, digits: int) -> tuple[str, str]:
-    """Write the difference from the baseline and its interval; of the baseline itself nothing."""
-    if row.contrast is None:
+def difference(row: Row, digits: int | None = None) -> tuple[str, str]:
+    """Write the difference from the baseline and its interval; of the baseline itself nothing.
+
+    Without `digits` they have as many as the error of the difference asks for.
+    """
+    found = row.contrast
+    if found is None:
         return "", ""
-    error = tables.told(row.contrast.mcse, (row.contrast.low, row.contrast.high), row.contrast.clusters)
-    gap = tables.measured(row.contrast.difference, error, digits, sign=True)
-    if not math.isfinite(row.contrast.low):
+    error = tables.told(found.mcse, (found.low, found.high), found.clusters)
+    places = tables.decimals([error]) if digits is None else digits
+    gap = tables.measured(found.difference, error, places, sign=True)
+    if not math.isfinite(found.low):
         return gap, "?"
-    return gap, f"{tables.number(row.contrast.low, digits)} to {tables.number(row.contrast.high, digits)}"
+    return gap, f"{tables.number(found.low, places)} to {tables.number(found.high, places)}"
 
 
 def _baseline(rows: Sequence[Row]) -> str:
@@ -123,15 +118,23 @@ def _baseline(rows: Sequence[Row]) -> str:
     return named.pop() if len(named) == 1 else "the best" if best else "the first"
 
 
-def _notes(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool) -> list[str]:
+def notes(
+    rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = ""
+) -> list[str]:
+    """Say what a comparison rests on: what is held fixed, what differences are paired over, what speaks against it.
+
+    `cluster` is the word for what the measure is replicated over, in the same worlds for all (`paired`) or not; `fixed`
+    says what its studies share.
+    """
     clusters = [row.contrast.clusters for row in rows if row.contrast and math.isfinite(row.contrast.difference)]
-    against = _against(rows, by)
+    held, against = [f"Held fixed: {fixed}."] if fixed else [], _against(rows, by)
     if max(clusters, default=0) < 2:
         few = tables.counted(clusters or [0], cluster)
-        return [f"{NO_ERROR} {few}; run more worlds or studies.", *against]
+        return [*held, f"{NO_ERROR} {few}; run more worlds or studies.", *against]
     values = replication([row.n for row in rows], [row.clusters for row in rows if math.isfinite(row.value)], cluster)
     shared = f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share."
     return [
+        *held,
         shared if paired else UNPAIRED,
         f"± Monte-Carlo standard error; n = {values} behind each value.",
         "95 % t intervals, one at a time; tied: the difference from the best may be 0.",

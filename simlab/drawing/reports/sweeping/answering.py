@@ -12,7 +12,6 @@ from simlab.drawing.reports.sweeping.seeing import Record, Seen, by_cell, compar
 from simlab.drawing.reports.terms import Cell, Points, Section, Table, Value
 from simlab.drawing.text import comparison, tables
 from simlab.drawing.text.cells import measured_column
-from simlab.drawing.text.comparison import PLAIN_WORDS
 from simlab.drawing.view import cluster
 from simlab.drawing.wording import axis_label, currency_of, measured_axis
 from simlab.measures.labels import EMPTINESS
@@ -117,12 +116,8 @@ def difference(row: Row, *, sampled: bool = True) -> str:
         return ""
     if not sampled or _exact(row):
         return f"{tables.number(found.difference, 4, sign=True)} (calculated: no sampling error)"
-    error = tables.told(found.mcse, (found.low, found.high), found.clusters)
-    digits = tables.decimals([error])
-    said = tables.measured(found.difference, error, digits, sign=True)
-    if not math.isfinite(found.low):
-        return said
-    return f"{said} (95 % interval {tables.number(found.low, digits)} to {tables.number(found.high, digits)})"
+    said, interval = comparison.difference(row)
+    return f"{said} (95 % interval {interval})" if math.isfinite(found.low) else said
 
 
 def _exact(row: Row) -> bool:
@@ -261,9 +256,9 @@ def _table(seen: Seen, rows: Sequence[Row]) -> Table:
 def _line(seen: Seen, row: Row) -> tuple[Cell, ...]:
     record = _record(seen, row)
     held = value(seen, record, seen.measure) if record else Value(None)
-    said = PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
     marks = f" ({'; '.join(row.marks)})" if row.marks else ""
-    return named(str(seen.by), row.design), held, gap(row, sampled=not seen.calculated), f"{said}{marks}".strip()
+    stands = f"{comparison.standing(row)}{marks}".strip()
+    return named(str(seen.by), row.design), held, gap(row, sampled=not seen.calculated), stands
 
 
 def gap(row: Row, *, sampled: bool = True) -> Value | None:
