@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, RootModel, ValidationError
@@ -62,6 +63,12 @@ class Record(BaseModel):
         named = (f"{name}={one}" for name, one in zip(type(self).model_fields, said, strict=True))
         return f"{type(self).__name__}({', '.join(named)})"
 
+    def _repr_html_(self) -> str | None:
+        """Return the page of an answer, for notebooks; None for a part of one."""
+        # By its name: records stand below what draws them.
+        page: str | None = import_module("simlab.drawing.reports.answers").frame_of(self)
+        return page
+
     def plain(self) -> dict[str, Any]:
         """Return the record as JSON holds it: mappings, lists, texts and numbers, null for what is not finite."""
         held: dict[str, Any] = json.loads(self.model_dump_json())
@@ -96,6 +103,16 @@ class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]],
     def rows(self) -> tuple[Row, ...]:
         """The rows."""
         return self.root
+
+    def __repr__(self) -> str:
+        """Name how many rows there are."""
+        return f"{type(self).__name__}(<{len(self.root)} rows>)"
+
+    def _repr_html_(self) -> str | None:
+        """Return the page of an answer, for notebooks; None for a part of one."""
+        # By its name: records stand below what draws them.
+        page: str | None = import_module("simlab.drawing.reports.answers").frame_of(self)
+        return page
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the rows as JSON holds them, null for what is not finite."""

@@ -15,6 +15,7 @@ from simlab.store.units import KEYS
 if TYPE_CHECKING:
     import xarray as xr
 
+    from simlab.answers.fit import Fit
     from simlab.commands.fitting_answers import Found
 
 UNITS = {
@@ -28,7 +29,7 @@ UNITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FittedWorld:
     """Hold a world fitted to a pilot, and what its report says.
 
@@ -37,14 +38,43 @@ class FittedWorld:
     inside), `failed` names those that lie outside. `answer` is what `simlab fit --format json` says, `world` the file.
     """
 
-    law: str
     components: xr.Dataset
     checks: xr.Dataset
-    failed: tuple[str, ...]
-    not_identified: tuple[str, ...]
-    diagnosis: Mapping[str, Any]
-    answer: Mapping[str, Any]
     world: Mapping[str, Any]
+    fit: Fit
+
+    def __repr__(self) -> str:
+        """Name the law, and the checks that failed."""
+        return f"<FittedWorld: law {self.law}; checks that failed: {', '.join(self.failed) or 'none'}>"
+
+    def _repr_html_(self) -> str | None:
+        """Return the page, for notebooks."""
+        return self.fit._repr_html_()
+
+    @property
+    def law(self) -> str:
+        """The law that was fitted."""
+        return self.fit.law
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Name the checks that failed."""
+        return tuple(one.name for one in self.fit.failed)
+
+    @property
+    def not_identified(self) -> tuple[str, ...]:
+        """Name the components of which the pilot says nothing."""
+        return self.fit.not_identified
+
+    @property
+    def diagnosis(self) -> Mapping[str, Any]:
+        """Say how well chains mixed."""
+        return self.fit.diagnosis
+
+    @property
+    def answer(self) -> Mapping[str, Any]:
+        """What `simlab fit --format json` says."""
+        return self.fit.plain()
 
     def write(self, out: str | os.PathLike[str]) -> Path:
         """Write the world for `systems=fitted systems.path=OUT`; raises InputError for a name that is not .yaml."""
@@ -56,7 +86,7 @@ class FittedWorld:
         return Path(out)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FittedMetrics:
     """Hold what a table tells of metrics.
 
@@ -71,6 +101,10 @@ class FittedMetrics:
     files: Mapping[str, Path]
     next: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """Name the metrics, and how many numbers were learned of them."""
+        return f"<FittedMetrics: {len(self.learned.row)} numbers; files of {', '.join(self.texts)}>"
+
 
 def of_fit(found: Found) -> FittedWorld:
     """Label a fit."""
@@ -79,16 +113,7 @@ def of_fit(found: Found) -> FittedWorld:
     checks = [{"trait": one.name, **dict(one)} for one in fit.checks.all]
     for row in (*components, *checks):
         del row["name"]
-    return FittedWorld(
-        fit.law,
-        listed("component", components),
-        listed("trait", checks),
-        found.failed,
-        fit.not_identified,
-        fit.diagnosis,
-        fit.plain(),
-        found.world,
-    )
+    return FittedWorld(listed("component", components), listed("trait", checks), found.world, fit)
 
 
 def of_grid(found: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:

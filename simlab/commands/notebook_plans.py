@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Wanted: TypeAlias = Mapping[str, float] | str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PlannedStudy:
     """Hold the design to buy and what it rests on.
 
@@ -42,6 +42,17 @@ class PlannedStudy:
     text: str
     folder: Path
     found: StudyPlan
+
+    def __repr__(self) -> str:
+        """Say whether the targets are reached, and where the study stands."""
+        return f"<PlannedStudy: {'reaches' if self.reached else 'does not reach'} its targets; in {self.folder}>"
+
+    def _repr_html_(self) -> str | None:
+        """Return the page, for notebooks."""
+        from simlab.answers.plan import PlanAnswer
+        from simlab.answers.records import read_record
+
+        return read_record(PlanAnswer, [self.record])._repr_html_()
 
     def plot(self, out: File | None = None, *, style: str = "screen", width: str | None = None) -> Figure:
         """Draw the front; `style` and `width` as for `simlab.plot`.

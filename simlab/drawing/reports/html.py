@@ -46,6 +46,16 @@ def page(*reports: Report) -> str:
     return f"{_head(reports, scripts)}<body>\n{articles}\n{held}\n{run}\n</body>\n</html>\n"
 
 
+def frame(report: Report) -> str:
+    """Write a report for the cell of a notebook: in a frame of its own, from which its styles do not leak.
+
+    Charts are pictures, and nothing in the frame can run.
+    """
+    with interactive.static_charts():
+        held = text(page(report))
+    return f'<iframe srcdoc="{held}" sandbox="" style="width: 100%; height: 45em; border: 0"></iframe>'
+
+
 def _head(reports: Sequence[Report], scripts: Sequence[str]) -> str:
     title = text(", ".join(dict.fromkeys(report.title for report in reports)))
     style = files(__package__).joinpath("page", "page.css").read_text("utf-8") + interactive.styles()

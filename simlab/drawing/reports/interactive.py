@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.resources import files
@@ -27,9 +29,23 @@ SCRIPTS = ("numbers", "elements", "drawing", "cells", "explorer", "matrix", "cha
 """Parts of the page's script, each knowing those before it."""
 
 
+_STATIC: ContextVar[bool] = ContextVar("static", default=False)
+"""Whether charts are pictures, whatever is installed."""
+
+
+@contextmanager
+def static_charts() -> Iterator[None]:
+    """Let charts be pictures: the scripts of those that answer to a reader are a megabyte."""
+    before = _STATIC.set(True)
+    try:
+        yield
+    finally:
+        _STATIC.reset(before)
+
+
 def available() -> bool:
     """Tell whether charts of pages answer to who reads them: whether the extra is installed."""
-    return all(importlib.util.find_spec(name) is not None for name in NEEDED)
+    return not _STATIC.get() and all(importlib.util.find_spec(name) is not None for name in NEEDED)
 
 
 def markup(block: Drawn, place: int) -> str:
@@ -95,10 +111,12 @@ def _interactive(block: Drawn, place: int) -> str:
 
 
 def _picture(block: Drawn) -> str:
+    drawn = f'<div class="chart"><img alt="{text(block.alt)}" src="{static.image(block)}"></div>'
+    if _STATIC.get():
+        return drawn
     return (
-        f'<div class="chart"><img alt="{text(block.alt)}" src="{static.image(block)}"></div>\n'
-        f'<p class="under">This figure is static: with {EXTRA} installed, the report is made with one that can be '
-        "turned to other measures, axes and slices.</p>"
+        f'{drawn}\n<p class="under">This figure is static: with {EXTRA} installed, the report is made with one that '
+        "can be turned to other measures, axes and slices.</p>"
     )
 
 

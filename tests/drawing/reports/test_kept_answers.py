@@ -10,10 +10,11 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from simlab.answers.records import read_record
+from simlab.answers.records import Record, read_record
 from simlab.drawing.reports import html, markdown, text
 from simlab.drawing.reports.answers import MODELS, of
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
@@ -60,6 +61,24 @@ def changed(saved: dict[str, Any], where: tuple[Any, ...], to: Any) -> dict[str,
         held = held[step]
     held[("answer", *where)[-1]] = to
     return copied
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.partition("_")[0] in MODELS])
+def test_notebooks_show_an_answer_as_its_page_in_a_frame_in_which_nothing_runs(name: str) -> None:
+    saved = kept(name)
+    module, *models = MODELS[str(saved["command"]).split()[1]]
+    first, *others = (getattr(import_module(module), model) for model in models)
+    record = read_record(first, saved["answer"], others=others)
+    frames = ElementTree.fromstring(record._repr_html_())
+    assert (frames.tag, frames.get("sandbox")) == ("iframe", "")
+    page = frames.attrib["srcdoc"]
+    assert f"<h1>{html.text(of(saved).title)}" in page or html.text(of(saved).question) in page
+    assert "vega" not in page
+    assert len(page) < 700_000
+    assert len(repr(record)) < 1000
+    # A part of an answer has no page.
+    parts = [one for one in dict(record).values() if isinstance(one, Record)]
+    assert [part._repr_html_() for part in parts] == [None for _ in parts]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.partition("_")[0] in MODELS])

@@ -50,6 +50,18 @@ def of(saved: Mapping[str, Any]) -> Report:
     return replace(made, data=dict(saved), reproduce=(reading.command(saved),), provenance=provenance)
 
 
+def frame_of(record: Any) -> str | None:
+    """Return the page of an answer for the cell of a notebook; None for a part of an answer, which has no page."""
+    module, model = type(record).__module__, type(record).__name__
+    name = module.rpartition(".")[2]
+    if (module, model) not in ((home, one) for home, *models in MODELS.values() for one in models):
+        return None
+    from simlab.drawing.reports.html import frame
+
+    report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
+    return frame(report(record))
+
+
 def command_of(line: str) -> str:
     """Return the name of the command in a command line.
 
