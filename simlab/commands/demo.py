@@ -98,7 +98,7 @@ def _steps(out: Path) -> tuple[Step, ...]:
             "Plan: which study finds 80 % of differences of 4 points or more, within 300 EUR? (50 x 2: documents by\n"
             "ratings of each output; ≥: 95 % bound; without --over and --at-most, more designs and more patience)",
             ("plan", str(out / "world.yaml"), *budget, "--smallest-difference", "4", *SEARCH, "--out", study),
-            (("^Buy|^Open|^Nothing|^Best", "^$|^A target|^finds:"), ("^finds:", r"^\S")),
+            (("^Buy|^Open|^Nothing", "^$"), ("^design ", "^$"), ("^finds:", "^All rows|^This design")),
         ),
         Step(
             "Assign: who rates what, in which order, without knowing the systems?",

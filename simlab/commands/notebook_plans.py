@@ -59,10 +59,12 @@ class PlannedStudy:
 
         Raises InputError for a name that no format of figures has, and for a look that is none.
         """
-        from simlab.drawing.figures import files, look, plan
+        from simlab.drawing.figures import files, look
+        from simlab.drawing.reports.answers.plan import report
+        from simlab.drawing.reports.static import figure_of
 
         with look.worn(look.look(style, width)):
-            return files.write(lambda: plan.draw(self.found), path_of(out))
+            return files.write(lambda: figure_of(report(self.found)), path_of(out))
 
 
 def plan(

@@ -119,9 +119,12 @@ def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
 def page(planned: Planned, asked: Asked) -> str:
     """Write a plan on a page, with the command that comes next."""
     from simlab.commands.plan_next import following
-    from simlab.drawing.text import plans
+    from simlab.drawing.reports.answers.plan import report
+    from simlab.drawing.reports.text import page as text_page
 
-    return plans.page(planned.plan, planned.out, following(planned.plan, planned.out, asked), planned.study)
+    plan, out = planned.plan, planned.out
+    wrote = f"wrote {out}/: study.yaml (frozen, {str(plan.digest)[:6]}), plan.json, front.csv, front.png, paragraph.md"
+    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {following(plan, out, asked)}"
 
 
 def family_of(asked: Asked) -> FrozenFamily | None:

@@ -22,7 +22,8 @@ def keep(
     from simlab.answers.plan import ClaimFamily, front_rows
     from simlab.concluding.plans import FOLDER_FILE
     from simlab.drawing.figures import files
-    from simlab.drawing.figures import plan as figure
+    from simlab.drawing.reports.answers.plan import report
+    from simlab.drawing.reports.static import figure_of
     from simlab.drawing.text import paragraphs, plan_paragraphs, tables
     from simlab.planning import folder
 
@@ -34,5 +35,7 @@ def keep(
         folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(answer), family)
         + "\n",
     }
-    folder.write(out, study, asked, answer.plain(), texts, lambda file: files.write(lambda: figure.draw(answer), file))
+    folder.write(
+        out, study, asked, answer.plain(), texts, lambda file: files.write(lambda: figure_of(report(answer)), file)
+    )
     return answer

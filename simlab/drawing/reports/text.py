@@ -11,6 +11,7 @@ from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, S
 from simlab.drawing.reports.values import cells, numeric, said
 from simlab.drawing.text import tables
 
+HELD = "\N{NO-BREAK SPACE}"
 MOST_ROWS = 12
 """A folded section with a longer table is left out, and named, as light ones are."""
 
@@ -42,7 +43,14 @@ def _lines(texts: Any) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, tables.width(), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    # An error stays with its value.
+    return textwrap.fill(
+        text.replace(" ± ", f"{HELD}±{HELD}"),
+        tables.width(),
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    ).replace(HELD, " ")
 
 
 def _prose(block: Prose) -> str:

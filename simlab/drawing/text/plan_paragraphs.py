@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from simlab.answers.plan import Figures, StudyPlan
+from simlab.answers.plan import TOO_FEW, Figures, StudyPlan
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.drawing.text.tables import number
 
@@ -16,62 +16,58 @@ FORESEEN = {
 }
 
 
-def foreseen(answer: StudyPlan) -> list[str]:
+def foreseen(plan: StudyPlan) -> list[str]:
     """Return sentences on targets, worlds, and what the design came to, each number with its error."""
-    return list(_sentences(answer))
+    return [one for one in _sentences(plan) if one]
 
 
-def _sentences(answer: StudyPlan) -> Iterator[str]:
-    wanted, figures = answer, answer.figures
+def _sentences(plan: StudyPlan) -> Iterator[str]:
     yield (
-        f"The design ({plan_designs.sentence(answer.design, answer.settings, answer.systems)}) was chosen among "
-        f"{answer.designs:,} by simulating {answer.campaigns:,} studies (Card et al. 2020): the cheapest that was to "
-        f"{plan_words.targets(wanted)}; worlds that no choice had seen were to show each target, less a margin of "
-        f"{number(wanted.margin, 2)}, with a confidence of {number(wanted.confidence, 2)}."
+        f"The design ({plan_designs.sentence(plan.design, plan.settings, plan.systems)}) was chosen among "
+        f"{plan.designs:,} by simulating {plan.campaigns:,} studies (Card et al. 2020): the cheapest that was to "
+        f"{plan_words.targets(plan)}; worlds that no choice had seen were to show each target, less a margin of "
+        f"{number(plan.margin, 2)}, with a confidence of {number(plan.confidence, 2)}."
     )
-    if answer.open is not None:
+    if plan.open is not None:
         yield "They did not before the simulation ended; it is the design that came nearest."
-    elif not answer.reached:
+    elif not plan.reached:
         yield "No design reached this; it is the one that came nearest."
-    yield f"The smallest difference that matters is {plan_words.smallest(wanted)} ({wanted.smallest.why})."
-    yield _simulated_in(answer)
-    yield f"In {answer.worlds:,} worlds that the choice had not seen, {shares(answer, figures)}."
-    if answer.new_figures:
-        yield f"If the same design is to hold for raters that were not asked, {shares(answer, answer.new_figures)}."
-    yield takes(answer, figures)
-    if (held := answer.robust) is not None:
-        yield (
-            f"The targets are reached in a share of {number(held.share, 2)} ({number(held.low, 2)} to "
-            f"{number(held.high, 2)}) of {held.draws} {held.source}."
-        )
-    elif answer.under_pilot is not None:
-        yield f"In how many of the worlds that the pilot allows they are reached is {plan_words.TOO_FEW}."
+    yield f"The smallest difference that matters is {plan_words.smallest(plan)} ({plan.smallest.why})."
+    yield _simulated_in(plan)
+    yield f"In {plan.worlds:,} worlds that the choice had not seen, {_shares(plan, plan.figures)}."
+    if plan.new_figures:
+        yield f"If the same design is to hold for raters that were not asked, {_shares(plan, plan.new_figures)}."
+    yield _takes(plan)
+    if plan.robust is not None:
+        yield plan_words.reached_elsewhere(plan.robust)
+    elif plan.under_pilot is not None:
+        yield f"In how many of the worlds that the pilot allows they are reached is {TOO_FEW}."
 
 
-def _simulated_in(answer: StudyPlan) -> str:
-    pilot = f", fitted to a pilot of {answer.pilot}" if answer.pilot else ", without a pilot"
-    assumed = f"; assumed: {', '.join(answer.assumed)}" if answer.assumed else ""
-    whom = " Targets are for these raters, who are too few to speak of others." if answer.these_raters else ""
-    return f"Simulated worlds: {answer.world}{pilot}{assumed}.{whom}"
+def _simulated_in(plan: StudyPlan) -> str:
+    pilot = f", fitted to a pilot of {plan.pilot}" if plan.pilot else ", without a pilot"
+    assumed = f"; assumed: {', '.join(plan.assumed)}" if plan.assumed else ""
+    whom = " Targets are for these raters, who are too few to speak of others." if plan.these_raters else ""
+    return f"Simulated worlds: {plan.world}{pilot}{assumed}.{whom}"
 
 
-def shares(answer: StudyPlan, figures: Figures) -> str:
-    """Say what a design came to, each share with its error."""
-    names = [*FORESEEN, *(one.measure for one in answer.targets if one.measure not in FORESEEN)]
-    said = [_share(name, answer, figures) for name in names if name in figures]
+def _shares(plan: StudyPlan, figures: Figures) -> str:
+    """Write what a design came to, each share with its error."""
+    names = [*FORESEEN, *(one.measure for one in plan.targets if one.measure not in FORESEEN)]
+    shares = [_share(name, plan, figures) for name in names if name in figures]
     errors = "(± Monte-Carlo standard error, Morris et al. 2019; SRP: Riley et al. 2024)"
-    return f"{', '.join(said)} {errors}"
+    return f"{', '.join(shares)} {errors}"
 
 
-def _share(name: str, answer: StudyPlan, figures: Figures) -> str:
-    value = plan_words.share(figures[name])
-    said = FORESEEN.get(name, plan_words.heading(name) + " is {}")
-    return said.format(value, plan_words.smallest(answer))
+def _share(name: str, plan: StudyPlan, figures: Figures) -> str:
+    words = FORESEEN.get(name, plan_words.heading(name) + " is {}")
+    return words.format(plan_words.share(figures[name]), plan_words.smallest(plan))
 
 
-def takes(answer: StudyPlan, figures: Figures) -> str:
-    """Say what a design is expected to cost, and how long it takes; nothing where neither is known."""
-    held = {name: figures[name].value for name in ("money", "hours", "days") if name in figures}
-    said = [plan_words.money(held["money"], answer)] if math.isfinite(held.get("money", math.nan)) else []
-    said += [f"{held[name]:,.1f} {name}" for name in ("hours", "days") if math.isfinite(held.get(name, math.nan))]
-    return f"It is expected to take {', '.join(said)}." if said else ""
+def _takes(plan: StudyPlan) -> str:
+    """Write what a design is expected to cost, and how long it takes; nothing where neither is known."""
+    takes = [plan_words.money(plan.cost, plan)] if math.isfinite(plan.cost) else []
+    takes += [
+        f"{value:,.1f} {name}" for name, value in (("hours", plan.hours), ("days", plan.days)) if math.isfinite(value)
+    ]
+    return f"It is expected to take {', '.join(takes)}." if takes else ""

@@ -1,11 +1,23 @@
-"""Put the parts of a plan in words: what is wanted and may be spent, what binds, what would change or reach."""
+"""Put a plan in words: what is wanted and may be spent, what to buy, what binds, what would change or reach it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from simlab.answers.plan import AdviceChange, Figure, OtherMoney, Remedy, StudyPlan, Target
+from simlab.answers.plan import (
+    TOO_FEW,
+    AdviceChange,
+    Figure,
+    OtherMoney,
+    Remedy,
+    Robust,
+    StudyPlan,
+    Target,
+    known_figures,
+)
+from simlab.drawing.text import paragraphs
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text.tables import bounded, measured, number
 from simlab.measures.labels import LABELS
@@ -38,14 +50,11 @@ WANTED = {
     "no_wrong_claim": "no wrong claim in {} of studies",
 }
 NO_PILOT = "none: people and scores are those of the world"
-TOO_FEW = "not known, too few were simulated (--at-most)"
-"""Stands where the share of a pilot's worlds in which targets are reached would."""
 EXACT, HALF, LEAST = 1e-9, 0.005, 0.001
 """An error below `LEAST` is written as that."""
 TENTHS = ("less", "more")
 SMALL_GAP = 0.02
 TINY = 0.005
-WIDEST, SHORT = 98, 40
 
 
 def heading(measure: str) -> str:
@@ -53,35 +62,30 @@ def heading(measure: str) -> str:
     return HEADINGS.get(measure, measure.replace("_", " "))
 
 
-def meaning(measure: str, wanted: StudyPlan) -> str:
-    """Say what a column's measure is."""
+def meaning(measure: str, plan: StudyPlan) -> str:
+    """Explain the measure of a column."""
     if measure in MEANINGS:
-        return MEANINGS[measure].format(smallest(wanted))
+        return MEANINGS[measure].format(smallest(plan))
     return f"{heading(measure)}: {LABELS.get(measure, {}).get('label', measure)}"
 
 
-def smallest(wanted: StudyPlan) -> str:
+def smallest(plan: StudyPlan) -> str:
     """Write the smallest difference that matters, with its unit."""
-    return quantity(wanted.smallest.value, wanted.smallest.unit)
+    return quantity(plan.smallest.value, plan.smallest.unit)
 
 
 def share(figure: Figure) -> str:
     """Write a share with its error, of which a digit is shown; a bound where no error is known."""
-    said = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
-    return said or measured(figure.value, *_rounded(figure.mcse))
+    bound = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
+    return bound or measured(figure.value, *_rounded(figure.mcse))
 
 
-def span(figure: Figure, *, sign: bool = False) -> str:
-    """Write an interval of shares in parentheses; nothing where there is none."""
-    if not math.isfinite(figure.low + figure.high):
-        return ""
-    return f"({number(figure.low, 2, sign=sign)} to {number(figure.high, 2, sign=sign)})"
-
-
-def less(figure: Figure) -> str:
+def difference(figure: Figure) -> str:
     """Write a paired difference with its error and its interval."""
     error, digits = _rounded(figure.mcse)
-    return f"{measured(figure.value, error, digits, sign=True)} {span(figure, sign=True)}".rstrip()
+    known = math.isfinite(figure.low + figure.high)
+    span = f" ({number(figure.low, 2, sign=True)} to {number(figure.high, 2, sign=True)})" if known else ""
+    return f"{measured(figure.value, error, digits, sign=True)}{span}"
 
 
 def _rounded(error: float) -> tuple[float, int]:
@@ -93,24 +97,56 @@ def _rounded(error: float) -> tuple[float, int]:
     return (max(error, LEAST), 3) if EXACT < error < HALF else (error, 2)
 
 
-def money(value: float, wanted: StudyPlan) -> str:
+def money(value: float, plan: StudyPlan) -> str:
     """Write an amount of money with its currency."""
-    said = f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
-    return f"{said} {wanted.limits.currency}" if wanted.limits.currency else f"money {said}"
+    amount = f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.2f}"
+    return f"{amount} {plan.limits.currency}" if plan.limits.currency else f"money {amount}"
 
 
-def targets(wanted: StudyPlan) -> str:
-    """Say what is wanted."""
-    why = f" ({wanted.smallest.why})" if wanted.smallest.why else ""
-    return "; ".join(_target(one, wanted) + (why if k == 0 else "") for k, one in enumerate(wanted.targets))
+def head(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[str]:
+    """Write the lines on what a plan rests on; that of claims needs the composed study."""
+    assumed = f"; assumed: {', '.join(plan.assumed)}" if plan.assumed else ""
+    yield f"Pilot: {plan.pilot or NO_PILOT}"
+    yield f"World: {plan.world}{assumed}"
+    yield f"Wanted: {targets(plan)}"
+    if study:
+        family = None if plan.family is None else (plan.family.name, plan.family.against)
+        yield f"Claims: {paragraphs.promised(study, family)}"
+    yield f"Limits: {limits(plan)}"
+    searched = f"{several(plan.designs, 'design')}, {plan.campaigns:,} simulated studies (seed {plan.seed})"
+    yield f"Search: {searched}{_certainty(plan)}"
 
 
-def limits(wanted: StudyPlan, raters: int) -> str:
-    """Say what there is to spend, and who rates."""
-    held = wanted.limits
-    said = [money(held.money, wanted)] if held.money is not None else []
-    said += [deadline(held.deadline)] if held.deadline is not None else []
-    return f"{', '.join(said) or 'no budget, no deadline'}; {several(raters, 'rater')}"
+def _certainty(plan: StudyPlan) -> str:
+    """Write how sure the choice is, and what ended the search where that decided."""
+    if plan.reached and math.isfinite(plan.cheapest):
+        return f"; no other is 5 % cheaper with probability {number(plan.cheapest, 2)}"
+    ended = f" ({plan.ended})" if plan.ended else ""
+    if plan.open is not None or not math.isfinite(plan.probability):
+        return ended
+    sure = f"; that none reaches the targets is right with probability {number(plan.probability, 2)}"
+    return sure if plan.probability >= plan.confidence else f"{sure}{ended}"
+
+
+def targets(plan: StudyPlan) -> str:
+    """Write the targets, the first with the reason for the smallest difference that matters."""
+    why = f" ({plan.smallest.why})" if plan.smallest.why else ""
+    return "; ".join(_target(one, plan) + (why if k == 0 else "") for k, one in enumerate(plan.targets))
+
+
+def _target(one: Target, plan: StudyPlan) -> str:
+    at = number(one.least, 2)
+    known = WANTED.get(one.measure)
+    wanted = known.format(at, smallest(plan)) if known else f"{heading(one.measure)} {at}"
+    return f"{wanted} (a floor)" if one.floor else wanted
+
+
+def limits(plan: StudyPlan) -> str:
+    """Write what there is to spend, and who rates."""
+    spent = [money(plan.limits.money, plan)] if plan.limits.money is not None else []
+    spent += [deadline(plan.limits.deadline)] if plan.limits.deadline is not None else []
+    raters = f"; {several(plan.raters, 'rater')}" if plan.raters else ""
+    return f"{', '.join(spent) or 'no budget, no deadline'}{raters}"
 
 
 def deadline(text: str) -> str:
@@ -125,109 +161,204 @@ def deadline(text: str) -> str:
     return f"within {text[:-1]} {unit}{'' if text[:-1] == '1' else 's'}"
 
 
-def binding(answer: StudyPlan) -> str:
-    """Say what keeps the largest design from being larger."""
-    one = answer.largest
-    before = " before the money" if answer.limits.money is not None else ""
-    said = {
+def headline(plan: StudyPlan) -> str:
+    """Name the design to buy, or the best one where none reaches the targets."""
+    design = designs.sentence(plan.design, plan.settings, plan.systems)
+    whom = " for these raters" if plan.these_raters else ""
+    if plan.reached:
+        return f"Buy{whom}: {design}."
+    if plan.open is not None:
+        low, high = plan.open
+        size = f"{low:,} to {high:,} documents" if low < high else several(low, "document")
+        return f"Open{whom}: {size} of this kind may reach the targets. Nearest so far: {design}."
+    return f"Nothing within the limits reaches the targets{whom}. Best: {design}."
+
+
+def takes(plan: StudyPlan) -> str:
+    """Write what a design takes, from documents to money."""
+    size, loads = plan.sizes, plan.loads
+    parts = [several(size.documents, "document")] if size.documents else []
+    if loads is not None:
+        parts += [f"{loads.outputs:,.0f} outputs", f"{loads.ratings:,.0f} ratings"]
+        parts += [f"{loads.per_rater:,.0f} by each of {several(loads.raters, 'rater')}"]
+    parts += [f"{size.hours:,.0f} hours"] if math.isfinite(size.hours) else []
+    parts += [money(size.money, plan)] if math.isfinite(size.money) else []
+    return f"Takes {' -> '.join(parts)}." if parts else ""
+
+
+def finds(plan: StudyPlan) -> str:
+    """Write what a design finds of differences from the smallest on, of the smallest alone, and how far that holds."""
+    least = smallest(plan)
+    parts = [f"{share(plan.figures['power'])} of differences of {least} or more"] if "power" in plan.figures else []
+    parts += [f"{share(plan.figures['power_at'])} of exactly {least}"] if "power_at" in plan.figures else []
+    if (pilot := plan.under_pilot) is not None and math.isfinite(pilot.share):
+        reached = f"{number(pilot.share, 2)} ({number(pilot.low, 2)} to {number(pilot.high, 2)})"
+        parts += [f"targets reached in {reached} of the worlds that the pilot allows"]
+    elif pilot is not None:
+        parts += [f"in how many of the worlds that the pilot allows: {TOO_FEW}"]
+    return f"Finds {'; '.join(parts)}." if parts else ""
+
+
+def few_raters(plan: StudyPlan) -> str:
+    """Write whom the targets are for where there are too few raters to speak of others, and how many would do."""
+    if not plan.these_raters:
+        return ""
+    few = f"{several(plan.raters, 'rater')} are too few to speak of others: what is found holds for them"
+    if plan.pool is None or _holds_for_others(plan):
+        return f"{few}."
+    if plan.pool.raters is None:
+        return f"{few}; no number of raters that was tried would do for others."
+    measure = plan.first_target.measure
+    # The row for other raters has their number already; a second one, of another pool, reads like a contradiction.
+    own = known_figures(plan.pool.figures).get(measure)
+    value = f", {heading(measure)} {share(own)}" if own is not None and not plan.new_figures else ""
+    size = designs.of_size(plan.pool.design)
+    return f"{few}; for others it takes {several(plan.pool.raters, 'rater')} ({size}{value})."
+
+
+def _holds_for_others(plan: StudyPlan) -> bool:
+    """True if the design itself reaches the targets for raters that were not asked: then no more of them are needed."""
+    known = plan.new_figures
+    return bool(known) and all(one.measure in known and known[one.measure].value >= one.least for one in plan.targets)
+
+
+def binding(plan: StudyPlan) -> str:
+    """Write what keeps the largest design from being larger."""
+    largest = plan.largest
+    before = " before the money" if plan.limits.money is not None else ""
+    binds = {
         "money": "the money binds",
         "deadline": f"the deadline binds{before}",
         "documents": "no limit binds, none was asked about",
         "raters": "people bind, nobody is left to ask",
         "none": "no limit binds",
-    }[answer.binding]
-    end = f" ({number(one.ended_by, 2)} of the studies of {designs.changed(one.next or (), one.design)} end by it)"
-    told = answer.binding in ("deadline", "raters") and one.ended_by > 0 and one.next
-    return f"Larger designs: {said}{end if told else ''}."
+    }[plan.binding]
+    ended = ""
+    if plan.binding in ("deadline", "raters") and largest.ended_by > 0 and largest.next:
+        larger = designs.changed(largest.next, largest.design)
+        ended = f" ({number(largest.ended_by, 2)} of the studies of {larger} end by it)"
+    return f"Larger designs: {binds}{ended}."
 
 
-def other_money(answer: StudyPlan) -> str:
-    """Say what a tenth less and a tenth more money would change."""
-    if len(answer.other_money) < len(TENTHS):
+def outdone(plan: StudyPlan) -> str:
+    """Write how far another row outdoes the named design at its price, all rows at once."""
+    bound, sure = plan.outdone, f"with {100 * plan.confidence:.0f} % for all rows at once"
+    if not bound.rows or not math.isfinite(bound.at_most):
         return ""
-    told = [_with_money(one, answer) for one in answer.other_money]
-    of = "" if answer.limits.money is not None else " than this costs"
-    said = [
-        f"with 10 % {tenth}{of} ({money(one.money, answer)}) {what}{_most(one, answer)}"
-        for tenth, one, what in zip(TENTHS, answer.other_money, told, strict=True)
+    if bound.at_most <= bound.margin:
+        return f"At this price no row finds {number(bound.margin, 2)} more, {sure}."
+    best = next((row for row in plan.runners if row.design == bound.by), None)
+    if best is None or bound.measure not in best.less:
+        return f"At this price a row may find up to {number(bound.at_most, 2)} more, {sure} (--at-most tells)."
+    which, more = designs.short(best.design, plan.design), difference(best.less[bound.measure])
+    shown = "no worlds have shown its targets" if plan.reached else "patience ended before it was named"
+    return f"{which} finds more for the same money ({more}; surely, {sure}), and is not advised: {shown}."
+
+
+def work(plan: StudyPlan) -> str:
+    """Write what one rating covers, and how much each rater does."""
+    if (loads := plan.loads) is None:
+        return ""
+    covers = f"{loads.covers[:1].upper()}{loads.covers[1:]}: " if loads.covers else ""
+    of = "" if loads.outputs == loads.ratings else f" of {loads.outputs:,.0f} outputs"
+    each = f"{loads.per_rater:,.0f} for each of {several(loads.raters, 'rater')} (most: {loads.most:,.0f})"
+    return f"{covers}{loads.ratings:,.0f} ratings{of}, {each}, each on {loads.per_rater_documents:,.0f} documents."
+
+
+def other_money(plan: StudyPlan) -> str:
+    """Write what a tenth less and a tenth more money would change."""
+    if len(plan.other_money) < len(TENTHS):
+        return ""
+    of = "" if plan.limits.money is not None else " than this costs"
+    parts = [
+        f"with 10 % {tenth}{of} ({money(one.money, plan)}) {_with_money(one, plan)}"
+        for tenth, one in zip(TENTHS, plan.other_money, strict=False)
     ]
-    text = f"{'; '.join(said)} (by fitted lines)."
+    text = f"{'; '.join(parts)} (by fitted lines)."
     return text[0].upper() + text[1:]
 
 
-def remedies(answer: StudyPlan) -> str:
-    """Say what would reach the targets."""
-    said = [_remedy(one, answer) for one in answer.would_reach]
-    return f"To reach it: {'; or '.join(said)}." if said else "Nothing that was tried would reach it."
+def _with_money(one: OtherMoney, plan: StudyPlan) -> str:
+    """Write what becomes of the advice, and the most that the money buys."""
+    if one.design is None:
+        advice = "nothing reaches the targets"
+    elif plan.reached and one.design == plan.design:
+        advice = "the advice stays"
+    else:
+        advice = f"the advice is {designs.changed(one.design, plan.design)}"
+    known = one.most is not None and math.isfinite(one.value)
+    return f"{advice}, the most {heading(plan.first_target.measure)} {share(one)}" if known else advice
 
 
-def missed(answer: StudyPlan) -> str:
-    """Say which targets the best design misses, by how much."""
-    said = [
+def missed(plan: StudyPlan) -> str:
+    """Write which targets the best design misses, by how much."""
+    parts = [
         f"{heading(one.target)} {share(one)}, {number(one.least - one.value, 2)} less than the "
         f"{number(one.least, 2)} wanted"
-        for one in answer.missed
+        for one in plan.missed
     ]
-    return f"Missed: {'; '.join(said)}." if said else ""
+    return f"Missed: {'; '.join(parts)}." if parts else ""
 
 
-def flips(answer: StudyPlan) -> Iterator[str]:
-    """Say each nearest value at which the advice changes, what is plausible, and what follows."""
-    for one in answer.flips:
-        full, short = (f"{flip(one, full=full)}  -> {_then(one, answer)}" for full in (True, False))
-        yield full if len(full) <= WIDEST else short
+def remedies(plan: StudyPlan) -> str:
+    """Write what would reach the targets."""
+    parts = [_remedy(one, plan) for one in plan.would_reach]
+    return f"To reach it: {'; or '.join(parts)}." if parts else "Nothing that was tried would reach it."
 
 
-def flip(one: AdviceChange, *, full: bool = True) -> str:
-    """Say at which value of an assumption the advice changes, and what is plausible; `full`: with its interval."""
-    interval = f"{_range(one.low, one.high)}; " if full else ""
-    return f"{one.said} ({interval}{one.source}: {_range(*one.plausible)})"
-
-
-def _then(one: AdviceChange, answer: StudyPlan) -> str:
-    if one.then is None:
-        return one.why if 0 < len(one.why) <= SHORT else "nothing reaches the targets"
-    return designs.changed(one.then, answer.design)
-
-
-def _range(low: float, high: float) -> str:
-    return f"{low:.3g} to {high:.3g}"
-
-
-def _target(one: Target, wanted: StudyPlan) -> str:
-    at = number(one.least, 2)
-    known = WANTED.get(one.measure)
-    said = known.format(at, smallest(wanted)) if known else f"{heading(one.measure)} {at}"
-    return f"{said} (a floor)" if one.floor else said
-
-
-def _with_money(one: OtherMoney, answer: StudyPlan) -> str:
-    """Say what becomes of the advice."""
-    if one.design is None:
-        return "nothing reaches the targets"
-    if answer.reached and one.design == answer.design:
-        return "the advice stays"
-    return f"the advice is {designs.changed(one.design, answer.design)}"
-
-
-def _most(one: OtherMoney, answer: StudyPlan) -> str:
-    if one.most is None or not math.isfinite(one.value):
-        return ""
-    return f", the most {heading(answer.first_target.measure)} {share(one)}"
-
-
-def _remedy(one: Remedy, answer: StudyPlan) -> str:
+def _remedy(one: Remedy, plan: StudyPlan) -> str:
     marked = ", extrapolated" if one.extrapolated else ", simulated"
+    most = f"{one.high:,.0f}" if math.isfinite(one.high) else "no end"
     if one.what == "documents":
         if not math.isfinite(one.value):
             return f"no number of documents alone does ({designs.short(one.design)} and more of them{marked})"
-        most = f"{one.high:,.0f}" if math.isfinite(one.high) else "no end"
-        cost = money(one.money, answer)
-        kind = designs.kind(family(one.design), answer.design)
+        least = f"{one.low:,.0f}" if math.isfinite(one.low) else "unknown"
+        cost = f", {money(one.money, plan)}" if math.isfinite(one.money) else ""
+        kind = designs.kind(family(one.design), plan.design)
         of = "" if kind == "the same" else f", {kind}"
-        return f"{one.value:,.0f} ({one.low:,.0f} to {most}) documents{of}, {cost}{marked}"
+        return f"{one.value:,.0f} ({least} to {most}) documents{of}{cost}{marked}"
+    if not math.isfinite(one.value):
+        return f"no number of raters does{marked}" if one.what == "raters" else f"no difference is found{marked}"
     if one.what == "raters":
         return f"{one.value:,.0f} raters{marked}"
-    unit = answer.smallest.unit
-    told = f"{quantity(one.value, unit)} ({_range(one.low, one.high)})"
-    return f"ask for differences of {told} or more only{marked}"
+    larger = f"{quantity(one.value, plan.smallest.unit)} ({_range(one.low, one.high)})"
+    return f"ask for differences of {larger} or more only{marked}"
+
+
+def change(one: AdviceChange, plan: StudyPlan) -> str:
+    """Write at which value of an assumption the advice changes, how far that is plausible, and what follows."""
+    unit = (plan.limits.currency or "money") if one.unit == "money" else one.unit
+    known = f"{_range(one.low, one.high)}; " if math.isfinite(one.low + one.high) else ""
+    plausible = f"{one.source}: {_range(*one.plausible)}"
+    return f"{one.said} (now {quantity(one.now, unit)}; {known}{plausible}) -> {then(one, plan)}"
+
+
+def then(one: AdviceChange, plan: StudyPlan) -> str:
+    """Write what follows where the advice changes."""
+    if one.then is None:
+        return one.why or "nothing reaches the targets"
+    return designs.changed(one.then, plan.design)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.3g} to {high:.3g}" if math.isfinite(low + high) else "not known"
+
+
+def reached_elsewhere(worlds: Robust) -> str:
+    """Write in which share of other worlds the targets are reached."""
+    known = math.isfinite(worlds.low + worlds.high)
+    span = f" ({number(worlds.low, 2)} to {number(worlds.high, 2)})" if known else ""
+    return f"The targets are reached in a share of {number(worlds.share, 2)}{span} of {worlds.draws:,} {worlds.source}."
+
+
+def elsewhere(worlds: Robust, plan: StudyPlan) -> Iterator[str]:
+    """Write what the design finds in other worlds, and what it costs there beyond the best."""
+    parts = []
+    if math.isfinite(worlds.q05):
+        parts += [f"{heading(plan.first_target.measure)} is {number(worlds.q05, 2)} or more in 95 %"]
+    if math.isfinite(worlds.regret + worlds.regret_low + worlds.regret_high):
+        regret = f"{100 * worlds.regret:.0f} % ({100 * worlds.regret_low:.0f} to {100 * worlds.regret_high:.0f} %)"
+        parts += [f"it costs {regret} more than the best design for each"]
+    if parts:
+        yield f"In {worlds.draws:,} {worlds.source} {', and '.join(parts)}."
+    yield from filter(None, [worlds.more])

@@ -159,11 +159,8 @@ def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
 
 
 def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
-    plain, nothing, these = (answers.of(kept(name)).reservations for name in ("plain", "nothing", "these raters"))
-    assert not any("nothing within the limits" in one for one in plain)
-    assert any("nothing within the limits" in one for one in nothing)
+    plain, these = (answers.of(kept(name)).reservations for name in ("plain", "these raters"))
     assert any("10 of 12 checks" in one for one in these)
-    assert any("too few to speak of others" in one for one in these)
     assert any("assumed, not measured: 4 raters" in one for one in these)
     assert not any("checks" in one for one in plain)
 
@@ -181,8 +178,7 @@ def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> 
     saved["answer"][0]["flips"][0]["plausible"] = [0.4, 2.2]
     found = answers.of(saved)
     assert any("if raters favour single systems by 2.1 points or more" in one for one in found.reservations)
-    assert any(cell == "raters favour single systems by 2.1 points or more" for one in tables(found) for row in one.rows
-               for cell in row)  # fmt: skip
+    assert "raters favour single systems by 2.1 points or more (now 1.1 points; " in text.page(found)
 
 
 @pytest.mark.parametrize("name", ["plain", "nothing", "these raters"])
@@ -201,7 +197,7 @@ def test_names_of_a_plan_stay_text(name: str) -> None:
     assert "<script>alert" not in markdown.page(report)
     typeset = [line for line in latex.page(report).splitlines() if not line.startswith("%")]
     assert "\\input{" not in "\n".join(typeset)
-    assert any(HOSTILE in one for one in report.held_fixed)
+    assert HOSTILE.partition("\n")[0] in text.page(report)
 
 
 def refusal(saved: Mapping[str, Any]) -> str:
