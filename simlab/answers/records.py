@@ -9,15 +9,24 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, RootModel, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    RootModel,
+    ValidationError,
+    ValidationInfo,
+)
 
 from simlab.messages import legible, shown
 from simlab.types import InputError
 
 LARGEST = 1e15
-"""No number of an answer is larger in size."""
+"""No number of an answer that is read is larger in size."""
 REMEDY = "keep the answer anew with --save"
 
 
@@ -26,8 +35,9 @@ def _null_for(missing: float) -> BeforeValidator:
     return BeforeValidator(lambda held: missing if held is None or held != held else held)
 
 
-def _refuse_huge(value: float) -> float:
-    if math.isfinite(value) and abs(value) > LARGEST:
+def _refuse_huge(value: float, info: ValidationInfo) -> float:
+    # What is computed is as it is; what a file holds goes onto a page.
+    if info.mode == "json" and math.isfinite(value) and abs(value) > LARGEST:
         raise ValueError("must be a number of at most 15 digits")
     return value
 
@@ -54,7 +64,15 @@ Count = Annotated[int, Field(ge=0, le=LARGEST)]
 class Record(BaseModel):
     """Hold named values that nobody changes; each is of its type, or the record is refused."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", ser_json_inf_nan="null")
+    model_config = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        ser_json_inf_nan="null",
+        serialize_by_alias=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
 
     def __repr__(self) -> str:
         """Name the fields; of a table how many rows it has."""
@@ -68,6 +86,15 @@ class Record(BaseModel):
         # By its name: records stand below what draws them.
         page: str | None = import_module("simlab.drawing.reports.answers").frame_of(self)
         return page
+
+    @classmethod
+    def of(cls, *values: Any, **named: Any) -> Self:
+        """Return the record with these values of its first fields, in their order, and others by their names."""
+        return cls(**dict(zip(cls.model_fields, values, strict=False)), **named)
+
+    def changed(self, **values: Any) -> Self:
+        """Return the record with other values; they are checked as those of a new one are."""
+        return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **values})
 
     def plain(self) -> dict[str, Any]:
         """Return the record as JSON holds it: mappings, lists, texts and numbers, null for what is not finite."""

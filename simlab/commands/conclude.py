@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simlab.answers.conclude import Conclusion, PromiseName
 from simlab.commands import conclude_next
 from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion, PromiseName
-from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted, refuse_half
 from simlab.drawing.figures import files
 from simlab.drawing.text import conclusions as text
@@ -191,7 +190,7 @@ def presented(found: Conclusion, words: str, form: Form, figure: Path | None, pa
     if form == "json":
         return Answered(as_json, as_json, notes, code)
     if form == "csv":
-        rows = [one._asdict() for one in found.systems]
+        rows = [one.model_dump(by_alias=True) for one in found.systems]
         return Answered(tables.to_csv(rows), as_json, (*notes, *found.warnings), code)
     return Answered(text.page(found, written, words), as_json, notes, code)
 
@@ -264,7 +263,7 @@ def write(found: Conclusion, figure: Path | None, paragraph: Path | None) -> lis
 
 def to_json(found: Conclusion) -> str:
     """Write a conclusion as JSON; what is not a finite number is null."""
-    return json.dumps(_plain(record(found)), indent=1, allow_nan=False)
+    return json.dumps(found.plain(), indent=1, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

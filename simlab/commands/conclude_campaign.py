@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simlab.answers.conclude import Conclusion
 from simlab.commands import conclude
 from simlab.commands.conclude import Answered, presented
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import refuse_misplaced
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.tables import Form
 from simlab.messages import legible, shown
@@ -75,7 +75,7 @@ def answer(
     refuse_misplaced(wanted, question)
     plan = Plan(folder, question, again.config, digest(again.config), None, folder)
     found = of_collected(again.collected, replace(wanted, again=False), plan, note)
-    found = replace(found, line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
+    found = found.changed(line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
     told = presented(found, _export(folder, conditions, at), form, figure, paragraph)
     return told._replace(notes=(*told.notes, *again.doubts), code=told.code or (3 if again.doubts else 0))
 

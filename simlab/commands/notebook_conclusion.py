@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from simlab.concluding.conclusion import Conclusion
+    from simlab.answers.conclude import Conclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +124,14 @@ def conclude(
 
 def labelled(found: Conclusion) -> Concluded:
     """Label a conclusion."""
-    from simlab.concluding.record import record
     from simlab.drawing.text import conclusions as text
 
     return Concluded(
-        _in_unit(listed("system", [one._asdict() for one in found.systems]), found.unit),
+        _in_unit(listed("system", [one.model_dump() for one in found.systems]), found.unit),
         _in_unit(listed("pair", [_pair(one) for one in found.pairs], ("first", "second")), found.unit),
-        found.promise._asdict(),
+        found.promise.model_dump(),
         tuple(found.warnings),
-        record(found),
+        found.plain(),
         text.page(found),
         found,
     )
@@ -140,9 +139,9 @@ def labelled(found: Conclusion) -> Concluded:
 
 def _pair(pair: Any) -> dict[str, Any]:
     """Flatten a pair; what would settle it is NaN where that is not known."""
-    held = {**pair._asdict(), "pair": f"{pair.first} - {pair.second}", "within": pair.within or ""}
+    held = {**pair.model_dump(), "pair": f"{pair.first} - {pair.second}", "within": pair.within or ""}
     held["family"] = pair.family or ""
-    more = held.pop("more")
+    more, _ = pair.more, held.pop("more")
     for name in ("median", "low", "high"):
         held[f"more_{name}"] = float("nan") if more is None else getattr(more, name)
     return {**held, "more_unit": "" if more is None else more.unit}

@@ -143,7 +143,7 @@ def _of_plan(folder: Path, *, heds: bool) -> Made:
 
 def _of_answer(file: Path, *, heds: bool) -> Made:
     from simlab.drawing.reports import answers
-    from simlab.drawing.reports.answers.conclude_reading import conclusion
+    from simlab.drawing.reports.answers.conclude import read
 
     if heds:
         raise InputError(
@@ -155,7 +155,7 @@ def _of_answer(file: Path, *, heds: bool) -> Made:
         made = Made(answers.of(saved))
         # A conclusion with exit code 3 is as doubtful on a page as where it was made.
         if answers.command_of(str(saved["command"])) == "conclude":
-            found = conclusion(saved["answer"])
+            found = read(saved["answer"])
             doubts = [
                 f"{legible(file, 120)}: {doubt}"
                 for wrong, doubt in (

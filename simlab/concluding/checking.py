@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.answers.conclude import Conclusion, Promise
 from simlab.concluding.concluding import conclude_once, question_of
-from simlab.concluding.conclusion import Conclusion, Promise
 from simlab.concluding.following import is_unfinished, of_collected, reading
 from simlab.concluding.wanted import Wanted
 from simlab.tables.names import KEPT

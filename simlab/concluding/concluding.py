@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.consistency import check_consistent
 from simlab.concluding.far_scores import check_far_scores
 from simlab.concluding.sheets import refuse_events
@@ -41,8 +41,8 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     quick = replace(quick, far_checked=True)
     without = {", ".join(wanted.exclude): _of_kind(table, quick, lambda words: None)} if wanted.exclude else {}
     if n_raters := raters_at_large(found):
-        found = replace(found, limits=unmet_people(n_raters))
-    return check_consistent(replace(found, without=without, warnings=(*found.warnings, *far)))
+        found = found.changed(limits=unmet_people(n_raters))
+    return check_consistent(found.changed(without=without, warnings=(*found.warnings, *far)))
 
 
 def conclude_once(table: Path, wanted: Wanted) -> Conclusion:

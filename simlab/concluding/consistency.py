@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from simlab.concluding.conclusion import Conclusion, Metric, Pair, Repetition, System
+from simlab.answers.conclude import Conclusion, Metric, Pair, Repetition, System
 from simlab.concluding.standing import within
 from simlab.types import COMPARE
 
@@ -214,7 +214,8 @@ def _of_metric(metric: Metric) -> Iterator[str]:
 
 def _of_repetition(again: Repetition) -> Iterator[str]:
     """Check that shares lie in their intervals, and that the same raters confirm no less than new ones."""
-    for name, (value, low, high) in again.same_sign._asdict().items():
+    for name, share in again.same_sign:
+        value, low, high = share.value, share.low, share.high
         if not math.isnan(value) and not 0 <= value <= 1:
             yield f"a repetition confirms {value:g} ({name}), which is no share"
         if high <= low:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from simlab.concluding.conclusion import Conclusion, Limit, Rank
+from simlab.answers.conclude import Conclusion, Limit, Rank
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables.slips import FarScores

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from simlab.answers.conclude import Conclusion, Promise, Rank, ranked
 from simlab.concluding import exported
 from simlab.concluding.assigning import missing, unblinding
 from simlab.concluding.assigning.unblinding import Sheets
-from simlab.concluding.conclusion import Conclusion, Promise, Rank, ranked
 from simlab.concluding.goals import figures
 from simlab.concluding.looks import Looked, look
 from simlab.concluding.plans import Plan, followed
@@ -49,7 +49,7 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     # A conclusion that is refused shows nothing, and is no look.
     looked = look(plan.file, plan.digest, read.collected)
     if plan.sheets is not None and not wanted.exclude:
-        found = replace(found, line=_line(found.line, read, plan.sheets))
+        found = found.changed(line=_line(found.line, read, plan.sheets))
     return judged(found, read, plan, looked)
 
 
@@ -131,14 +131,14 @@ def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclus
     unkept = [line for line in (looked.warning, read.unlisted) if line]
     warnings = (*found.warnings, *ranked(Rank.PROMISE, unkept))
     broken = _broken(found.promise, read, looked, plan)
-    promise = found.promise._replace(holds=False, broken=broken) if broken else found.promise
+    promise = found.promise.changed(holds=False, broken=broken) if broken else found.promise
     # A table without sheets does not say what was paid.
     paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
     # A campaign on a clock knows what was worked; a table says it where it has times.
     hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
     targets = () if plan.goals is None else figures(plan.goals, found, paid, hours)
     said = followed(plan, read.planned, read.deviations, looked, targets)
-    return replace(found, promise=promise, plan=said, warnings=warnings)
+    return found.changed(promise=promise, plan=said, warnings=warnings)
 
 
 def _broken(promise: Promise, read: Read, looked: Looked, plan: Plan) -> str:

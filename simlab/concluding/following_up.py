@@ -13,7 +13,7 @@ from math import ceil, inf, isfinite
 from typing import NamedTuple
 
 from simlab.analysis.settling import Seen, needed_alone
-from simlab.concluding.conclusion import Conclusion, Pair, Promise
+from simlab.answers.conclude import Conclusion, Pair, Promise
 from simlab.concluding.plans import Plan
 from simlab.messages import legible, several
 from simlab.types import COMPARE, JUDGE, RATE, InputError
@@ -223,7 +223,7 @@ def _promise_alone(promise: Promise, pairs: int) -> Promise:
     says = f"of the second study by itself, {each}; {both}"
     if promise.multiplicity in ("none", "bh", "e_bh"):
         says = f"of the second study by itself, what its plan promises of claims at {level:g} ({promise.multiplicity})"
-    return promise._replace(name="fixed", says=says, holds=True, broken="")
+    return promise.changed(name="fixed", says=says, holds=True, broken="")
 
 
 def _settles(asked: Sequence[Asked], systems: Sequence[str], documents: int, ratings: int, plan: Plan) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Control, Family, Metric, Pair, Promise, Rank, System, ranked
+from simlab.answers.conclude import Conclusion, Control, Family, Metric, Pair, Promise, Rank, System, ranked
 from simlab.types import Array
 
 NOT_ASKED = "not asked for"
@@ -28,9 +27,8 @@ def with_gate(found: Conclusion) -> Conclusion:
     broken = "; ".join(one for one in (found.promise.broken, why) if one)
     order = sorted(found.systems, key=lambda one: one.estimate * (1 if found.lower_is_better else -1))
     groups = {"groups": [[one.system for one in order]]} if "groups" in found.about else {}
-    return replace(
-        found,
-        promise=found.promise._replace(holds=False, broken=broken),
+    return found.changed(
+        promise=found.promise.changed(holds=False, broken=broken),
         systems=[_unranked(one, len(found.systems)) for one in found.systems],
         pairs=_withdrawn(found.pairs),
         metrics=[_without_claims(one) for one in found.metrics],
@@ -46,7 +44,7 @@ def with_gate(found: Conclusion) -> Conclusion:
 
 def unrepeated(found: Conclusion, why: str) -> Conclusion:
     """Say of a conclusion why neither check nor repetition stands beside it."""
-    return replace(found, repetition_missing=why, control_missing=why)
+    return found.changed(repetition_missing=why, control_missing=why)
 
 
 def seed_from_rows(names: Sequence[str], *columns: Array) -> int:
@@ -75,7 +73,7 @@ def _reason(control: Control, promise: Promise) -> str:
 
 def _withdrawn(pairs: Sequence[Pair]) -> list[Pair]:
     return [
-        one._replace(
+        one.changed(
             verdict=0,
             unpromised=one.verdict,
             more=None,
@@ -90,15 +88,15 @@ def _withdrawn(pairs: Sequence[Pair]) -> list[Pair]:
 def _open_family(of: Family) -> Family:
     """Let every system be the best, and all be of one tier."""
     candidates = [
-        one._replace(may_be_best=True, behind=math.inf, within=None if one.within is None else False)
+        one.changed(may_be_best=True, behind=math.inf, within=None if one.within is None else False)
         for one in of.candidates
     ]
-    return of._replace(candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ())
+    return of.changed(candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ())
 
 
 def _unranked(one: System, n_systems: int) -> System:
-    return one._replace(rank_low=1, rank_high=n_systems)
+    return one.changed(rank_low=1, rank_high=n_systems)
 
 
 def _without_claims(one: Metric) -> Metric:
-    return replace(one, pairs=_withdrawn(one.pairs))
+    return one.changed(pairs=_withdrawn(one.pairs))

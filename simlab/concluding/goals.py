@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from simlab.answers.conclude import Conclusion, PlannedFigure
 from simlab.concluding.assigning.studying import PLAN
-from simlab.concluding.conclusion import Conclusion, PlannedFigure
 from simlab.measures.ranges import RANGES, SHARE
 from simlab.messages import legible, shown
 from simlab.types import Array, InputError
@@ -107,45 +107,53 @@ def figures(goals: Goals, found: Conclusion, paid: float, hours: float = math.na
         figured.append(_of_claims(goals.claims, found))
     detectable = math.nan if found.detectable is None else found.detectable
     unknown = "such a table finds none with 80 %" if found.detectable is None else ""
-    figured.append(PlannedFigure("smallest_difference", found.unit, goals.smallest, detectable, missing=unknown))
+    figured.append(
+        PlannedFigure(
+            measure="smallest_difference", unit=found.unit, planned=goals.smallest, found=detectable, missing=unknown
+        )
+    )
     return [*figured, *(_of_size(name, one, goals, came.get(name)) for name, one in goals.sizes.items())]
 
 
 def _of_target(name: str, least: float, found: Conclusion) -> PlannedFigure:
-    asked = PlannedFigure(name, "share", least, math.nan)
+    asked = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
     if name in TRUTH:
-        return asked._replace(missing="true differences are not")
+        return asked.changed(missing="true differences are not")
     if name == "significant_share":
         return _of_claims(Planned(least), found)
     if name == "no_wrong_claim":
         if found.control is None:
-            return asked._replace(missing=found.control_missing or "equal systems were not simulated")
+            return asked.changed(missing=found.control_missing or "equal systems were not simulated")
         wrong, mcse = found.control.some_claim, found.control.some_claim_mcse
         if found.control.best_excluded is not None:
             wrong, mcse = found.control.best_excluded, found.control.best_excluded_mcse or math.nan
-        return asked._replace(found=1 - wrong, found_mcse=mcse)
+        return asked.changed(found=1 - wrong, found_mcse=mcse)
     if name in REPEATED and found.repetition is not None:
         same_sign = getattr(found.repetition.same_sign, REPEATED[name]).value
         why = "" if math.isfinite(same_sign) else found.repetition.unknown.get(REPEATED[name], "no claim to repeat")
-        return asked._replace(found=same_sign, missing=why)
+        return asked.changed(found=same_sign, missing=why)
     if name in REPEATED:
-        return asked._replace(missing=found.repetition_missing or "no claim to repeat")
-    return asked._replace(missing="one table does not tell it")
+        return asked.changed(missing=found.repetition_missing or "no claim to repeat")
+    return asked.changed(missing="one table does not tell it")
 
 
 def _of_claims(planned: Planned, found: Conclusion) -> PlannedFigure:
-    asked = PlannedFigure("significant_share", "share", planned.value, math.nan, planned.mcse)
+    asked = PlannedFigure(
+        measure="significant_share", unit="share", planned=planned.value, found=math.nan, planned_mcse=planned.mcse
+    )
     family = None if found.family is None else found.family.name
     if family not in ALL_PAIRS or not found.pairs:
-        return asked._replace(missing="planned of all pairs at once")
-    return asked._replace(found=sum(one.verdict != 0 for one in found.pairs) / len(found.pairs))
+        return asked.changed(missing="planned of all pairs at once")
+    return asked.changed(found=sum(one.verdict != 0 for one in found.pairs) / len(found.pairs))
 
 
 def _of_size(name: str, planned: Planned, goals: Goals, counted: float | None) -> PlannedFigure:
     came = float(counted or math.nan)
     unit = (goals.currency or "money") if name == "money" else name
     why = "" if math.isfinite(came) else NO_TIMES if name == "hours" else "the table does not tell"
-    return PlannedFigure(name, unit, planned.value, came, planned.mcse, missing=why)
+    return PlannedFigure(
+        measure=name, unit=unit, planned=planned.value, found=came, planned_mcse=planned.mcse, missing=why
+    )
 
 
 def _target(held: Mapping[str, Any], name: str, where: str) -> tuple[str, float]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.answers.conclude import Followed, PlannedFigure
 from simlab.concluding.assigning.scale import restored
 from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family
 from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.campaigns import Told
-from simlab.concluding.conclusion import Followed, PlannedFigure
 from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
 from simlab.concluding.sidecar import Campaign, campaign_of, digest
@@ -132,4 +132,11 @@ def followed(
     """Say which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     said = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
-    return Followed(plan.path.name, plan.digest, planned, said, len(looked.earlier) + 1, targets)
+    return Followed(
+        name=plan.path.name,
+        digest=plan.digest,
+        planned=planned,
+        deviations=said,
+        look=len(looked.earlier) + 1,
+        targets=targets,
+    )

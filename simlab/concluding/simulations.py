@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from simlab.concluding.conclusion import Interval
+from simlab.answers.conclude import Interval
 from simlab.messages import shortened
 from simlab.supervision import is_supervised
 from simlab.types import Bools, InputError
@@ -41,7 +41,7 @@ def share_again(claimed: Bools) -> Interval:
     error = math.sqrt(float(by_study.var(1, ddof=1).mean()) / n)
     low, high = prediction_interval(share, np.full(len(share), error))
     value = float(share.mean())
-    return Interval(value, *widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(share)))
+    return Interval.of(value, *widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(share)))
 
 
 def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simlab.concluding.conclusion import Conclusion, UnmetPeople
+from simlab.answers.conclude import Conclusion, UnmetPeople
 
 ONE_IN_FIVE = 0.2
 
@@ -16,7 +16,9 @@ def unmet_people(n_raters: int) -> UnmetPeople:
     >>> [round(one, 3) for one in unmet_people(10)]
     [10, 0.259, 0.107]
     """
-    return UnmetPeople(n_raters, 1 - SURE ** (1 / n_raters), (1 - ONE_IN_FIVE) ** n_raters)
+    return UnmetPeople(
+        raters=n_raters, unmet_share=1 - SURE ** (1 / n_raters), one_in_five_unmet=(1 - ONE_IN_FIVE) ** n_raters
+    )
 
 
 def raters_at_large(found: Conclusion) -> int | None:

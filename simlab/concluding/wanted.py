@@ -11,7 +11,7 @@ from simlab.tables.held import NOTHING, Told
 from simlab.types import FamilyName, InputError
 
 if TYPE_CHECKING:
-    from simlab.concluding.conclusion import PromiseName
+    from simlab.answers.conclude import PromiseName
     from simlab.concluding.plans import Plan
 
 LEVEL = 0.05

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import made_conclusions as made
 import pytest
 
+from simlab.answers.conclude import Conclusion, Interval, MetricError, Rated, RepeatedShares, Repetition
 from simlab.commands.errors import explain
-from simlab.concluding.conclusion import Conclusion, Interval, MetricError, Rated, RepeatedShares, Repetition
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
 from simlab.drawing.text.conclusions import page
 
@@ -22,29 +21,29 @@ CLAIMED, OPEN = 0, 27
 
 def changed(k: int, **numbers: Any) -> Conclusion:
     pairs = list(made.rated().pairs)
-    pairs[k] = pairs[k]._replace(**numbers)
+    pairs[k] = pairs[k].changed(**numbers)
     return made.rated(pairs=pairs)
 
 
 def ranked(low: int, high: int) -> Conclusion:
     first, *rest = made.rated().systems
-    return made.rated(systems=[first._replace(rank_low=low, rank_high=high), *rest])
+    return made.rated(systems=[first.changed(rank_low=low, rank_high=high), *rest])
 
 
 def of_system(**numbers: Any) -> Conclusion:
     first, *rest = made.rated().systems
-    return made.rated(systems=[first._replace(**numbers), *rest])
+    return made.rated(systems=[first.changed(**numbers), *rest])
 
 
 def of_metric(**numbers: Any) -> Conclusion:
     """Change the first metric of a conclusion, whose errors of two systems and of their pair are known."""
     first, *rest = made.judged().metrics
     known: dict[str, Any] = {
-        "bias": (Rated("A", 0.1, -0.1, 0.3), Rated("B", -0.1, -0.3, 0.1)),
-        "bias_pairs": (MetricError("A", "B", 0.05, 0.25, 0.2, -0.1, 0.5),),
-        "worth_labels": Interval(40.0, -10.0, 90.0),
+        "bias": (Rated(system="A", value=0.1, low=-0.1, high=0.3), Rated(system="B", value=-0.1, low=-0.3, high=0.1)),
+        "bias_pairs": (MetricError(first="A", second="B", human=0.05, metric=0.25, value=0.2, low=-0.1, high=0.5),),
+        "worth_labels": Interval(value=40.0, low=-10.0, high=90.0),
     }
-    return made.judged(metrics=[replace(first, **{**known, **numbers}), *rest])
+    return made.judged(metrics=[first.changed(**{**known, **numbers}), *rest])
 
 
 @pytest.mark.parametrize("found", [*WHOLE, of_metric()])
@@ -70,23 +69,36 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
         (made.rated(pairs=[*made.rated().pairs[:-1], made.rated().pairs[0]]), "twice"),
         (made.rated(about={"groups": [["S3", "S1"]]}), "in a group that nothing separates"),
         (
-            made.rated(about={"margin": 2.0}, pairs=[one._replace(within="equivalent") for one in made.rated().pairs]),
+            made.rated(about={"margin": 2.0}, pairs=[one.changed(within="equivalent") for one in made.rated().pairs]),
             "is called equivalent",
         ),
         (of_system(low=75.0), "does not hold"),
         (
-            made.compared(pairs=[made.compared().pairs[0]._replace(difference=1.0, low=1.0, high=1.0)]),
+            made.compared(pairs=[made.compared().pairs[0].changed(difference=1.0, low=1.0, high=1.0)]),
             "its interval, 1 to 1, has no width",
         ),
         (
-            made.rated(repetition=made.AGAIN._replace(same_sign=RepeatedShares(same=Interval(1, 1, 1)))),
+            made.rated(repetition=made.AGAIN.changed(same_sign=RepeatedShares(same=Interval(value=1, low=1, high=1)))),
             ", 1 to 1, of no width",
         ),
-        (of_metric(bias_pairs=(MetricError("A", "B", 0.05, 0.3, 0.2, -0.1, 0.5),)), "what it is made of 0.25"),
-        (of_metric(bias=(Rated("A", 0.3, 0.1, 0.5), Rated("B", -0.1, -0.3, 0.1))), "what it is made of 0.4"),
-        (of_metric(favour=(Rated("A", 0.3, -0.1, 0.2),)), "does not hold 0.3"),
-        (of_metric(worth_labels=Interval(40.0, 50.0, 90.0)), "its worth in labels: its interval"),
-        (replace(of_system(high=104.0), read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
+        (
+            of_metric(
+                bias_pairs=(MetricError(first="A", second="B", human=0.05, metric=0.3, value=0.2, low=-0.1, high=0.5),)
+            ),
+            "what it is made of 0.25",
+        ),
+        (
+            of_metric(
+                bias=(
+                    Rated(system="A", value=0.3, low=0.1, high=0.5),
+                    Rated(system="B", value=-0.1, low=-0.3, high=0.1),
+                )
+            ),
+            "what it is made of 0.4",
+        ),
+        (of_metric(favour=(Rated(system="A", value=0.3, low=-0.1, high=0.2),)), "does not hold 0.3"),
+        (of_metric(worth_labels=Interval(value=40.0, low=50.0, high=90.0)), "its worth in labels: its interval"),
+        (of_system(high=104.0).changed(read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
     ],
 )
 def test_each_contradiction_is_refused(found: Conclusion, words: str) -> None:
@@ -113,8 +125,13 @@ def test_the_line_of_the_bug_names_the_pair_and_both_numbers(
 
 
 def again(same: float, new: float) -> Repetition:
-    signs = RepeatedShares(same=Interval(same, 0, 1), new_study=Interval(new, 0, 1))
-    return Repetition(signs, RepeatedShares(), 1000, "gaussian, 17 of 19 checks passed; failed: ties")
+    signs = RepeatedShares(same=Interval(value=same, low=0, high=1), new_study=Interval(value=new, low=0, high=1))
+    return Repetition(
+        same_sign=signs,
+        claimed_again=RepeatedShares(),
+        studies=1000,
+        world="gaussian, 17 of 19 checks passed; failed: ties",
+    )
 
 
 @pytest.mark.parametrize(("same", "new", "kept"), [(0.01, 0.67, False), (0.9, 0.7, True), (0.5, 0.53, True)])

@@ -15,7 +15,7 @@ from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes
-from simlab.concluding.conclusion import PromiseName
+from simlab.answers.conclude import PromiseName
 from simlab.concluding.preferences.claims import Claims, claims
 from simlab.concluding.preferences.held import Held
 from simlab.concluding.preferences.settling import detectable_difference

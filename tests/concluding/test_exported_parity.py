@@ -12,9 +12,9 @@ from exported_designs import Config, judgements, partial_pooling, preferences, r
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding import exported
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.sheets import ENDINGS
 from simlab.concluding.sidecar import beside

@@ -14,16 +14,16 @@ from test_plans_followed import export, plan_alone
 from test_ratings_tables import QUALITY, found, written
 
 from simlab.analysis.multiplicity import bh
+from simlab.answers.conclude import Conclusion
 from simlab.cli import answer as typed
 from simlab.commands.conclude import to_json
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.plans import read_plan
 from simlab.concluding.sidecar import digest
 from simlab.concluding.wanted import Wanted
 from simlab.config.studyfile import FrozenFamily, write
-from simlab.drawing.reports.answers.conclude_reading import conclusion
+from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.drawing.text import conclusions as text
 from simlab.drawing.text import paragraphs
 from simlab.rng import stream
@@ -54,14 +54,14 @@ def test_a_record_is_read_back_as_the_same_page(table: Path, family: str, test: 
     assert not list(contradictions(answer))
     again = conclusion(json.loads(to_json(answer)))
     assert again.family == answer.family or again.family == replace_lists(answer)
-    assert text.page(replace(again, line=answer.line, about=answer.about)) == text.page(answer)
+    assert text.page(again.changed(line=answer.line, about=answer.about)) == text.page(answer)
     assert paragraphs.paragraph(answer)
 
 
 def replace_lists(answer: Conclusion) -> object:
     of = answer.family
     assert of is not None
-    return of._replace(candidates=list(of.candidates), tiers=[list(one) for one in of.tiers], claims=list(of.claims))
+    return of.changed(candidates=list(of.candidates), tiers=[list(one) for one in of.tiers], claims=list(of.claims))
 
 
 def test_who_may_be_best_is_claimed_of_systems_alone(table: Path) -> None:

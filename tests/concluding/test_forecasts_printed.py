@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from shared_data import SHARED
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.wanted import Wanted
 from simlab.effort import USUAL, use_effort
 

@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.answers.conclude import Control, Promise
 from simlab.cli import answer
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Control, Promise
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.gate import seed_from_rows, with_gate
 from simlab.concluding.judgements import again as judged
 from simlab.concluding.preferences import concluding as compared
 from simlab.concluding.ratings import again
-from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.figures.conclusion import caption
 from simlab.drawing.text.conclusions import page
@@ -42,11 +41,20 @@ def unheld(tmp_path, short_effort):
 
 def _control(some, studies=1000, **more):
     mcse = float(np.sqrt(some * (1 - some) / studies))
-    return Control(studies, some, mcse, 0.05, some, mcse, "a world", **more)
+    return Control(
+        studies=studies,
+        some_claim=some,
+        some_claim_mcse=mcse,
+        promised=0.05,
+        uncorrected=some,
+        uncorrected_mcse=mcse,
+        world="a world",
+        **more,
+    )
 
 
 def _promise(multiplicity="max_t"):
-    return Promise("fixed", 0.05, multiplicity, True, "nothing is wrong")
+    return Promise(name="fixed", level=0.05, multiplicity=multiplicity, holds=True, says="nothing is wrong")
 
 
 @pytest.mark.parametrize(("some", "fires"), [(0.0, False), (0.05, False), (0.074, False), (0.077, True), (1.0, True)])
@@ -58,7 +66,7 @@ def test_where_each_pair_is_promised_something_pairs_are_counted():
     held = _control(0.6, pair_claim=0.05, pair_claim_mcse=0.004)
     assert not held.contradicts(_promise("none"))
     assert held.contradicts(_promise())
-    assert held._replace(pair_claim=0.07).contradicts(_promise("none"))
+    assert held.changed(pair_claim=0.07).contradicts(_promise("none"))
 
 
 def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, capsys):
@@ -199,8 +207,8 @@ def test_votes_and_judgements_have_the_gate_too(monkeypatch, short_effort):
 def test_claims_that_stay_are_refused_as_a_contradiction(unheld):
     found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
     assert "the promise is withdrawn" in next(
-        contradictions(replace(found, pairs=[found.pairs[0]._replace(verdict=found.pairs[0].direction)]))
+        contradictions(found.changed(pairs=[found.pairs[0].changed(verdict=found.pairs[0].direction)]))
     )
-    held = replace(found, promise=found.promise._replace(holds=True, broken=""))
+    held = found.changed(promise=found.promise.changed(holds=True, broken=""))
     assert any("not withdrawn" in said for said in contradictions(held))
-    assert record(with_gate(found))["promise"]["holds"] is False
+    assert with_gate(found).plain()["promise"]["holds"] is False

@@ -14,17 +14,16 @@ from test_plans_followed import SMALL, concluded, export
 
 from simlab import schemas
 from simlab.analysis.normalization import spread_within
+from simlab.answers.conclude import Conclusion, Control, Family, Followed, PlannedFigure
+from simlab.answers.records import read_record
 from simlab.cli import answer
 from simlab.commands.exit_codes import REFUSED
-from simlab.concluding.conclusion import Conclusion, Control, Family, Followed, PlannedFigure
 from simlab.concluding.following import reading
 from simlab.concluding.goals import figures, goals_of
 from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
-from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.config.studyfile import write
-from simlab.drawing.reports.answers import conclude_reading
 from simlab.drawing.text.conclusions import page
 
 ANSWER: dict[str, Any] = {
@@ -114,7 +113,15 @@ def test_hours_are_those_of_a_table_with_times_or_of_a_campaign_on_a_clock(tmp_p
 def test_what_is_simulated_is_found_with_its_error_and_money_where_it_is_said() -> None:
     goals = goals_of({"answer": {**ANSWER, "targets": [*ANSWER["targets"], SRP]}}, "my")
     assert goals is not None
-    control = Control(1000, 0.04, 0.006, 0.05, 0.1, 0.01, "a world")
+    control = Control(
+        studies=1000,
+        some_claim=0.04,
+        some_claim_mcse=0.006,
+        promised=0.05,
+        uncorrected=0.1,
+        uncorrected_mcse=0.01,
+        world="a world",
+    )
     found = {one.measure: one for one in figures(goals, made.rated(control=control), 21.5)}
     assert (found["no_wrong_claim"].found, found["no_wrong_claim"].found_mcse) == (0.96, 0.006)
     assert (found["money"].found, found["money"].unit, found["money"].planned_mcse) == (21.5, "EUR", 0.1)
@@ -122,7 +129,7 @@ def test_what_is_simulated_is_found_with_its_error_and_money_where_it_is_said() 
     assert repetition is not None
     assert found["srp_new_study"].found == repetition.same_sign.new_study.value
     # A plan simulates claims of all pairs; another family has others.
-    best = {one.measure: one for one in figures(goals, made.rated(family=Family("best", "")), 21.5)}
+    best = {one.measure: one for one in figures(goals, made.rated(family=Family(name="best", says="")), 21.5)}
     assert math.isnan(best["significant_share"].found)
 
 
@@ -141,13 +148,15 @@ def test_a_plan_without_targets_or_of_another_study_says_none(other: dict[str, A
 
 def test_targets_are_read_back_from_a_kept_answer() -> None:
     targets = [
-        PlannedFigure("power", "share", 0.8, math.nan, missing="true differences are not"),
-        PlannedFigure("no_wrong_claim", "share", 0.95, 0.96, found_mcse=0.006),
-        PlannedFigure("money", "EUR", 22.5, 21.0, 0.1),
+        PlannedFigure(measure="power", unit="share", planned=0.8, found=math.nan, missing="true differences are not"),
+        PlannedFigure(measure="no_wrong_claim", unit="share", planned=0.95, found=0.96, found_mcse=0.006),
+        PlannedFigure(measure="money", unit="EUR", planned=22.5, found=21.0, planned_mcse=0.1),
     ]
-    found = made.rated(plan=Followed("my", "3f9c2a7b11", 1040, [], 1, targets))
-    held = json.loads(json.dumps(record(found)["plan"]).replace("NaN", "null"))
-    again = conclude_reading._plan(held, "answer.plan")
+    found = made.rated(
+        plan=Followed(name="my", digest="3f9c2a7b11", planned=1040, deviations=[], look=1, targets=targets)
+    )
+    held = found.plain()["plan"]
+    again = read_record(Followed, held)
     assert repr(again.targets) == repr(targets)
     assert again.targets[1] == targets[1]
 

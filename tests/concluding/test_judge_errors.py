@@ -12,13 +12,13 @@ import pytest
 from judge_worlds import World, drawn
 
 from simlab.analysis.means.metric_gain import slope_for_all
+from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import to_json
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.judgements.bias import bias_of
 from simlab.concluding.judgements.concluding import conclude
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.reports.answers.conclude_reading import conclusion
+from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.drawing.text.conclusions import page
 from simlab.types import Floats
 from tests.shared_data import SHARED

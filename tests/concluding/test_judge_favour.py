@@ -13,9 +13,9 @@ from scipy.special import ndtr, ndtri
 
 from simlab.analysis.means.document_pairs import influence
 from simlab.analysis.means.metric_gain import slope_for_all
+from simlab.answers.conclude import Interval
 from simlab.commands.conclude import to_json
 from simlab.concluding import concluding as whole
-from simlab.concluding.conclusion import Interval
 from simlab.concluding.judgements.asking import asked_of, way_of
 from simlab.concluding.judgements.bias import bias_of
 from simlab.concluding.judgements.favour import Favour, favour_of

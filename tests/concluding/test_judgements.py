@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream
 from simlab.tables.held import Told
@@ -59,7 +58,7 @@ def test_an_example_is_concluded_from_with_all_that_belongs_to_it() -> None:
     assert found.control is not None
     assert found.control.some_claim <= 0.05 + 4 * found.control.some_claim_mcse
     assert found.control.uncorrected > 0.15
-    assert record(found)["metric"]["youden"]
+    assert found.plain()["metric"]["youden"]
     for pair in found.pairs:
         assert (pair.verdict != 0) == (pair.low > 0 or pair.high < 0) == (pair.adjusted <= 0.05)
         assert (pair.more is None) == (pair.verdict != 0)

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
-from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
 from simlab.drawing.text.paragraphs import paragraph
@@ -103,7 +102,7 @@ def test_few_segments_that_one_system_lacks_are_left_out_and_said(tmp_path: Path
     assert found.read["used"] == len(lost) - 4
     for text in (page(found), paragraph(found)):
         assert "left out: 4 ratings of segments that were not rated for every system" in " ".join(text.split())
-    assert record(found)["read"]["left_out"]["ratings"] == 4
+    assert found.plain()["read"]["left_out"]["ratings"] == 4
     assert not any("left out" in one for one in found.notes)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from exported_designs import composed, option, patched
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding import exported
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
 from simlab.concluding.sidecar import beside

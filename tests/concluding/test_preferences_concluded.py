@@ -14,14 +14,14 @@ from places import places
 from small_studies import preference_study
 from vote_worlds import World, draw
 
+from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import to_json
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.following import conclude as as_planned
 from simlab.concluding.plans import Plan
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.preferences.ruled import concluded
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.reports.answers.conclude_reading import conclusion
+from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.drawing.text.conclusions import page
 from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number, summed, way_of
-from simlab.concluding.conclusion import Conclusion
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.preferences.held import of_table
 from simlab.concluding.wanted import Wanted

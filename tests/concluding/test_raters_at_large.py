@@ -9,7 +9,7 @@ from simlab.cli import answer
 from simlab.concluding.ratings.again import control
 from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.ratings.table_world import DRAWS
-from simlab.drawing.reports.answers import conclude_reading
+from simlab.drawing.reports.answers import conclude
 from simlab.fitting.repetitions import table_world
 from tests.concluding.repeated_tables import study_of, table_of
 from tests.pilots import Truth, pilot, write
@@ -65,7 +65,7 @@ def test_the_share_at_large_is_kept_and_told(short_effort, tmp_path, capsys):
     share = found["control"]["at_large"]
     assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1
     assert 0 < found["control"]["at_large_mcse"] < 0.2
-    assert conclude_reading.conclusion(found).control.at_large == (share["value"], share["low"], share["high"])
+    assert conclude.read(found).control.at_large == (share["value"], share["low"], share["high"])
     assert answer(["report", str(kept), "--out", str(tmp_path / "r.md")]) == 0
     assert "some claim by other raters, for theirs" in (tmp_path / "r.md").read_text()
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from made_ratings import Plan, made
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings, without
 from simlab.concluding.ratings.findings import Table, concluded

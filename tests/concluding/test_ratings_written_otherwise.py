@@ -16,9 +16,9 @@ from shared_data import SHARED
 from slowness import SHORT
 from strangers import Mutation, answer_or_line, mutations
 
+from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import to_json
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
 from simlab.drawing.text.paragraphs import paragraph

@@ -11,7 +11,6 @@ from simlab.cli import answer
 from simlab.concluding import simulations
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings import again
-from simlab.concluding.record import record
 from simlab.concluding.simulations import in_parts, start_in_process, try_to_simulate
 from simlab.concluding.wanted import Wanted
 from simlab.fitting import repetitions
@@ -108,7 +107,7 @@ def test_a_command_of_its_own_says_the_same_from_two_processes(tmp_path, short_e
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
     alone = conclude(table, Wanted(), lambda line: None)
     request.getfixturevalue("supervised")
-    assert record(conclude(table, Wanted(), lambda line: None)) == record(alone)
+    assert conclude(table, Wanted(), lambda line: None).plain() == alone.plain()
     assert alone.control is not None
     assert in_parts(lambda part: list(part), 7, 2) == [[0, 1], [2, 3], [4, 5], [6]]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import to_json
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import Wanted

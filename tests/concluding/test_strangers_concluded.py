@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.wanted import Wanted
 from simlab.tables.columns import told
 from simlab.tables.held import Told

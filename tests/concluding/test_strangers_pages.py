@@ -13,8 +13,8 @@ import strangers
 from shared_data import SHARED
 from slowness import slow_except
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
 from simlab.rng import stream

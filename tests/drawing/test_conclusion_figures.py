@@ -10,7 +10,7 @@ import made_conclusions as made
 import numpy as np
 import pytest
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.answers.conclude import Conclusion
 from simlab.drawing.figures import conclusion, conclusion_order, files
 
 FEW = {"one": 80.0, "two": 70.0, "three": 69.0}
@@ -95,7 +95,7 @@ def test_a_cycle_counts_as_one_when_it_is_asked_what_follows() -> None:
 
 
 def test_a_system_of_which_nothing_is_known_keeps_its_row() -> None:
-    unknown = made.rated().systems[-1]._replace(estimate=made.NAN, low=made.NAN, high=made.NAN)
+    unknown = made.rated().systems[-1].changed(estimate=made.NAN, low=made.NAN, high=made.NAN)
     order = drawn(made.rated(systems=[*made.rated().systems[:-1], unknown])).axes[0]
     assert labels(order)[-1] == "S8"
     assert any("not known" in text.get_text() for text in order.texts)
@@ -108,9 +108,9 @@ def test_the_same_conclusion_gives_the_same_file(tmp_path: Path) -> None:
 
 
 def test_an_interval_without_an_end_leaves_the_panel() -> None:
-    pairs = [one._replace(low=-made.INF, high=made.INF) for one in made.rated(FEW).pairs]
-    raters = [one._replace(high=made.INF) for one in made.raters_of(3)]
-    systems = [one._replace(low=-made.INF) for one in made.rated(FEW).systems]
+    pairs = [one.changed(low=-made.INF, high=made.INF) for one in made.rated(FEW).pairs]
+    raters = [one.changed(high=made.INF) for one in made.raters_of(3)]
+    systems = [one.changed(low=-made.INF) for one in made.rated(FEW).systems]
     for axes in drawn(made.rated(FEW, pairs=pairs, raters=raters, systems=systems)).axes[:3]:
         left, right = axes.get_xlim()
         lines = np.concatenate([np.array(held.get_segments())[:, :, 0] for held in axes.collections])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import made_conclusions as made
 import pytest
 
-from simlab.concluding.conclusion import Conclusion, More, Rank, ranked
-from simlab.concluding.record import record
+from simlab.answers.conclude import Conclusion, More, Rank, ranked
 from simlab.concluding.standing import within
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import paragraphs, references
@@ -55,14 +53,14 @@ def test_a_table_of_ratings_is_told_as_a_whole() -> None:
 
 def test_what_is_found_is_told_by_pair_where_pairs_differ() -> None:
     pairs = made.rated().pairs
-    uneven = [one._replace(detectable=2.0 + 0.1 * k) for k, one in enumerate(pairs)]
-    even = [one._replace(detectable=2.4 + 0.001 * k) for k, one in enumerate(pairs)]
+    uneven = [one.changed(detectable=2.0 + 0.1 * k) for k, one in enumerate(pairs)]
+    even = [one.changed(detectable=2.4 + 0.001 * k) for k, one in enumerate(pairs)]
     assert "finds a difference of 2.4 points (2.0 to 4.7, by pair) with 80 %." in said(made.rated(pairs=uneven))
     assert "finds a difference of 2.4 points with 80 %." in said(made.rated(pairs=even))
 
 
 def test_further_raters_are_as_busy_as_these() -> None:
-    more = More("raters", 12, 6, 30, 1000, 20, "ratings of these two")
+    more = More(unit="raters", median=12, low=6, high=30, limit=1000, per_unit=20, answers="ratings of these two")
     assert numbers.more(more) == "6 to 30 more raters as busy as these (120 to 600 ratings of these two)"
 
 
@@ -71,8 +69,14 @@ def test_what_settles_a_pair_comes_with_its_price_and_beyond_is_an_answer() -> N
     most = "120 to 980 more documents (250 to 2,000 ratings of these two) for half of such pairs"
     assert f"To settle S2 - S6 with 80 %: {most}" in text
     assert "2 open pairs more." in text
-    assert numbers.more(More("documents", 9e9, 400, made.INF, 5000)) == "400 to beyond 5,000 more documents"
-    assert numbers.more(More("documents", made.INF, made.INF, made.INF, 5000)) == "beyond 5,000 more documents"
+    assert (
+        numbers.more(More(unit="documents", median=9e9, low=400, high=made.INF, limit=5000))
+        == "400 to beyond 5,000 more documents"
+    )
+    assert (
+        numbers.more(More(unit="documents", median=made.INF, low=made.INF, high=made.INF, limit=5000))
+        == "beyond 5,000 more documents"
+    )
 
 
 def test_a_promise_that_does_not_hold_is_said_first() -> None:
@@ -82,7 +86,7 @@ def test_a_promise_that_does_not_hold_is_said_first() -> None:
 
 
 def test_deviations_and_warnings_are_listed_and_the_rest_is_counted() -> None:
-    text = said(replace(made.planned(), warnings=[f"limit {k}" for k in range(6)]))
+    text = said(made.planned().changed(warnings=[f"limit {k}" for k in range(6)]))
     assert "Plan 3f9c2a, 1,040 answers planned; deviations: r5 was replaced by r7; 9 of 1,040" in text
     assert "Warning limit 3" in text
     assert "and 2 warnings more: --format json" in text
@@ -91,12 +95,12 @@ def test_deviations_and_warnings_are_listed_and_the_rest_is_counted() -> None:
 def test_no_warning_that_changes_a_claim_or_a_number_is_cut() -> None:
     odd = [f"rater {k} always answered a tie" for k in range(3)]
     limits = [*ranked(Rank.RATERS, odd), *ranked(Rank.NUMBERS, "abcd"), *ranked(Rank.CLAIMS, "xyz")]
-    found = replace(made.planned(), warnings=[*limits, *ranked(Rank.PROMISE, "!")])
+    found = made.planned().changed(warnings=[*limits, *ranked(Rank.PROMISE, "!")])
     warned = [one.split()[1] for one in page(found, (), NEXT).splitlines() if one.startswith("Warning")]
     assert warned == list("!xyzabcd")
     assert "and 1 warning more: --format json" in said(found)
     # Raters are one line.
-    assert record(found)["warnings"][-1] == "; ".join(odd)
+    assert found.plain()["warnings"][-1] == "; ".join(odd)
 
 
 def test_pairs_that_were_never_compared_and_cycles_are_named() -> None:
@@ -149,15 +153,15 @@ def test_without_a_claim_nothing_is_confirmed() -> None:
 
 
 def test_unknown_numbers_are_called_so() -> None:
-    systems = [one._replace(estimate=made.NAN, low=made.NAN, high=made.NAN) for one in made.rated().systems[:1]]
-    text = page(replace(made.rated(), systems=[*systems, *made.rated().systems[1:]]), (), NEXT)
+    systems = [one.changed(estimate=made.NAN, low=made.NAN, high=made.NAN) for one in made.rated().systems[:1]]
+    text = page(made.rated().changed(systems=[*systems, *made.rated().systems[1:]]), (), NEXT)
     row = next(line for line in text.splitlines() if " S3 " in line)
     assert "not known" in row
     assert "nan" not in text
 
 
 def test_margins_are_answered_by_the_margin() -> None:
-    pairs = [one._replace(within=within(one.low, one.high, 6.0)) for one in made.rated().pairs]
+    pairs = [one.changed(within=within(one.low, one.high, 6.0)) for one in made.rated().pairs]
     text = said(made.rated(about={"margin": 6.0}, pairs=pairs))
     assert "Up to 6 points: better by more: S3 - S6, S3 - S7" in text
     assert "no more apart: S1 - S5," in text

@@ -25,7 +25,6 @@ from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import read_plan
-from simlab.concluding.record import record
 from simlab.concluding.wanted import Wanted
 from simlab.types import InputError
 
@@ -231,7 +230,7 @@ def saved(folder: Path, held: Sheet | str | bytes) -> Path:
 def shown(folder: Path, held: Sheet | str | bytes) -> dict[str, Any]:
     """Conclude from a sheet as the command does, but for the study that it simulates."""
     wanted = Wanted(plan=read_plan(folder / "my"), again=False, gate=False)
-    found = record(conclude(saved(folder, held), wanted, lambda line: None))
+    found = conclude(saved(folder, held), wanted, lambda line: None).plain()
     return {name: found[name] for name in ("systems", "pairs", "promise", "plan")}
 
 

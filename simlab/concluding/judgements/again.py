@@ -10,7 +10,7 @@ from simlab.analysis.means import document_worlds
 from simlab.analysis.means.document_pairs import Influence
 from simlab.analysis.means.document_worlds import Segments
 from simlab.analysis.means.documents import Totals
-from simlab.concluding.conclusion import UNKNOWN, Control, Interval, Pair, RepeatedShares, Repetition
+from simlab.answers.conclude import UNKNOWN, Control, Interval, Pair, RepeatedShares, Repetition
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
@@ -39,7 +39,15 @@ def control(
     )
     naive = document_worlds.uncorrected(_segments(evidence, systems, places), documents, level)
     promised, plain = float(found.mean()), float(naive.mean())
-    return Control(studies, promised, _mcse(promised, studies), level, plain, _mcse(plain, studies), WORLD)
+    return Control(
+        studies=studies,
+        some_claim=promised,
+        some_claim_mcse=_mcse(promised, studies),
+        promised=level,
+        uncorrected=plain,
+        uncorrected_mcse=_mcse(plain, studies),
+        world=WORLD,
+    )
 
 
 def repetition(
@@ -60,15 +68,15 @@ def repetition(
     if evidence.noise is not None:
         same = _widened(document_worlds.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
     other = _widened(document_worlds.confirmed(rng, of, claims, bar))
-    sign, anew = (RepeatedShares(*one) for one in zip(same, other, strict=True))
+    sign, anew = (RepeatedShares.of(*one) for one in zip(same, other, strict=True))
     unknown = dict.fromkeys(("new_raters", "new_study"), "raters of judgements are taken as given")
     if evidence.noise is None:
         unknown["same"] = "no output was judged twice, so that what the same raters would say anew is not known"
-    return Repetition(sign, anew, WORLDS * 400, TRUE, unknown)
+    return Repetition(same_sign=sign, claimed_again=anew, studies=WORLDS * 400, world=TRUE, unknown=unknown)
 
 
 def _widened(shares: tuple[document_worlds.Confirmed, document_worlds.Confirmed]) -> tuple[Interval, Interval]:
-    sign, claim = (Interval(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
+    sign, claim = (Interval.of(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
     return sign, claim
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence
 from simlab.analysis.means.documents import Totals
-from simlab.concluding.conclusion import Pair
+from simlab.answers.conclude import Pair
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.standing import more_documents, pairs_of
 from simlab.concluding.wanted import LEVEL, Wanted

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Metric
+from simlab.answers.conclude import Conclusion, Metric
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
 from simlab.concluding.judgements import again, saying
@@ -47,7 +47,7 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         read=evidence.read,
         line=evidence.line,
         unit="share adequate" if evidence.labels else "points",
-        lower_is_better=evidence.lower_is_better,
+        better="lower" if evidence.lower_is_better else "higher",
         promise=saying.promise(asked, used=used is not None),
         systems=systems_of(
             asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs, labels=asked.labels
@@ -99,12 +99,12 @@ def _again(
             evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=seed
         )
     )
-    found = with_gate(replace(found, control=checked, control_missing=unchecked))
+    found = with_gate(found.changed(control=checked, control_missing=unchecked))
     if found.withdrawn:
         return found
     if not wanted.again:
-        return replace(found, repetition_missing=NOT_ASKED)
+        return found.changed(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
         lambda: again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
     )
-    return replace(found, repetition=repeated, repetition_missing=unknown)
+    return found.changed(repetition=repeated, repetition_missing=unknown)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Limit, Pair, Promise, Rank, System, ranked
+from simlab.answers.conclude import Conclusion, Limit, Pair, Promise, Rank, System, ranked
 from simlab.concluding.ratings.promising import TECHNIQUE
 from simlab.concluding.standing import ranks_of
 from simlab.concluding.wanted import Wanted
@@ -40,7 +40,7 @@ def concluded(
         read={"rows": n, "used": n, "systems": len(names)},
         line=line + ("" if collected.metric is None else ", with a metric"),
         unit="share adequate" if collected.known["binary"] else "points",
-        lower_is_better=False,
+        better="higher",
         promise=_promise(config["decision"], len(names)),
         systems=_systems(outcome, collected),
         pairs=_pairs(outcome, names, wanted),
@@ -57,7 +57,10 @@ def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]
     low, high = ranks_of(np.where(outcome["significant"], outcome["direction"], 0), len(names))
     n = np.bincount(collected.seen.unit, minlength=len(names))
     rows = zip(names, n, outcome["estimate"], outcome["low"], outcome["high"], low, high, strict=True)
-    return [System(name, int(k), float(e), float(a), float(b), int(c), int(d)) for name, k, e, a, b, c, d in rows]
+    return [
+        System(system=name, n=int(k), estimate=float(e), low=float(a), high=float(b), rank_low=int(c), rank_high=int(d))
+        for name, k, e, a, b, c, d in rows
+    ]
 
 
 def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: Wanted) -> list[Pair]:
@@ -67,15 +70,15 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: Wanted) -
     difference = outcome["estimate"][first] - outcome["estimate"][second]
     pairs = [
         Pair(
-            names[first[k]],
-            names[second[k]],
-            float(difference[k]),
-            float(outcome["difference_low"][k]),
-            float(outcome["difference_high"][k]),
-            float(outcome["p_value"][k]),
-            float(adjusted[k]),
-            int(outcome["direction"][k]),
-            int(outcome["direction"][k]) if outcome["significant"][k] else 0,
+            first=names[first[k]],
+            second=names[second[k]],
+            difference=float(difference[k]),
+            low=float(outcome["difference_low"][k]),
+            high=float(outcome["difference_high"][k]),
+            p_value=float(outcome["p_value"][k]),
+            adjusted=float(adjusted[k]),
+            direction=int(outcome["direction"][k]),
+            verdict=int(outcome["direction"][k]) if outcome["significant"][k] else 0,
         )
         for k in range(len(first))
     ]
@@ -93,7 +96,13 @@ def _promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
         says = f"of the claims below at most {100 * level:g} % are wrong on average, among {pairs} ({technique})"
     else:
         says = f"with {100 * (1 - level):g} % probability no claim below is wrong: {pairs} at once ({technique})"
-    return Promise("fixed", level, multiplicity, True, f"{says}; outputs taken as drawn from more like them")
+    return Promise(
+        name="fixed",
+        level=level,
+        multiplicity=multiplicity,
+        holds=True,
+        says=f"{says}; outputs taken as drawn from more like them",
+    )
 
 
 def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:

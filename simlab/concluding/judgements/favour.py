@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.analysis.means.document_pairs import ROUNDING, Influence, compared, influence, pooled
 from simlab.analysis.means.documents import LEAST_LEFT, Totals
-from simlab.concluding.conclusion import Interval
+from simlab.answers.conclude import Interval
 from simlab.concluding.judgements.bias import SURE, squares_within_systems
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.totals import laid
@@ -98,7 +98,7 @@ def _favour(
     reach = np.where(error > 0, _reach(rng, means, slope, pool, level=level, flips=flips) * error, 0.0)
     ends = _quantiles(slopes.value, every, (0.025, 0.975))
     band = sorted((turn * ends[0], turn * ends[1]))
-    return Favour(value, value - reach, value + reach, Interval(turn * slope, *band))
+    return Favour(value, value - reach, value + reach, Interval(value=turn * slope, low=band[0], high=band[1]))
 
 
 def _means(evidence: Evidence, score: Floats, both: Bools, systems: Ints) -> _Means:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlab.analysis.means.document_pairs import intervals, share_intervals
-from simlab.concluding.conclusion import Estimated, Interval, Metric, MetricError, Rated
+from simlab.answers.conclude import YOUDEN, Estimated, Interval, Metric, MetricError, Rated
 from simlab.concluding.judgements.asking import Asked, Way, way_of
 from simlab.concluding.judgements.bias import Bias
 from simlab.concluding.judgements.favour import favour_of
@@ -36,12 +36,27 @@ def metric_of(
     width, favoured = width_of(alone.found, way.found), _favour(asked, evidence, name, says)
     says_nothing = found.bias is None
     worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), asked.level)
+    bias, bias_pairs, bias_worst, bias_factor = _errors(asked, found.bias)
     metric = Metric(
-        name, found.verdict, found.reason, found.labels, "correlation" if labels is None else "youden", quality,
-        spread, width, estimates, way.pairs, *_errors(asked, found.bias), *favoured,
-        worth if worth is not None and np.isfinite(worth).all() else None,
-        uneven_labels(evidence, name) is None if n_unlabelled(evidence, name) else None,
-    )  # fmt: skip
+        name=name,
+        verdict=found.verdict,
+        reason=found.reason,
+        labels=found.labels,
+        quality_of="correlation" if labels is None else YOUDEN,
+        quality=quality,
+        spread=spread,
+        width=width,
+        estimates=estimates,
+        pairs=way.pairs,
+        bias=bias,
+        bias_pairs=bias_pairs,
+        bias_worst=bias_worst,
+        bias_factor=bias_factor,
+        favour=favoured[0],
+        favour_slope=favoured[1],
+        worth_labels=worth if worth is not None and worth.is_finite() else None,
+        labels_at_random=uneven_labels(evidence, name) is None if n_unlabelled(evidence, name) else None,
+    )
     return metric, way, notes
 
 
@@ -54,7 +69,7 @@ def _favour(
     if found is None:
         return (), None
     columns = found.value, found.low, found.high
-    return [Rated(one, *(float(column[k]) for column in columns)) for k, one in enumerate(asked.names)], found.slope
+    return [Rated.of(one, *(float(column[k]) for column in columns)) for k, one in enumerate(asked.names)], found.slope
 
 
 def _errors(
@@ -65,7 +80,7 @@ def _errors(
         return (), (), None, None
     columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
     errors = [
-        MetricError(asked.names[i], asked.names[j], *(float(one[k]) for one in columns))
+        MetricError.of(asked.names[i], asked.names[j], *(float(one[k]) for one in columns))
         for k, (i, j) in enumerate(zip(*(place.tolist() for place in asked.places), strict=True))
     ]
     return _of_systems(asked, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
@@ -76,10 +91,10 @@ def _of_systems(asked: Asked, bias: Bias) -> list[Rated]:
     n, (first, second) = len(asked.names), asked.places
     if len(first) == n * (n - 1) // 2:
         columns = bias.systems, bias.systems_low, bias.systems_high
-        return [Rated(name, *(float(one[k]) for one in columns)) for k, name in enumerate(asked.names)]
+        return [Rated.of(name, *(float(one[k]) for one in columns)) for k, name in enumerate(asked.names)]
     # Pairs are the baseline's less each other system's.
     columns = -bias.value, -bias.high, -bias.low
-    return [Rated(asked.names[j], *(float(one[k]) for one in columns)) for k, j in enumerate(second.tolist())]
+    return [Rated.of(asked.names[j], *(float(one[k]) for one in columns)) for k, j in enumerate(second.tolist())]
 
 
 def _quality(
@@ -96,6 +111,6 @@ def _quality(
 def _estimated(asked: Asked, method: str, way: Way) -> list[Estimated]:
     low, high = (share_intervals if asked.labels else intervals)(way.means, asked.level)
     return [
-        Estimated(method, name, float(way.means.value[k]), float(low[k]), float(high[k]))
+        Estimated(method=method, system=name, value=float(way.means.value[k]), low=float(low[k]), high=float(high[k]))
         for k, name in enumerate(asked.names)
     ]

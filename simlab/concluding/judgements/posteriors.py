@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.analysis.adequacy.joint import Counts
 from simlab.analysis.sharing import FEWEST, with_joint_rates, with_own_rates, with_partial_rates
-from simlab.concluding.conclusion import Estimated
+from simlab.answers.conclude import Estimated
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.quality import calibration
 from simlab.types import Bools, Estimates, Floats
@@ -40,7 +40,7 @@ def posteriors(evidence: Evidence, says: Floats, level: float) -> tuple[list[Est
 def _estimated(method: str, evidence: Evidence, found: Estimates) -> list[Estimated]:
     bounds = zip(found.value, found.low, found.high, strict=True)
     return [
-        Estimated(method, name, *(float(x) for x in row))
+        Estimated.of(method, name, *(float(x) for x in row))
         for name, row in zip(evidence.system_names, bounds, strict=True)
     ]
 

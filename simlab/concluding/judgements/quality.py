@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.analysis.adequacy.beta_rates import youden_of
 from simlab.analysis.means.metric_gain import by_fisher, spread_of
-from simlab.concluding.conclusion import Interval, Rated
+from simlab.answers.conclude import Interval, Rated
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.fitting_metrics import rates
 from simlab.fitting_metrics.confusion import design_effect
@@ -102,14 +102,14 @@ def youden(evidence: Evidence, says: Floats, level: float) -> tuple[list[Rated],
     counted = calibration(evidence, says)
     known = (counted[:, 1] > 0) & (counted[:, 3] > 0)
     if not known.any():
-        return [], Interval(np.nan, np.nan, np.nan)
+        return [], Interval(value=np.nan, low=np.nan, high=np.nan)
     value, low, high = youden_of(counted[known], False, level)
     tp, p, tn, n = counted[known].T
     rho, eta = (tp + 1) / (p + 2), (tn + 1) / (n + 2)
     se = np.sqrt(rho * (1 - rho) / (p + 3) + eta * (1 - eta) / (n + 3))
     names = [name for name, there in zip(evidence.system_names, known, strict=True) if there]
-    rated = [Rated(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
-    return rated, Interval(*spread_of(value, se, level))
+    rated = [Rated.of(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
+    return rated, Interval.of(*spread_of(value, se, level))
 
 
 def correlations(evidence: Evidence, name: str, level: float) -> tuple[list[Rated], Interval]:
@@ -129,9 +129,9 @@ def correlations(evidence: Evidence, name: str, level: float) -> tuple[list[Rate
             errors.append(found[1])
     value, se = np.array([one[1] for one in rated]), np.array(errors)
     low, high = by_fisher(value, se, level)
-    names = [Rated(one[0], one[1], float(low[k]), float(high[k])) for k, one in enumerate(rated)]
+    names = [Rated(system=one[0], value=one[1], low=float(low[k]), high=float(high[k])) for k, one in enumerate(rated)]
     # Spread is told on the scale of correlations, whose error is that of the transform times 1 - r^2.
-    return names, Interval(*spread_of(value, se * (1 - value**2), level))
+    return names, Interval.of(*spread_of(value, se * (1 - value**2), level))
 
 
 def _correlation(y: Floats, g: Floats, document: np.ndarray) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.intervals import too_skewed
 from simlab.analysis.settling import POWER
-from simlab.concluding.conclusion import Limit, Metric, Promise, Rank, ranked
+from simlab.answers.conclude import Limit, Metric, Promise, Rank, ranked
 from simlab.concluding.judgements.asking import FLIPS, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.standing import scatters
@@ -28,7 +28,7 @@ def promise(asked: Asked, *, used: bool) -> Promise:
         f"with {100 * (1 - asked.level):g} % probability no claim below is wrong: {which}, documents taken as drawn "
         f"from more like them{rated}, those who rated as given (flips of whole documents, max-T)"
     )
-    return Promise("fixed", asked.level, "max_t", True, says)
+    return Promise(name="fixed", level=asked.level, multiplicity="max_t", holds=True, says=says)
 
 
 def detectable(found: Compared) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.analysis.means.document_pairs import Compared, Influence, intervals, share_intervals
 from simlab.analysis.settling import Seen, needed
-from simlab.concluding.conclusion import More, Pair, System
+from simlab.answers.conclude import More, Pair, System
 from simlab.concluding.standing import within
 from simlab.types import Bools, Ints
 
@@ -31,7 +31,7 @@ def systems_of(
             ranks[worse][0] += 1
             ranks[better][1] -= 1
     return [
-        System(name, int(n[k]), float(of.value[k]), float(low[k]), float(high[k]), *ranks[name])
+        System.of(name, int(n[k]), float(of.value[k]), float(low[k]), float(high[k]), *ranks[name])
         for k, name in enumerate(names)
     ]
 
@@ -96,5 +96,5 @@ def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], ea
         for gap, noise, lasting, reach in zip(found.difference, own, rest, found.reach, strict=True)
     ]
     return [
-        More("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two") for number in numbers
+        More.of("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two") for number in numbers
     ]

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.metric_gain import Gain, gain
 from simlab.analysis.settling import POWER
-from simlab.concluding.conclusion import MetricVerdict, More
+from simlab.answers.conclude import MetricVerdict, More
 from simlab.concluding.judgements.asking import Asked, Way
 from simlab.concluding.judgements.bias import Bias, bias_of
 from simlab.concluding.judgements.gathering import Evidence
@@ -179,4 +179,4 @@ def _to_trust(bias: Bias, margin: float, labels: int, n_documents: int) -> More 
 def _labels(needed: Sequence[float]) -> More:
     """Put quarters in order: a small effect needs most."""
     low, middle, high = (float(np.ceil(x)) if x <= LIMIT else np.inf for x in sorted(needed))
-    return More("human labels", middle, low, high, LIMIT)
+    return More(unit="human labels", median=middle, low=low, high=high, limit=LIMIT)

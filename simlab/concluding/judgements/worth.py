@@ -9,7 +9,7 @@ from scipy.special import stdtr, stdtrit
 
 from simlab.analysis.means.document_pairs import influence, of_differences
 from simlab.analysis.means.documents import Totals
-from simlab.concluding.conclusion import Interval
+from simlab.answers.conclude import Interval
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.types import Bools, Floats, Ints
 
@@ -36,7 +36,7 @@ def worth_labels(of: Totals, labels: int, level: float) -> Interval:
     value = n * _log_ratio(of) - (n - 1) * float(left.mean())
     error = float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
     reach = float(stdtrit(int(of.n.any(0).sum()) - 1, 1 - level / 2)) * error
-    return Interval(*(float(labels * np.expm1(value + side * reach)) for side in (0, -1, 1)))
+    return Interval.of(*(float(labels * np.expm1(value + side * reach)) for side in (0, -1, 1)))
 
 
 def _only(of: Totals, documents: Ints) -> Totals:

@@ -19,7 +19,7 @@ from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
-from simlab.concluding.conclusion import Control, Interval, RepeatedShares, Repetition
+from simlab.answers.conclude import Control, Interval, RepeatedShares, Repetition
 from simlab.concluding.preferences.claims import Claims
 from simlab.concluding.simulations import share_again
 from simlab.effort import current_effort
@@ -81,8 +81,8 @@ def repetition(
         name: _confirmed(found, claimed, worlds, way, seed, ordered) for name, (way, known) in ways.items() if known
     }
     return Repetition(
-        RepeatedShares(**{name: sign for name, (sign, _) in shares.items()}),
-        RepeatedShares(**{name: anew for name, (_, anew) in shares.items()}),
+        same_sign=RepeatedShares(**{name: sign for name, (sign, _) in shares.items()}),
+        claimed_again=RepeatedShares(**{name: anew for name, (_, anew) in shares.items()}),
         studies=DRAWS * EACH,
         world=_named(world),
         unknown={name: UNNAMED for name in ways if name not in shares},
@@ -127,7 +127,7 @@ def _confirmed(
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
     bounds = widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(worlds))
-    return Interval(value, *bounds), share_again(anew)
+    return Interval.of(value, *bounds), share_again(anew)
 
 
 def _directions(votes: Votes, value: Array) -> Array:

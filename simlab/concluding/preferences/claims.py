@@ -11,7 +11,7 @@ from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighe
 from simlab.analysis.preferences.places import match_orders
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
-from simlab.concluding.conclusion import Promise, PromiseName
+from simlab.answers.conclude import Promise, PromiseName
 from simlab.concluding.preferences.held import Held
 from simlab.rng import stream
 from simlab.types import Array, Bools
@@ -76,7 +76,14 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
         votes=votes,
         way=way,
         raters_drawn=raters,
-        promise=Promise("fixed", level, "holm" if way == "vote" else "max_t", not broken, says, broken),
+        promise=Promise(
+            name="fixed",
+            level=level,
+            multiplicity="holm" if way == "vote" else "max_t",
+            holds=not broken,
+            says=says,
+            broken=broken,
+        ),
     )
 
 
@@ -97,7 +104,7 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
         votes=votes,
         way="vote",
         raters_drawn=many,
-        promise=Promise("anytime", level, "holm", True, says),
+        promise=Promise(name="anytime", level=level, multiplicity="holm", holds=True, says=says),
         notes=tuple(_of_fresh(held, kept, many)),
     )
 

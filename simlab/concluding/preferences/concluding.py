@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Pair
+from simlab.answers.conclude import Conclusion, Pair
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
 from simlab.concluding.preferences import limits, positions, settling, standing
@@ -86,7 +86,7 @@ def of_held(
     level = wanted.level or LEVEL
     found = claims(held, wanted.promise or "fixed", _family(held, wanted), level, wanted.seed, broken)
     concluded = of_claims(held, found, wanted, say)
-    return replace(concluded, notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
+    return concluded.changed(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
 
 
 def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
@@ -99,7 +99,7 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         read=held.read,
         line=held.line,
         unit=UNIT,
-        lower_is_better=False,
+        better="higher",
         promise=found.promise,
         systems=standing.systems(held, found, stands, level),
         pairs=pairs(held, found, wanted.margin),
@@ -151,16 +151,16 @@ def _again(
     place = np.zeros(n) if votes.place is None else votes.place
     check_seed = seed_from_rows(held.system_names, votes.pair, votes.value, votes.rater, votes.item, place)
     checked, unchecked = try_to_simulate(lambda: control(found, world, check_seed, ordered=held.ordered))
-    concluded = with_gate(replace(concluded, control=checked, control_missing=unchecked))
+    concluded = with_gate(concluded.changed(control=checked, control_missing=unchecked))
     if concluded.withdrawn:
         return concluded
     if not wanted.again:
-        return replace(concluded, repetition_missing=NOT_ASKED)
+        return concluded.changed(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
         lambda: repetition(votes, found, fitted, scale.covariance[-2], world, wanted.seed, ordered=held.ordered)
     )
     kept, refused = kept_repetition(repeated)
-    return replace(concluded, repetition=kept, repetition_missing=refused or unknown)
+    return concluded.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
@@ -176,7 +176,18 @@ def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
 def _unknown(first: str, second: str, difference: float, margin: float | None) -> Pair:
     """Return a pair of which no answer is the same in both orders: any difference may be."""
     direction = int(np.sign(difference))
-    return Pair(first, second, difference, -1.0, 1.0, 1.0, 1.0, direction, 0, None if margin is None else "open")
+    return Pair(
+        first=first,
+        second=second,
+        difference=difference,
+        low=-1.0,
+        high=1.0,
+        p_value=1.0,
+        adjusted=1.0,
+        direction=direction,
+        verdict=0,
+        within=None if margin is None else "open",
+    )
 
 
 def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: float | None) -> Pair:

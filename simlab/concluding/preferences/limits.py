@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from simlab.analysis.preferences.votes import FEWEST
-from simlab.concluding.conclusion import Limit, Rank, ranked
+from simlab.answers.conclude import Limit, Rank, ranked
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several

@@ -13,7 +13,7 @@ from simlab.analysis.preferences.net_wins import bounds, spreads_of
 from simlab.analysis.preferences.places import Orders, by_chance, followers, orders_of
 from simlab.analysis.preferences.strengths import effective
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
-from simlab.concluding.conclusion import Interval, Limit, Rank, ranked
+from simlab.answers.conclude import Interval, Limit, Rank, ranked
 from simlab.concluding.preferences.held import Held, named_pairs
 from simlab.messages import legible, several
 from simlab.types import Bools, Floats
@@ -34,7 +34,7 @@ def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
     low, high = bounds(total, n, spreads_of(won, way), float(stdtrit(freedom, 1 - level / 2)))
     share, least, most = ((1 + float(one[0])) / 2 for one in (total / n, low, high))
-    return Interval(share, least, most), len(won.pair)
+    return Interval(value=share, low=least, high=most), len(won.pair)
 
 
 def lines(held: Held, level: float) -> Iterator[str]:
@@ -105,7 +105,7 @@ def record(held: Held, level: float) -> dict[str, Any]:
     named = named_pairs(held.system_names)
     return {
         "position": {
-            "first_wins": share._asdict(),
+            "first_wins": share.plain(),
             "decided": n,
             "by_place": held.by_place,
             "both_orders": held.both_orders,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.concluding.conclusion import Conclusion, Limit, Pair, Promise, Rank, System
+from simlab.answers.conclude import Conclusion, Limit, Pair, Promise, Rank, System
 from simlab.concluding.gate import unrepeated
 from simlab.concluding.preferences.concluding import UNIT, of_held
 from simlab.concluding.preferences.held import named_pairs, of_collected
@@ -47,7 +47,7 @@ def concluded(
         read={},
         line="no comparison came",
         unit=UNIT,
-        lower_is_better=False,
+        better="higher",
         promise=promise,
         systems=systems,
         pairs=pairs,
@@ -67,7 +67,15 @@ def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]
     n = np.bincount(np.concatenate([first[seen.unit], second[seen.unit]]), minlength=len(names))
     low, high = ranks_of(outcome["verdict"], len(names))
     return [
-        System(name, int(n[k]), float(outcome["estimate"][k]), nan, nan, int(low[k]), int(high[k]))
+        System(
+            system=name,
+            n=int(n[k]),
+            estimate=float(outcome["estimate"][k]),
+            low=nan,
+            high=nan,
+            rank_low=int(low[k]),
+            rank_high=int(high[k]),
+        )
         for k, name in enumerate(names)
     ]
 
@@ -79,7 +87,17 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], against: str | No
         )
     difference = outcome["p_mean"][:, 0] - outcome["p_mean"][:, 2]
     return [
-        Pair(*pair, float(difference[k]), nan, nan, nan, nan, int(outcome["direction"][k]), int(outcome["verdict"][k]))
+        Pair(
+            first=pair[0],
+            second=pair[1],
+            difference=float(difference[k]),
+            low=nan,
+            high=nan,
+            p_value=nan,
+            adjusted=nan,
+            direction=int(outcome["direction"][k]),
+            verdict=int(outcome["verdict"][k]),
+        )
         for k, pair in enumerate(named_pairs(names))
         if against is None or against in pair
     ]
@@ -95,11 +113,10 @@ def _with_strengths(
         beside = of_held(of_collected(collected), asked, say)
     except InputError as error:
         # What the plan's rule says stands, whatever else cannot be told.
-        return replace(found, line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
+        return found.changed(line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
     by_pair = {(one.first, one.second): one for one in beside.pairs}
     pairs = [_bounded(one, by_pair.get((one.first, one.second))) for one in found.pairs]
-    return replace(
-        found,
+    return found.changed(
         read=beside.read,
         line=beside.line,
         pairs=pairs,
@@ -123,7 +140,7 @@ def _bounded(one: Pair, other: Pair | None) -> Pair:
         low, high = (max(low, 0.0), high) if one.verdict > 0 else (low, min(high, 0.0))
     else:
         low, high = min(low, 0.0), max(high, 0.0)
-    return one._replace(low=low, high=high, within=other.within, more=None if one.verdict else other.more)
+    return one.changed(low=low, high=high, within=other.within, more=None if one.verdict else other.more)
 
 
 def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
@@ -153,10 +170,10 @@ def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
     )
     if rule == "naive":
         broken = "decision=naive tests at every look as if it were the only one, which bounds no error"
-        return Promise(name, level, multiplicity, False, "nothing", broken)
+        return Promise(name=name, level=level, multiplicity=multiplicity, holds=False, says="nothing", broken=broken)
     if rule in OF_PRIOR or decision.get("holds") == "given_prior":
         says = f"each claim has a probability of {sure} at least, given the rule's prior; nothing is promised of errors"
-        return Promise(name, level, multiplicity, True, f"{says} (decision={rule})")
+        return Promise(name=name, level=level, multiplicity=multiplicity, holds=True, says=f"{says} (decision={rule})")
     if multiplicity == "none":
         says = (
             f"a pair of equal systems is claimed to differ with at most {100 * level:g} % probability, each by itself"
@@ -165,4 +182,6 @@ def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
         says = f"of the claims below at most {100 * level:g} % are wrong on average, among {pairs}"
     else:
         says = f"with {sure} probability no claim below is wrong: {pairs} at once"
-    return Promise(name, level, multiplicity, True, f"{says}, {when} (decision={rule})")
+    return Promise(
+        name=name, level=level, multiplicity=multiplicity, holds=True, says=f"{says}, {when} (decision={rule})"
+    )

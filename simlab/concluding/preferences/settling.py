@@ -23,7 +23,7 @@ from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import effective
 from simlab.analysis.preferences.votes import clusters, own_number
 from simlab.analysis.settling import Needed, Seen, needed
-from simlab.concluding.conclusion import More
+from simlab.answers.conclude import More
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held
 from simlab.messages import several
@@ -50,7 +50,15 @@ def more(held: Held, found: Claims, k: int) -> More | None:
         return None
     number, least, where = _needed(found, k), *_least(held, found, k)
     median, low, high = (max(one, least) for one in (number.median, number.low, number.high))
-    return More("comparisons", median, low, high, LIMIT, 1.0, f"comparisons of these two{where}")
+    return More(
+        unit="comparisons",
+        median=median,
+        low=low,
+        high=high,
+        limit=LIMIT,
+        per_unit=1.0,
+        answers=f"comparisons of these two{where}",
+    )
 
 
 def _least(held: Held, found: Claims, k: int) -> tuple[float, str]:

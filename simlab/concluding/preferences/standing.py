@@ -13,7 +13,7 @@ from simlab.analysis.preferences.places import by_chance, systems_at_one_place
 from simlab.analysis.preferences.scales import Explained, Scale, explained, quantile, scale
 from simlab.analysis.preferences.strengths import Strengths, errors_of, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, way_of, way_of_all
-from simlab.concluding.conclusion import Limit, Rank, System, ranked
+from simlab.answers.conclude import Limit, Rank, System, ranked
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.held import Held
 from simlab.concluding.standing import ranks_of
@@ -71,7 +71,7 @@ def systems(held: Held, found: Claims, stands: Standing, level: float) -> list[S
     low_rank, high_rank = ranks_of(verdict, held.votes.n_systems)
     share, low, high = shares(held, stands, level)
     return [
-        System(name, *row)
+        System.of(name, *row)
         for name, row in zip(
             held.system_names,
             zip(

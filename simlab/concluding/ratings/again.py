@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.segment_t import segment_t
-from simlab.concluding.conclusion import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
+from simlab.answers.conclude import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, unrepeated, with_gate
 from simlab.concluding.ratings.families import question_of
@@ -125,16 +125,14 @@ def with_again(
             study = replace(study, shared=prepared.studies(_rated(study)))
         checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
         rough = ranked(Rank.LEFT_OUT, _lies(world))
-        found = with_gate(
-            replace(found, control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings))
-        )
+        found = with_gate(found.changed(control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings)))
         if found.withdrawn:
             return found
         if not wanted.again or study.best:
-            return replace(found, repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
+            return found.changed(repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
         repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
-    return replace(found, repetition=kept, repetition_missing=refused or unknown)
+    return found.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
 def _rated(study: Study) -> Rated:
@@ -175,8 +173,8 @@ def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
     found = {name: _confirm(study.verdict[claimed], *one) for name, *one in zip(ways, leads, claims, strict=True)}
     why = f"the law {world.law.name} keeps nothing of single outputs, which would be rated again"
     return Repetition(
-        RepeatedShares(**{name: sign for name, (sign, _) in found.items()}),
-        RepeatedShares(**{name: anew for name, (_, anew) in found.items()}),
+        same_sign=RepeatedShares(**{name: sign for name, (sign, _) in found.items()}),
+        claimed_again=RepeatedShares(**{name: anew for name, (_, anew) in found.items()}),
         studies=world.n_draws * EACH,
         world=world.name,
         unknown={name: why for name in on_the_same if name not in found},
@@ -228,7 +226,7 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
     # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
-    sign = Interval(value, *widen_by_chance(value, low, high, len(lead)))
+    sign = Interval.of(value, *widen_by_chance(value, low, high, len(lead)))
     return sign, share_again(anew & (lead[:, :TESTED] > 0))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.gate import NOT_ASKED, unrepeated
 from simlab.concluding.ratings.collecting import Whole, collected, in_order, in_whole, without

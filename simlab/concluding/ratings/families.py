@@ -10,7 +10,7 @@ import numpy as np
 from simlab.analysis import best
 from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjusted
-from simlab.concluding.conclusion import Candidate, Family, FamilySays, System
+from simlab.answers.conclude import Candidate, Family, FamilySays, System
 from simlab.concluding.ratings.intervals import MODELS, Spans
 from simlab.concluding.ratings.judging import family_of, verdicts
 from simlab.concluding.ratings.pairs import Verdicts
@@ -122,7 +122,7 @@ def with_candidates(systems: Sequence[System], candidates: Candidates, names: Se
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
     ranks = {name: (1, 1 if alone else n) if may[k] else (2, n) for k, name in enumerate(names)}
-    return tuple(one._replace(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
+    return tuple(one.changed(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
 
 
 def excluding(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:
@@ -156,12 +156,14 @@ class Answering(NamedTuple):
     def answer(self, name: FamilyName, verdict: Array, direction: Array, says: str) -> Family:
         """Return the answer of the family whose verdicts are those of the conclusion."""
         tiers = tiers_of(verdict, self.names, self.order) if name == "ranks" else ()
-        return Family(name, says, self._candidates(direction) if name == "best" else (), tiers)
+        return Family(
+            name=name, says=says, candidates=self._candidates(direction) if name == "best" else (), tiers=tiers
+        )
 
     def explore(self, name: FamilyName, against: str | None, direction: Array) -> Family:
         """Return what another family than the plan's would say; nothing is promised of it."""
         if name == "best":
-            return Family(name, NOTHING_PROMISED, self._candidates(direction))
+            return Family(name=name, says=NOTHING_PROMISED, candidates=self._candidates(direction))
         at_once: Multiplicity = "max_t" if self.prepared.family is not None else "holm"
         prepared = self.prepared._replace(multiplicity="bh" if name == "fdr" else at_once)
         outcome = {key: value for key, value in self.outcome.items() if key != "adjusted_p_value"}
@@ -170,7 +172,7 @@ class Answering(NamedTuple):
         better = np.argwhere(beats(found.verdict, len(self.names)))
         claims = tuple((self.names[i], self.names[j]) for i, j in better)
         tiers = tiers_of(found.verdict, self.names, self.order) if name == "ranks" else ()
-        return Family(name, NOTHING_PROMISED, (), tiers, claims)
+        return Family(name=name, says=NOTHING_PROMISED, candidates=(), tiers=tiers, claims=claims)
 
     def _candidates(self, direction: Array) -> tuple[Candidate, ...]:
         n, of = len(self.names), self.told.of
@@ -189,7 +191,13 @@ class Answering(NamedTuple):
         within = [None if self.margin is None else bool(one <= self.margin) for one in behind]
         listed = [list(self.names).index(name) for name in self.order]
         return tuple(
-            Candidate(self.names[k], not found.excluded[k], float(found.p_value[k]), float(behind[k]), within[k])
+            Candidate(
+                system=self.names[k],
+                may_be_best=not found.excluded[k],
+                p_value=float(found.p_value[k]),
+                behind=float(behind[k]),
+                within=within[k],
+            )
             for k in listed
         )
 

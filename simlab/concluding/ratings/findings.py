@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from simlab.analysis.normalization import spread_within
-from simlab.concluding.conclusion import Conclusion, Family, Pair, Promise, Rank, Rater, System, ranked
+from simlab.answers.conclude import Conclusion, Family, Pair, Promise, Rank, Rater, System, ranked
 from simlab.concluding.goals import POINTS
 from simlab.concluding.ratings.families import (
     Answering,
@@ -149,7 +149,7 @@ def _concluded(
         read=table.read,
         line=table.line,
         unit=(wanted.unit or POINTS) if _unit(config) == POINTS else _unit(config),
-        lower_is_better=frame.lower_is_better,
+        better="lower" if frame.lower_is_better else "higher",
         promise=promised,
         systems=systems,
         pairs=pairs,
@@ -224,13 +224,12 @@ def _in_points(found: Conclusion, one: float, mean: float, wanted: Wanted) -> Co
     families = [
         None
         if held is None
-        else held._replace(candidates=[each._replace(behind=each.behind * one) for each in held.candidates])
+        else held.changed(candidates=[each.changed(behind=each.behind * one) for each in held.candidates])
         for held in (found.family, found.exploratory)
     ]
-    return replace(
-        found,
+    return found.changed(
         unit=POINTS,
-        systems=[_times(each, one, mean, "estimate", "low", "high", "plain") for each in found.systems],
+        systems=[_times(each, one, mean, "estimate", "low", "high", "plain_mean") for each in found.systems],
         pairs=[_pair_in_points(each, one) for each in found.pairs],
         raters=[_times(each, one, 0.0, "leniency", "low", "high") for each in found.raters],
         detectable=None if found.detectable is None else found.detectable * one,
@@ -245,14 +244,14 @@ def _in_points(found: Conclusion, one: float, mean: float, wanted: Wanted) -> Co
 
 
 def _pair_in_points(pair: Pair, one: float) -> Pair:
-    return _times(pair, one, 0.0, "difference", "low", "high", "plain", "detectable")
+    return _times(pair, one, 0.0, "difference", "low", "high", "plain_mean", "detectable")
 
 
 def _times(held: Told, one: float, mean: float, *names: str) -> Told:
     """Return a record with these numbers so many times as large, about another mean; None stays."""
     numbers = {name: getattr(held, name) for name in names}
     told = {name: mean + one * value for name, value in numbers.items() if value is not None}
-    return held._replace(**cast(Any, told))
+    return held.changed(**cast(Any, told))
 
 
 def _unit(config: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simlab.concluding.conclusion import Limit, Rank, ranked
+from simlab.answers.conclude import Limit, Rank, ranked
 from simlab.concluding.ratings.intervals import Spans
 from simlab.concluding.ratings.pairs import Verdicts
 from simlab.messages import legible, several

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.analysis.settling import Seen, needed
 from simlab.analysis.simultaneous import consistent
-from simlab.concluding.conclusion import FamilySays, More, Pair
+from simlab.answers.conclude import FamilySays, More, Pair
 from simlab.concluding.ratings.intervals import Spans
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import Wanted
@@ -74,7 +74,7 @@ def pairs_of(
             verdict=int(found.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
             more=needed_more(told, int(k)) if foreseen[k] else None,
-            plain=float(told.of.means[k]),
+            plain_mean=float(told.of.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",
             detectable=float(detectable[k]) if known[k] else None,
             family=marks[int(k)],
@@ -95,9 +95,9 @@ def needed_more(told: Spans, k: int) -> More:
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(told.per_document[k])
     if of.lasts[k]:
         found = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
-        return More("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+        return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
     found = needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
-    return More("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
+    return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
 
 
 ANSWERS = "ratings of these two"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simlab.analysis.raters.leniency import leniency
-from simlab.concluding.conclusion import Rater
+from simlab.answers.conclude import Rater
 from simlab.types import Collected, Rated
 
 
@@ -12,6 +12,6 @@ def raters_of(collected: Collected, rated: Rated, level: float) -> tuple[Rater, 
     names = collected.frame.rater_names
     found = leniency(rated, len(names), level)
     return tuple(
-        Rater(name, int(n), float(above), float(above - width), float(above + width))
+        Rater(rater=name, n=int(n), leniency=float(above), low=float(above - width), high=float(above + width))
         for name, n, above, width in zip(names, found.n, found.above, found.width, strict=True)
     )

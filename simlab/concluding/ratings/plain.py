@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.analysis.raters.contributions import by_pair, gathered
 from simlab.analysis.raters.flips import levels
-from simlab.concluding.conclusion import Pair
+from simlab.answers.conclude import Pair
 from simlab.messages import legible, several
 from simlab.types import Rated
 
@@ -28,17 +28,17 @@ def misleading_means(
     worst = max(off, key=lambda pair: off[pair])
     rest = f"; so of {several(len(off) - 1, 'pair')} more" if len(off) > 1 else ""
     yield (
-        f"the plain means of {legible(worst.first, 40)} - {legible(worst.second, 40)} differ by {worst.plain:.3g}, "
-        f"the model's, which evens out who rated what, by {worst.difference:.3g}, which is what is tested and printed: "
-        f"{_why(worst, rated, systems, raters)}{rest}"
+        f"the plain means of {legible(worst.first, 40)} - {legible(worst.second, 40)} differ by "
+        f"{worst.plain_mean:.3g}, the model's, which evens out who rated what, by "
+        f"{worst.difference:.3g}, which is what is tested and printed: {_why(worst, rated, systems, raters)}{rest}"
     )
 
 
 def _off(pair: Pair) -> float:
     half = (pair.high - pair.low) / 2
-    if pair.plain is None or not np.isfinite(pair.plain + half):
+    if pair.plain_mean is None or not np.isfinite(pair.plain_mean + half):
         return 0.0
-    return abs(pair.plain - pair.difference) / max(half, 1e-12)
+    return abs(pair.plain_mean - pair.difference) / max(half, 1e-12)
 
 
 def _why(pair: Pair, rated: Rated, systems: Sequence[str], raters: Sequence[str]) -> str:
@@ -50,7 +50,9 @@ def _why(pair: Pair, rated: Rated, systems: Sequence[str], raters: Sequence[str]
     share = gathered(sides.share[:, :, [k]], sides.rater)[:, :, 0]
     who = np.unique(sides.rater)
     level = levels(rated)[who]
-    drawn = (share[0] - share[1]) * level * (1 if pair.plain is not None and pair.plain > pair.difference else -1)
+    drawn = (
+        (share[0] - share[1]) * level * (1 if pair.plain_mean is not None and pair.plain_mean > pair.difference else -1)
+    )
     most = [r for r in np.argsort(-drawn)[:MOST_NAMED].tolist() if drawn[r] > 0 and drawn[r] > drawn.max() / 4]
     said = []
     for word, chosen in (("lenient", [r for r in most if level[r] > 0]), ("harsh", [r for r in most if level[r] < 0])):

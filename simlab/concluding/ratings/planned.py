@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.campaigns import Told, in_type, untold
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.gate import NOT_ASKED, unrepeated
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.findings import Table

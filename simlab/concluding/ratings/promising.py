@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simlab.concluding.conclusion import Promise
+from simlab.answers.conclude import Promise
 from simlab.messages import legible, several
 from simlab.types import FamilyName
 
@@ -38,7 +38,7 @@ def promise(basis: Basis) -> Promise:
     basis = basis._replace(multiplicity="best") if basis.family == "best" else basis
     technique = f" ({TECHNIQUE[basis.multiplicity]})" if basis.multiplicity in TECHNIQUE else ""
     says = f"{_of_claims(basis)}, {_drawn(basis)}{technique}"
-    return Promise("fixed", basis.level, basis.multiplicity, True, says)
+    return Promise(name="fixed", level=basis.level, multiplicity=basis.multiplicity, holds=True, says=says)
 
 
 def _of_claims(basis: Basis) -> str:

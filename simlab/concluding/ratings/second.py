@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.concluding.conclusion import Conclusion, Pair
-from simlab.concluding.record import record
+from simlab.answers.conclude import Conclusion, Pair
 from simlab.messages import legible, several
 from simlab.types import InputError
 
@@ -57,10 +55,10 @@ def with_second(found: Conclusion, other: Conclusion, table: Path) -> Conclusion
         "claimed_by_second": sum(bool(one.other.verdict) for one in pairs),
         "claimed_by_both": claimed,
         "contradictions": [_contradiction(one) for one in against],
-        "conclusion": record(other),
+        "conclusion": other.plain(),
     }
     lines = [*found.lines, _said(len(pairs), about, against)]
-    return replace(found, about={**found.about, "second": about}, lines=lines)
+    return found.changed(about={**found.about, "second": about}, lines=lines)
 
 
 def matched(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.analysis.raters.marginal import means
 from simlab.analysis.raters.model_comparisons import Comparisons
-from simlab.concluding.conclusion import System
+from simlab.answers.conclude import System
 from simlab.concluding.ratings.intervals import least_error
 from simlab.concluding.standing import ranks_of
 from simlab.types import Array, Collected, Rated
@@ -43,14 +43,14 @@ def systems_of(
     order = np.argsort(estimate if collected.frame.lower_is_better else -estimate, kind="stable")
     return tuple(
         System(
-            names[k],
-            int(outcome["human_count"][k]),
-            float(estimate[k]),
-            max(float(estimate[k] - reach[k]), scale[0]),
-            min(float(estimate[k] + reach[k]), scale[1]),
-            int(best[k]),
-            int(worst[k]),
-            float(plain[k]),
+            system=names[k],
+            n=int(outcome["human_count"][k]),
+            estimate=float(estimate[k]),
+            low=max(float(estimate[k] - reach[k]), scale[0]),
+            high=min(float(estimate[k] + reach[k]), scale[1]),
+            rank_low=int(best[k]),
+            rank_high=int(worst[k]),
+            plain_mean=float(plain[k]),
         )
         for k in order.tolist()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simlab.concluding.conclusion import Conclusion, Pair, System
+from simlab.answers.conclude import Conclusion, Pair, System
 from simlab.drawing.figures import around, look, panels
 from simlab.drawing.figures import conclusion_order as order
 from simlab.drawing.figures import conclusion_panels as rows

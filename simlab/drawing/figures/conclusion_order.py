@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, System
+from simlab.answers.conclude import Conclusion, System
 from simlab.drawing.figures import look, styles
 from simlab.drawing.text.conclusion_numbers import measure, rank, short
 from simlab.drawing.text.conclusion_pairs import beaten

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.concluding.conclusion import Conclusion, Metric, Pair, Rater
+from simlab.answers.conclude import Conclusion, Metric, Pair, Rater
 from simlab.drawing.figures import look, styles
 from simlab.drawing.figures.conclusion_order import BLUE, GREY, VERMILION, drawable
 from simlab.drawing.text.conclusion_metrics import QUALITIES, VERDICTS
@@ -56,7 +56,7 @@ def draw_pairs(axes: Axes, found: Conclusion, pairs: Sequence[Pair]) -> set[str]
     axes.axvline(0, color="0.6", linewidth=1)
     if (margin := found.about.get("margin")) is not None:
         axes.axvspan(-margin, margin, color="#009E73", alpha=0.12, linewidth=0)
-    known = [one if is_compared(one) else one._replace(low=math.nan, high=math.nan) for one in pairs]
+    known = [one if is_compared(one) else one.changed(low=math.nan, high=math.nan) for one in pairs]
     values = [0.0, *(one.difference for one in known)]
     low, high, limits = drawable(values, [one.low for one in known], [one.high for one in known])
     axes.set_xlim(*limits)

@@ -10,7 +10,7 @@ from typing import Any
 from simlab.answers.plan import StudyPlan
 from simlab.answers.records import read_record
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import conclude, conclude_reading, plan, reading, second_batch
+from simlab.drawing.reports.answers import conclude, plan, reading, second_batch
 from simlab.drawing.reports.terms import Prose, Reference, Report, Section, Table, Value
 from simlab.messages import legible, several
 from simlab.types import InputError
@@ -65,7 +65,7 @@ def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[st
     if contents["conclusion"] is None:
         return None
     try:
-        found = conclude_reading.conclusion(contents["conclusion"])
+        found = conclude.read(contents["conclusion"])
     except InputError as error:
         raise _named(error, folder / CONCLUDED) from error
     made = conclude.of(found, contents["conclusion"], (), provenance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from simlab.concluding.conclusion import Metric, Rated
+from simlab.answers.conclude import Metric, Rated
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import WIDTH, number
@@ -63,7 +63,7 @@ def _favour(one: Metric) -> Iterator[str]:
     """Write which systems a metric scores above others of equal human scores, the farthest first."""
     if one.favour_slope is None or not one.favour:
         return
-    value, low, high = (number(bound, 2) for bound in one.favour_slope)
+    value, low, high = (number(bound, 2) for bound in one.favour_slope.bounds())
     turned = " turned round" if one.favour_slope.value < 0 else ""
     text = (
         f"at equal human scores, in its points{turned}, off the line of its means on human means (slope {value}, "
@@ -84,7 +84,7 @@ def _largest(rows: Sequence[Rated]) -> str:
 def _worth(one: Metric) -> Iterator[str]:
     """Write what a metric is worth in labels, and whether labels were dealt as that takes them."""
     if one.worth_labels is not None:
-        value, low, high = (f"{bound:,.0f}" for bound in one.worth_labels)
+        value, low, high = (f"{bound:,.0f}" for bound in one.worth_labels.bounds())
         text = f"mixed in it is worth {value} ({low} to {high}) more human labels, by the variance of differences"
         if one.labels_at_random is None:
             text += ", since humans rated all that it scored"
@@ -97,7 +97,7 @@ def _worth(one: Metric) -> Iterator[str]:
 
 def _row(one: Metric, *, named: bool) -> list[str]:
     spread = numbers.interval(one.spread)
-    labels = "-" if one.labels is None else numbers.more(one.labels._replace(answers=""))
+    labels = "-" if one.labels is None else numbers.more(one.labels.changed(answers=""))
     labels = labels.replace(" more human labels", "")
     return [one.name, VERDICTS[one.verdict], _range(one.quality, named), spread, number(one.width, 2), labels]
 
@@ -108,6 +108,6 @@ def _range(quality: Sequence[Rated], named: bool) -> str:
     if not known:
         return "not known"
     if len(known) == 1:
-        return numbers.measured(*known[0][1:], digits=2)
+        return numbers.measured(known[0].value, known[0].low, known[0].high, digits=2)
     ends = [number(one.value, 2) + f" ({one.system})" * named for one in (known[0], known[-1])]
     return " to ".join(ends)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from simlab.concluding.conclusion import SIGN_BY_CHANCE, Conclusion, Control, Interval, More, Repetition
+from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, Interval, More, Repetition
 from simlab.concluding.gate import NOT_ASKED
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import WIDTH, number
@@ -93,7 +93,7 @@ def unmet(found: Conclusion) -> Iterator[str]:
     """Say which groups of people so few raters may have missed, where claims are to hold for people at large."""
     if found.limits is None:
         return
-    who, least, missed = found.limits
+    who, least, missed = found.limits.raters, found.limits.unmet_share, found.limits.one_in_five_unmet
     yield (
         f"Limits: a group of up to {share(least)} of people may not have been met by {several(who, 'rater')}, and no "
         f"test knows what it prefers; a group of 20 % is missed by {share(missed)} of such studies"
@@ -202,7 +202,7 @@ def more(held: More) -> str:
         return f"beyond {rough(held.limit)} more {unit_of(held)}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
     if held.answers.startswith(held.unit):
-        held = held._replace(unit=held.answers, answers="")
+        held = held.changed(unit=held.answers, answers="")
     low = max(held.low, 1.0)
     high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
     least = rough(math.ceil(low))

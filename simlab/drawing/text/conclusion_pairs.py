@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from simlab.concluding.conclusion import Candidate, Conclusion, Family, More, Pair, System, WithinMargin
+from simlab.answers.conclude import Candidate, Conclusion, Family, More, Pair, System, WithinMargin
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -47,7 +47,7 @@ def oriented(pair: Pair) -> Pair:
     if pair.direction >= 0:
         return pair
     within = None if pair.within is None else TURNED.get(pair.within, pair.within)
-    return pair._replace(
+    return pair.changed(
         first=pair.second,
         second=pair.first,
         difference=-pair.difference,
@@ -57,7 +57,7 @@ def oriented(pair: Pair) -> Pair:
         verdict=-pair.verdict,
         unpromised=-pair.unpromised,
         within=within,
-        plain=None if pair.plain is None else -pair.plain,
+        plain_mean=None if pair.plain_mean is None else -pair.plain_mean,
     )
 
 
@@ -189,7 +189,7 @@ def settling(pairs: Sequence[Pair], *, brief: bool = False) -> Iterator[str]:
         return
     shown = known[: 1 if brief else MOST_OPEN]
     (first, needed), *others = shown
-    needed = needed._replace(answers="") if brief else needed
+    needed = needed.changed(answers="") if brief else needed
     many = numbers.more(needed)
     # What a range is need be said once.
     range_ = " for half of such pairs" if " to " in many else ""
@@ -203,7 +203,7 @@ def settling(pairs: Sequence[Pair], *, brief: bool = False) -> Iterator[str]:
 def _as_before(more: More, first: More) -> str:
     """Leave out what was just said of another pair: what is counted, and what it costs."""
     alike = (more.unit, more.per_unit, more.answers) == (first.unit, first.per_unit, first.answers)
-    said = numbers.more(more._replace(answers="") if alike else more)
+    said = numbers.more(more.changed(answers="") if alike else more)
     return said.removesuffix(f" more {numbers.unit_of(more)}") if alike else said
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
-from simlab.concluding.conclusion import Conclusion, Estimated, Metric, System
+from simlab.answers.conclude import Conclusion, Estimated, Metric, System
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import tables
 from simlab.drawing.text.conclusion_pairs import beaten, ordered

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from simlab.concluding.conclusion import Conclusion, Followed, PlannedFigure, Rank, Rater, Repetition, rank_of
+from simlab.answers.conclude import Conclusion, Followed, PlannedFigure, Rank, Rater, Repetition, rank_of
 from simlab.concluding.consistency import check_consistent
 from simlab.drawing.text import conclusion_metrics as metrics
 from simlab.drawing.text import conclusion_numbers as numbers

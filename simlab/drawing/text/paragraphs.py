@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.concluding.conclusion import Conclusion, Metric
+from simlab.answers.conclude import Conclusion, Metric
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import references
 from simlab.drawing.text.conclusion_pairs import (
@@ -99,7 +99,8 @@ def promised(config: Mapping[str, Any], family: tuple[str, str | None] | None = 
 
 def methods(found: Conclusion) -> list[str]:
     """Name the methods that a conclusion rests on; those of its records are known without being told."""
-    names = list(found.about.get("methods", [found.about.get("test", "")]))
+    named = found.about.get("methods", [found.about.get("test", "")])
+    names = [name for name in named if name in references.METHODS]
     names += [found.promise.multiplicity] if found.promise.multiplicity not in names else []
     used = {one.method for metric in found.metrics for one in metric.estimates}
     names += ["ppi"] if "ppi" in used else []

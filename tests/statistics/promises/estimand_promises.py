@@ -14,7 +14,7 @@ from made_ratings import Plan, made
 from promise_rows import Row, Side, stream
 from table_promises import conclusion, row
 
-from simlab.concluding.conclusion import Conclusion
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.ratings.collecting import of_ratings
 from simlab.tables.held import Ratings
 from simlab.types import Ints

@@ -15,8 +15,8 @@ from promise_rows import Row, stream
 from slowness import SHORT
 
 from simlab.analysis.raters.model_comparisons import compared
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.wanted import Wanted
 from simlab.effort import use_effort
 from simlab.tables.held import Told

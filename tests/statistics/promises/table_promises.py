@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from promise_rows import Row, Side, stream
 from simlab.analysis.raters.leniency import leniency as leniency_of
 from simlab.analysis.raters.model_comparisons import Comparisons
 from simlab.analysis.raters.moderated import moderated_comparisons
-from simlab.concluding.conclusion import Conclusion
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.ratings.choosing import config_of
 from simlab.concluding.ratings.collecting import collected, in_order, in_whole, of_ratings
 from simlab.concluding.ratings.findings import Table, concluded
@@ -213,7 +212,7 @@ def _excludes(found: Conclusion, name: str) -> float:
 
 def _wrong_share(found: Conclusion, truth: Truth) -> float:
     """Return the share of claims that are wrong; 0 where there is none."""
-    claims = [replace(found, pairs=[pair]) for pair in found.pairs if pair.verdict]
+    claims = [found.changed(pairs=[pair]) for pair in found.pairs if pair.verdict]
     return sum(_wrong(one, truth) for one in claims) / max(len(claims), 1)
 
 

@@ -16,8 +16,8 @@ from vote_worlds import draw
 from simlab.analysis.means.document_pairs import compared, influence, intervals
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.votes import Votes, way_of
+from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.conclusion import Conclusion
 from simlab.concluding.judgements.asking import FLIPS
 from simlab.concluding.judgements.totals import laid
 from simlab.concluding.preferences.claims import PATTERNS

@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.concluding.conclusion import Conclusion, Metric, Pair, System
+from simlab.answers.conclude import Conclusion, Metric, Pair, System
+from simlab.answers.records import read_record
+from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import conclude_reading, reading
+from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.terms import Chart, Mark, Points, Prose, Report, Section, Table, Value
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
@@ -28,11 +30,34 @@ UNKNOWN = "not known from these data"
 WORDS = {"trust": "is worth using", "correct": "is used only with people beside it", "leave_out": "is left out"}
 
 
-def report(saved: Mapping[str, Any]) -> Report:
-    """Make the report of an answer of `simlab conclude`; raise InputError for what is none."""
-    return of(
-        conclude_reading.conclusion(saved.get("answer")), saved, (reading.command(saved),), reading.provenance(saved)
-    )
+def report(found: Conclusion) -> Report:
+    """Make the report of what `simlab conclude` answers; raise InputError for what contradicts itself."""
+    return of(checked(found), found.plain(), (), {})
+
+
+def read(held: Any) -> Conclusion:
+    """Read a conclusion from its record; raise InputError for what is none, or contradicts itself."""
+    return checked(read_record(Conclusion, held))
+
+
+def checked(found: Conclusion) -> Conclusion:
+    """Return a conclusion that a file held; raise InputError, naming the first contradiction, where it has one."""
+    if any(one.without for one in found.without.values()):
+        raise reading.wrong("answer.without", "a conclusion without some raters leaves out no more of them")
+    for said in contradictions(found):
+        raise reading.wrong("answer", f"its numbers contradict each other: {said}")
+    return found.changed(line=found.line or _line(found.read))
+
+
+def _line(read: Mapping[str, Any]) -> str:
+    """Say what was read: how many answers, about what, by whom.
+
+    >>> _line({"used": 400, "systems": 4, "raters": 8})
+    '400 answers about 4 systems by 8 raters'
+    """
+    about = [f"{read[name]:,} {name}" for name in ("systems", "documents", "items") if read.get(name) is not None]
+    said = f"{read.get('used') or 0:,} answers" + (f" about {', '.join(about)}" if about else "")
+    return said + (f" by {read['raters']:,} raters" if read.get("raters") is not None else "")
 
 
 def of(found: Conclusion, data: Any, reproduce: Sequence[str], provenance: Mapping[str, str]) -> Report:
@@ -299,7 +324,7 @@ def _metric(found: Conclusion, one: Metric) -> Section:
             values = tuple((each.system, _known(each.value, each.low, each.high)) for each in systems)
             parts.append(Table(title, ("system", "points"), values))
     if one.worth_labels is not None:
-        worth = (("human labels that would narrow differences as much", _known(*one.worth_labels)),)
+        worth = (("human labels that would narrow differences as much", _known(*one.worth_labels.bounds())),)
         parts.append(Table("What mixing the metric in is worth", ("what", "labels"), worth))
     return Section(f"Metric {one.name}", tuple(parts))
 
@@ -315,7 +340,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
                 continue
             same = f"a repetition gives all claims the same sign ({chance}): {who}"
             rows.append((same, _known(sign.value, sign.low, sign.high, again.studies), again.world))
-            rows.append((f"share of the claims that it claims again: {who}", _known(*anew), again.world))
+            rows.append((f"share of the claims that it claims again: {who}", _known(*anew.bounds()), again.world))
     if (held := found.control) is not None:
         plain = f"the same, uncorrected {numbers.uncorrected(found.question)}"
         shares = [
@@ -326,7 +351,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
             shares.append(("the same, watched through 300 looks", held.watched, held.watched_mcse or math.nan))
         if held.at_large is not None:
             by_others = "some claim by other raters, for theirs, where systems are equal for raters at large"
-            rows.append((by_others, _known(*held.at_large), held.world))
+            rows.append((by_others, _known(*held.at_large.bounds()), held.world))
         rows += [
             (what, Value(_finite(value), _finite(error), n=held.studies), held.world) for what, value, error in shares
         ]

@@ -1,4 +1,4 @@
-"""Hold what is concluded from a table: systems, pairs, raters, metrics, and what is promised of them.
+"""What `simlab conclude` answers: systems, pairs, raters, metrics, and what is promised of them.
 
 These records are all that commands, pages and figures know; whoever concludes fills them in, whatever was collected.
 """
@@ -7,10 +7,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    WrapValidator,
+    model_serializer,
+    model_validator,
+)
+
+from simlab.answers.records import LARGEST, Num, Record, Upper
 from simlab.types import FamilyName
 
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
@@ -18,6 +30,30 @@ MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
 Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
 FamilySays: TypeAlias = Literal["claimed", "step_down", "excludes", "open"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
+
+
+def _python(held: Any) -> Any:
+    """Return a number of NumPy as one of Python, alone or within mappings and lists; a record as JSON holds it."""
+    if isinstance(held, Record):
+        return held.plain()
+    if isinstance(held, Mapping):
+        return {key: _python(one) for key, one in held.items()}
+    if isinstance(held, list | tuple):
+        return [_python(one) for one in held]
+    return held.item() if hasattr(held, "item") and not getattr(held, "shape", ()) else held
+
+
+Listed = TypeVar("Listed")
+ListOf = Annotated[Sequence[Listed], AfterValidator(tuple)]
+"""Any number of values, as a tuple."""
+Two = Annotated[tuple[str, str], BeforeValidator(lambda held: tuple(held) if isinstance(held, list) else held)]
+Whole = Annotated[int, BeforeValidator(_python), Field(ge=0, le=LARGEST)]
+Sign = Annotated[int, BeforeValidator(_python), Field(ge=-1, le=1)]
+Flag = Annotated[bool, BeforeValidator(_python)]
+Text = Annotated[str, BeforeValidator(lambda held: held or ""), PlainSerializer(lambda held: held or None)]
+"""A text; null is none."""
+Values = Annotated[Mapping[str, Any], BeforeValidator(_python)]
+"""Values by name, of whatever type JSON has."""
 
 
 class Rank(IntEnum):
@@ -72,15 +108,27 @@ def rank_of(limit: str) -> Rank:
     return limit.rank if isinstance(limit, Limit) else Rank.OTHER
 
 
-class Interval(NamedTuple):
+# A sentence keeps its rank, which pydantic would take from it.
+Said = Annotated[str, WrapValidator(lambda held, check: held if isinstance(held, str) else check(held))]
+
+
+class Interval(Record):
     """Hold a number and the bounds of its interval."""
 
-    value: float
-    low: float
-    high: float
+    value: Num
+    low: Num
+    high: Num
+
+    def bounds(self) -> tuple[float, float, float]:
+        """Return the number, and the bounds."""
+        return self.value, self.low, self.high
+
+    def is_finite(self) -> bool:
+        """Tell whether the number and both bounds are known, and no infinities."""
+        return all(map(math.isfinite, self.bounds()))
 
 
-class Promise(NamedTuple):
+class Promise(Record):
     """Say what is promised of the claims.
 
     `level` is the probability of any wrong claim (or as `multiplicity` has it); `holds` is False where the promise is
@@ -89,51 +137,55 @@ class Promise(NamedTuple):
     """
 
     name: PromiseName
-    level: float
+    level: Num
     multiplicity: str
-    holds: bool
+    holds: Flag
     says: str
     broken: str = ""
 
 
-class System(NamedTuple):
+PLAIN = Field(default=None, validation_alias="plain", serialization_alias="plain")
+
+
+class System(Record):
     """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best).
 
-    `plain` is the mean of its ratings where the estimate is weighted by who rated what, else the same; None: no mean.
+    `plain_mean` is the mean of its ratings where the estimate is weighted by who rated what, else the same (None: no
+    mean).
     """
 
     system: str
-    n: int
-    estimate: float
-    low: float
-    high: float
-    rank_low: int
-    rank_high: int
-    plain: float | None = None
+    n: Whole
+    estimate: Num
+    low: Num
+    high: Num
+    rank_low: Whole
+    rank_high: Whole
+    plain_mean: Num | None = PLAIN
 
 
-class More(NamedTuple):
+class More(Record):
     """Say how many more of a `unit` settle an open pair, over what its effect may be; inf: beyond `limit`.
 
     `answers` says what these cost in answers ("ratings of these two"), `per_unit` how many each.
     """
 
     unit: str
-    median: float
-    low: float
-    high: float
-    limit: float
-    per_unit: float = 1.0
+    median: Upper
+    low: Upper
+    high: Upper
+    limit: Num
+    per_unit: Num = 1.0
     answers: str = ""
 
 
-class Pair(NamedTuple):
+class Pair(Record):
     """Hold what is concluded about two systems.
 
     `difference` is first less second on the table's own scale, bounds are simultaneous with the claims; `direction` is
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
     NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
-    tested; `plain` is that of plain means, which raters who met one system more may draw away (None: of no means).
+    tested; `plain_mean` is that of plain means, which raters who met one system more may draw away (None: of no means).
     `unpromised` is what would have been claimed where the promise is withdrawn, else 0.
     `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings). `detectable`
     is the difference of this pair that such a table finds with 80 % probability (None: not known by pair).
@@ -143,36 +195,36 @@ class Pair(NamedTuple):
 
     first: str
     second: str
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    adjusted: float
-    direction: int
-    verdict: int
+    difference: Num
+    low: Num
+    high: Num
+    p_value: Num
+    adjusted: Num
+    direction: Sign
+    verdict: Sign
     within: WithinMargin | None = None
     more: More | None = None
-    plain: float | None = None
+    plain_mean: Num | None = PLAIN
     scope: Scope | None = None
-    unpromised: int = 0
-    detectable: float | None = None
+    unpromised: Sign = 0
+    detectable: Num | None = None
     family: FamilySays | None = None
 
 
-class Candidate(NamedTuple):
+class Candidate(Record):
     """A system as a candidate for the best: whether it may be, its p-value, and how far behind the best it is at most.
 
     `within`: it is no more than the margin behind the best (None: no margin was named).
     """
 
     system: str
-    may_be_best: bool
-    p_value: float
-    behind: float
-    within: bool | None = None
+    may_be_best: Flag
+    p_value: Num
+    behind: Upper
+    within: Flag | None = None
 
 
-class Family(NamedTuple):
+class Family(Record):
     """The answer of a family of comparisons, beside what stands with systems and pairs.
 
     `says` is what is promised of it as a sentence; of an exploratory one, which a plan did not fix, nothing is.
@@ -183,41 +235,41 @@ class Family(NamedTuple):
 
     name: FamilyName
     says: str
-    candidates: Sequence[Candidate] = ()
-    tiers: Sequence[Sequence[str]] = ()
-    claims: Sequence[tuple[str, str]] = ()
+    candidates: ListOf[Candidate] = ()
+    tiers: ListOf[ListOf[str]] = ()
+    claims: ListOf[Two] = ()
 
 
-class Rater(NamedTuple):
+class Rater(Record):
     """Hold a rater's answers, and how far above the others the rater scores the same outputs, with an interval."""
 
     rater: str
-    n: int
-    leniency: float
-    low: float
-    high: float
+    n: Whole
+    leniency: Num
+    low: Num
+    high: Num
 
 
-class Estimated(NamedTuple):
+class Estimated(Record):
     """Hold a system's mean by one way of using the metric: `human`, `ppi`, `joint`, `own`, `partial`."""
 
     method: str
     system: str
-    value: float
-    low: float
-    high: float
+    value: Num
+    low: Num
+    high: Num
 
 
-class Rated(NamedTuple):
+class Rated(Record):
     """Hold a system's rho + eta - 1 of a metric, or its correlation where labels are no yes and no."""
 
     system: str
-    value: float
-    low: float
-    high: float
+    value: Num
+    low: Num
+    high: Num
 
 
-class MetricError(NamedTuple):
+class MetricError(Record):
     """Hold the error of a metric's own difference of two systems: what it says less what humans say.
 
     All are first less second on the humans' scale, over outputs that both scored; bounds hold for all pairs at once.
@@ -225,15 +277,14 @@ class MetricError(NamedTuple):
 
     first: str
     second: str
-    human: float
-    metric: float
-    value: float
-    low: float
-    high: float
+    human: Num
+    metric: Num
+    value: Num
+    low: Num
+    high: Num
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Record):
     """Hold what a table says of a metric: a verdict with its reason, and what it rests on.
 
     `quality_of` names what `quality` holds: `youden` or `correlation`; `spread` is how far systems differ in it.
@@ -253,25 +304,44 @@ class Metric:
     reason: str
     labels: More | None
     quality_of: str
-    quality: Sequence[Rated]
+    quality: ListOf[Rated]
     spread: Interval
-    width: float
-    estimates: Sequence[Estimated]
-    pairs: Sequence[Pair]
-    bias: Sequence[Rated] = ()
-    bias_pairs: Sequence[MetricError] = ()
+    width: Num
+    estimates: ListOf[Estimated]
+    pairs: ListOf[Pair]
+    bias: ListOf[Rated] = ()
+    bias_pairs: ListOf[MetricError] = ()
     bias_worst: MetricError | None = None
-    bias_factor: float | None = None
-    favour: Sequence[Rated] = ()
+    bias_factor: Num | None = None
+    favour: ListOf[Rated] = ()
     favour_slope: Interval | None = None
     worth_labels: Interval | None = None
-    labels_at_random: bool | None = None
+    labels_at_random: Flag | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, held: Any) -> Any:
+        """Find what `quality` holds: JSON has it by its name."""
+        if not isinstance(held, dict) or "quality_of" in held:
+            return held
+        others = [name for name in held if name not in cls.model_fields and name != YOUDEN]
+        name = others[0] if others else YOUDEN
+        kept = {key: one for key, one in held.items() if key not in (name, YOUDEN)}
+        return {**kept, "quality_of": name, "quality": held.get(name, ())}
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Put `quality` where its name says; `youden` is always there."""
+        held = write(self)
+        name, quality = held.pop("quality_of"), held.pop("quality")
+        first = {key: held.pop(key) for key in ("name", "verdict", "reason", "labels")}
+        return {**first, YOUDEN: [], name: quality, **held}
 
 
-UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
+UNKNOWN = Interval(value=math.nan, low=math.nan, high=math.nan)
 
 
-class RepeatedShares(NamedTuple):
+class RepeatedShares(Record):
     """Hold shares with 90 % intervals over what worlds may be, by what is new in a repetition; NaN is not known.
 
     `same`: nothing; `new_documents`: other documents, the same raters; `new_raters`: other raters, the same documents;
@@ -284,11 +354,12 @@ class RepeatedShares(NamedTuple):
     new_study: Interval = UNKNOWN
 
 
+YOUDEN = "youden"
 SIGN_BY_CHANCE = 0.5
 """A repetition of nothing finds the sign of one claim with this probability."""
 
 
-class Repetition(NamedTuple):
+class Repetition(Record):
     """Hold the chance that all claims have the `same_sign` in a repetition, and the share of them `claimed_again`.
 
     A sign is less than a claim, which has the same sign and passes the same test. `studies` of each sort were simulated
@@ -297,12 +368,33 @@ class Repetition(NamedTuple):
 
     same_sign: RepeatedShares
     claimed_again: RepeatedShares
-    studies: int
+    studies: Whole
     world: str
     unknown: Mapping[str, str] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, held: Any) -> Any:
+        """Leave out what JSON says twice."""
+        twice = ("srp", "srp_new_documents", "srp_new_study", "sign_by_chance")
+        return {key: one for key, one in held.items() if key not in twice} if isinstance(held, dict) else held
 
-class Control(NamedTuple):
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Name the shares that most ask for, and what chance alone gives."""
+        held = write(self)
+        same = held["same_sign"]
+        return {
+            "srp": same["same"],
+            "srp_new_documents": same["new_documents"],
+            "srp_new_study": same["new_study"],
+            "same_sign": same,
+            "sign_by_chance": SIGN_BY_CHANCE,
+            **{name: held[name] for name in ("claimed_again", "unknown", "studies", "world")},
+        }
+
+
+class Control(Record):
     """Hold how many of so many studies like this one claim something though systems are equal, with its mcse.
 
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
@@ -314,21 +406,21 @@ class Control(NamedTuple):
     that may be the best: of the system that is excluded most often (None: that is not asked).
     """
 
-    studies: int
-    some_claim: float
-    some_claim_mcse: float
-    promised: float
-    uncorrected: float
-    uncorrected_mcse: float
+    studies: Whole
+    some_claim: Num
+    some_claim_mcse: Num
+    promised: Num
+    uncorrected: Num
+    uncorrected_mcse: Num
     world: str
-    watched: float | None = None
-    watched_mcse: float | None = None
-    pair_claim: float | None = None
-    pair_claim_mcse: float | None = None
+    watched: Num | None = None
+    watched_mcse: Num | None = None
+    pair_claim: Num | None = None
+    pair_claim_mcse: Num | None = None
     at_large: Interval | None = None
-    at_large_mcse: float | None = None
-    best_excluded: float | None = None
-    best_excluded_mcse: float | None = None
+    at_large_mcse: Num | None = None
+    best_excluded: Num | None = None
+    best_excluded_mcse: Num | None = None
 
     def gated(self, promise: Promise) -> tuple[float, float]:
         """Return the share of wrong claims that a promise bounds, and its Monte-Carlo standard error."""
@@ -344,19 +436,19 @@ class Control(NamedTuple):
         return share - 3 * mcse > promise.level
 
 
-class UnmetPeople(NamedTuple):
+class UnmetPeople(Record):
     """Largest share of people of whom `raters` may have met none, and the chance of meeting none of one in five.
 
     A group of a share q is missed by R raters drawn at random with probability (1 - q)^R. Whatever it prefers, a test
     of these raters claims what the others say, so that no test holds its level for groups with q R below about 3.
     """
 
-    raters: int
-    unmet_share: float
-    one_in_five_unmet: float
+    raters: Whole
+    unmet_share: Num
+    one_in_five_unmet: Num
 
 
-class PlannedFigure(NamedTuple):
+class PlannedFigure(Record):
     """Hold a figure of a plan beside what is found of it, both in a `unit` ("share": of 1), and why it is `missing`.
 
     `measure` is that of a target, the `significant_share` of pairs that are claimed, the `smallest_difference` that
@@ -366,15 +458,14 @@ class PlannedFigure(NamedTuple):
 
     measure: str
     unit: str
-    planned: float
-    found: float
-    planned_mcse: float = math.nan
-    found_mcse: float = math.nan
+    planned: Num
+    found: Num
+    planned_mcse: Num = math.nan
+    found_mcse: Num = math.nan
     missing: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Record):
     """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included.
 
     `targets` are what was planned beside what is found (empty: the plan does not say what it was to find).
@@ -382,14 +473,33 @@ class Followed:
 
     name: str
     digest: str
-    planned: int
-    deviations: Sequence[str]
-    look: int
-    targets: Sequence[PlannedFigure] = ()
+    planned: Whole
+    deviations: ListOf[str]
+    look: Whole
+    targets: ListOf[PlannedFigure] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Words(Record):
+    """Hold what sentences are made of; the rest of `about` is for programs."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    estimate: str | None = None
+    difference: str | None = None
+    test: str | None = None
+    methods: ListOf[str] | None = None
+    margin: Num | None = None
+    raters: str | None = None
+    normalization: str | None = None
+
+
+def _check_words(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is said about a table as it is; each word of it has its type."""
+    Words(**about)
+    return about
+
+
+class Conclusion(Record):
     """Hold all that is concluded from a table.
 
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
@@ -406,35 +516,54 @@ class Conclusion:
     """
 
     question: str
-    read: Mapping[str, Any]
-    line: str
+    read: Values
     unit: str
-    lower_is_better: bool
+    better: Literal["higher", "lower"]
     promise: Promise
-    systems: Sequence[System]
-    pairs: Sequence[Pair]
-    raters: Sequence[Rater] = ()
-    metrics: Sequence[Metric] = ()
-    cycles: Sequence[Sequence[str]] = ()
-    detectable: float | None = None
+    systems: Annotated[ListOf[System], Field(min_length=1)]
+    pairs: ListOf[Pair]
+    raters: ListOf[Rater] = ()
     repetition: Repetition | None = None
-    repetition_missing: str = ""
+    repetition_missing: Text = ""
     control: Control | None = None
-    control_missing: str = ""
-    plan: Followed | None = None
-    without: Mapping[str, Conclusion] = field(default_factory=dict)
-    confounded: int = 0
-    lines: Sequence[str] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    warnings: Sequence[str] = ()
+    control_missing: Text = ""
     limits: UnmetPeople | None = None
+    metrics: ListOf[Metric] = ()
+    detectable: Num | None = None
+    confounded: Whole = 0
+    cycles: ListOf[ListOf[str]] = ()
+    plan: Followed | None = None
+    without: Mapping[str, Conclusion] = Field(default={})
+    about: Annotated[Values, AfterValidator(_check_words)] = Field(default={})
+    notes: ListOf[str] = ()
+    warnings: Annotated[Sequence[Said], AfterValidator(in_order)] = ()
     family: Family | None = None
     exploratory: Family | None = None
+    line: str = Field(default="", exclude=True)
+    lines: ListOf[str] = Field(default=(), exclude=True)
 
-    def __post_init__(self) -> None:
-        """Put warnings in order, wherever they were added."""
-        object.__setattr__(self, "warnings", in_order(self.warnings))
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, held: Any) -> Any:
+        """Leave out the metric, which JSON has among the metrics too."""
+        return {key: one for key, one in held.items() if key != "metric"} if isinstance(held, dict) else held
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write the first metric beside all of them."""
+        held = write(self)
+        metrics = held["metrics"]
+        first = {"metric": metrics[0] if metrics else None, "metrics": metrics}
+        return {
+            key: one
+            for name, value in held.items()
+            for key, one in ({name: value} if name != "metrics" else first).items()
+        }
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Tell whether the lower of two numbers is the better one."""
+        return self.better == "lower"
 
     @property
     def withdrawn(self) -> bool:
