@@ -174,7 +174,7 @@ class More(Record):
     median: Upper
     low: Upper
     high: Upper
-    limit: Num
+    limit: Annotated[int | Num, BeforeValidator(_python)]
     per_unit: Num = 1.0
     answers: str = ""
 

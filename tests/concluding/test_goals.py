@@ -157,7 +157,7 @@ def test_targets_are_read_back_from_a_kept_answer() -> None:
     )
     held = found.plain()["plan"]
     again = read_record(Followed, held)
-    assert repr(again.targets) == repr(targets)
+    assert repr(again.targets) == repr(tuple(targets))
     assert again.targets[1] == targets[1]
 
 
