@@ -17,12 +17,13 @@ from pydantic import (
     Field,
     PlainSerializer,
     SerializerFunctionWrapHandler,
+    ValidationError,
     WrapValidator,
     model_serializer,
     model_validator,
 )
 
-from simlab.answers.records import LARGEST, Num, Record, Upper
+from simlab.answers.records import LARGEST, Count, Num, Record, Upper
 from simlab.types import FamilyName
 
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
@@ -484,19 +485,41 @@ class Words(Record):
 
     model_config = ConfigDict(extra="ignore")
 
-    estimate: str | None = None
-    difference: str | None = None
-    test: str | None = None
-    methods: ListOf[str] | None = None
+    estimate: str = ""
+    difference: str = ""
+    test: str = ""
+    methods: ListOf[str] = ()
+    groups: ListOf[ListOf[str]] = ()
     margin: Num | None = None
-    raters: str | None = None
-    normalization: str | None = None
+    raters: str = ""
+    normalization: str = ""
 
 
-def _check_words(about: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what is said about a table as it is; each word of it has its type."""
-    Words(**about)
-    return about
+class Counted(Record):
+    """Hold what the line about a table counts; the rest of `read` is for programs."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    used: Count = 0
+    systems: Count | None = None
+    documents: Count | None = None
+    items: Count | None = None
+    raters: Count | None = None
+
+
+def _holding(known: type[Record]) -> AfterValidator:
+    """Check that those of the values that a page knows have their types."""
+
+    def check(values: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            known(**values)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            said = str(first["msg"]).replace("Input should be", "must be")
+            raise ValueError(f"holds {first['loc'][0]}, which {said}") from None
+        return values
+
+    return AfterValidator(check)
 
 
 class Conclusion(Record):
@@ -516,7 +539,7 @@ class Conclusion(Record):
     """
 
     question: str
-    read: Values
+    read: Annotated[Values, _holding(Counted)]
     unit: str
     better: Literal["higher", "lower"]
     promise: Promise
@@ -534,7 +557,7 @@ class Conclusion(Record):
     cycles: ListOf[ListOf[str]] = ()
     plan: Followed | None = None
     without: Mapping[str, Conclusion] = Field(default={})
-    about: Annotated[Values, AfterValidator(_check_words)] = Field(default={})
+    about: Annotated[Values, _holding(Words)] = Field(default={})
     notes: ListOf[str] = ()
     warnings: Annotated[Sequence[Said], AfterValidator(in_order)] = ()
     family: Family | None = None

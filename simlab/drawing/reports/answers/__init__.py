@@ -1,4 +1,4 @@
-"""Reports of kept answers: one module a command, each with a function `report(saved) -> Report`."""
+"""Reports of kept answers: one module a command, each with a function `report(found) -> Report`."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ def of(saved: Mapping[str, Any]) -> Report:
     if name not in COMMANDS:
         raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")
     report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
-    if name not in MODELS:
-        return report(saved)
     module, *models = MODELS[name]
     first, *others = (getattr(import_module(module), model) for model in models)
     found = read_record(first, saved["answer"], others=others)
