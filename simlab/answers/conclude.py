@@ -583,6 +583,11 @@ class Conclusion(Record):
             for key, one in ({name: value} if name != "metrics" else first).items()
         }
 
+    def __repr__(self) -> str:
+        """Name the question, whether the promise holds, and how many systems and pairs there are."""
+        counted = f"systems=<{len(self.systems)} rows>, pairs=<{len(self.pairs)} rows>, holds={self.promise.holds}"
+        return f"{type(self).__name__}(question={self.question!r}, unit={self.unit!r}, {counted})"
+
     @property
     def lower_is_better(self) -> bool:
         """Tell whether the lower of two numbers is the better one."""
