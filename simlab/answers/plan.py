@@ -431,3 +431,26 @@ def _flat(one: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict
         parts = (found.value, found.mcse, found.low, found.high) if found else (nan,) * 4
         row |= dict(zip((name, f"{name}_mcse", f"{name}_low", f"{name}_high"), parts, strict=True))
     return row
+
+
+class PairToSettle(Record):
+    """Hold two systems, and how many new documents or comparisons settle which is better in half of such pairs."""
+
+    first: str
+    second: str
+    number: Count
+
+
+class SecondStudy(Record):
+    """Hold what a second study asks: `documents` of all `systems`, for `ratings`, by `raters` (None: as before).
+
+    `new_raters` are others than those of the first study; `why` says in words what the study settles and promises.
+    """
+
+    systems: tuple[str, ...]
+    documents: Count
+    ratings: Count
+    raters: Count | None
+    pairs: Annotated[tuple[PairToSettle, ...], Field(min_length=1)]
+    new_raters: bool
+    why: str

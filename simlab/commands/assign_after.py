@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.answers.plan import PairToSettle, SecondStudy
 from simlab.commands.notes import note
 from simlab.concluding.assigning.items import read_items
 from simlab.concluding.assigning.studying import study_of
@@ -103,12 +104,12 @@ def _items(items: Path, systems: set[str], documents: set[str]) -> str:
 
 
 def _record(batch: Batch) -> dict[str, Any]:
-    return {
-        "systems": list(batch.systems),
-        "documents": batch.documents,
-        "ratings": batch.ratings,
-        "raters": batch.raters,
-        "pairs": [one._asdict() for one in batch.asked],
-        "new_raters": batch.new_raters,
-        "why": batch.why,
-    }
+    return SecondStudy(
+        systems=batch.systems,
+        documents=batch.documents,
+        ratings=batch.ratings,
+        raters=batch.raters,
+        pairs=tuple(PairToSettle(**one._asdict()) for one in batch.asked),
+        new_raters=batch.new_raters,
+        why=batch.why,
+    ).plain()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simlab.answers.plan import StudyPlan
+from simlab.answers.plan import SecondStudy, StudyPlan
 from simlab.answers.records import read_record
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import conclude, plan, reading, second_batch
@@ -48,13 +48,12 @@ def report(contents: Mapping[str, Any], folder: Path) -> Report:
 
 
 def _planned(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report:
-    record = contents["plan"]["answer"]
     try:
-        if second_batch.is_one(record):
-            return second_batch.report(record, provenance)
-        found = read_record(StudyPlan, record)
+        found: Any = read_record(StudyPlan, contents["plan"]["answer"], others=[SecondStudy])
     except InputError as error:
         raise _named(error, folder / PLANNED) from error
+    if isinstance(found, SecondStudy):
+        return replace(second_batch.report(found), provenance=provenance)
     made = plan.report(found, contents["study"])
     return replace(
         made, paragraph=contents["paragraph"] or made.paragraph, provenance={**provenance, **made.provenance}

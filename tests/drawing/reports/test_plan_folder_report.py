@@ -241,7 +241,7 @@ def test_a_second_study_is_reported_by_what_it_asks(here: Path) -> None:
     assert [one.value for one in made_of.figures] == [14, 28]
     assert "Who was asked" in headings(made_of)
     changed(here / "assigned/plan.json", answer={**record, "pairs": [{"first": "A"}]})
-    with pytest.raises(InputError, match=r"answer\.pairs\[0\]: has no second"):
+    with pytest.raises(InputError, match=r"answer\.pairs\[0\]\.second: is missing"):
         report(here / "assigned")
 
 

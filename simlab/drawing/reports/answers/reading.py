@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from simlab.drawing.reports.terms import Value
 from simlab.messages import legible, shown
 from simlab.types import InputError
 
@@ -91,14 +88,6 @@ def wrong(where: str, why: str) -> InputError:
     return InputError(f"{where}: {why}; {REMEDY}")
 
 
-def alike(rows: list[Row], where: str) -> list[Row]:
-    """Return rows of a table; raise InputError where one has a field that the first has not, or has one not."""
-    for k, row in enumerate(rows):
-        if odd := sorted(row.keys() ^ rows[0].keys()):
-            raise InputError(f"{where}[{k}].{odd[0]}: is in some records and not in others; {REMEDY}")
-    return rows
-
-
 def command(saved: Mapping[str, Any]) -> str:
     """Return the command line of a kept answer on one line. Raises InputError where it has none."""
     held = saved.get("command")
@@ -107,51 +96,9 @@ def command(saved: Mapping[str, Any]) -> str:
     return legible(held, 2000)
 
 
-def words(saved: Mapping[str, Any]) -> list[str]:
-    """Return the words of the command line of a kept answer."""
-    try:
-        return shlex.split(command(saved))
-    except ValueError:
-        return command(saved).split()
-
-
-def option(saved: Mapping[str, Any], name: str) -> str | None:
-    """Return what an option was given in the command line of an answer; None where it was left out.
-
-    >>> option({"command": "simlab detect --difference .05"}, "--difference")
-    '.05'
-    """
-    typed = words(saved)
-    for place, word in enumerate(typed):
-        if word == name:
-            return typed[place + 1] if place + 1 < len(typed) else None
-        if word.startswith(f"{name}="):
-            return word.partition("=")[2]
-    return None
-
-
-def amount(saved: Mapping[str, Any], name: str, otherwise: float) -> float:
-    """Return the number that an option was given; `otherwise` where it was left out, or is no number."""
-    try:
-        found = float(option(saved, name) or "")
-    except ValueError:
-        return otherwise
-    return found if math.isfinite(found) else otherwise
-
-
 def provenance(saved: Mapping[str, Any]) -> dict[str, str]:
     """Say which simlab kept an answer."""
     return {"simlab": legible(saved.get("simlab", "unknown"), 60), "command": command(saved)}
-
-
-def value(held: float | None, reason: str = "", **more: Any) -> Value:
-    """Hold a number of an answer; what is null has a reason."""
-    return Value(None if held is None else float(held), reason=reason if held is None else "", **more)
-
-
-def shaped(row: Row) -> Any:
-    """Return a record with attributes, NaN for what is null: as pages of text take what it was made of."""
-    return SimpleNamespace(**known(row))
 
 
 def known(row: Row) -> Row:
