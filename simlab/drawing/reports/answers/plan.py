@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.answers.plan import PlanAnswer, StudyPlan
+from simlab.answers.plan import ACCOUNTS, PlanAnswer, StudyPlan
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import plan_tables
-from simlab.drawing.reports.terms import Points, Prose, Report, Section, Value
+from simlab.drawing.reports.terms import Block, Points, Prose, Report, Section, Value
 from simlab.drawing.text import paragraphs, plan_designs, plan_paragraphs, plan_words
 from simlab.drawing.text.references import METHODS
 from simlab.drawing.text.tables import number
@@ -121,8 +121,8 @@ def _sections(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[Section]:
     if (chart := plan_tables.front(plan)) is not None:
         note = "Chosen marks are on the front: none that was looked at while searching costs less and gives more."
         yield Section("What was looked at", (chart, Prose(note)), light=True)
-    if (more := plan_tables.more_measures(plan)) is not None:
-        yield Section("Other measures", more, light=True)
+    if more := plan_tables.other_measures(plan):
+        yield Section("Other measures", _measures(plan, more), light=True)
 
 
 def _elsewhere(plan: StudyPlan) -> Iterator[str]:
@@ -137,11 +137,18 @@ def _elsewhere(plan: StudyPlan) -> Iterator[str]:
 
 def _designs(plan: StudyPlan) -> Section:
     """Show the advice, its rivals at equal cost and the most that the limits allow, and how they differ."""
-    names = plan_tables.page_measures(plan)
-    meanings = (plan_words.meaning(name, plan) for name in names)
-    notes = (f"{'; '.join(meanings)}.", _met(plan), _times(plan), plan_words.outdone(plan))
-    paired = plan_tables.differences(plan, names)
-    return Section("Designs", (plan_tables.designs(plan, names), Points(tuple(filter(None, notes))), *paired))
+    notes = (_met(plan), _times(plan), plan_words.outdone(plan))
+    accounts = [name for name in ACCOUNTS if name in plan.figures]
+    return Section("Designs", _measures(plan, plan_tables.page_measures(plan), accounts, tuple(filter(None, notes))))
+
+
+def _measures(
+    plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = (), notes: tuple[str, ...] = ()
+) -> tuple[Block, ...]:
+    """Show measures of designs, what these are, and their paired differences to the design."""
+    meanings = "; ".join(plan_words.meaning(name, plan) for name in names)
+    points = Points((*([f"{meanings}."] if names else []), *notes))
+    return plan_tables.designs(plan, names, accounts), points, *plan_tables.differences(plan, names)
 
 
 def _met(plan: StudyPlan) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from simlab.answers.plan import ACCOUNTS, EACH, DesignRow, Figure, Figures, StudyPlan, TriedDesign
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value, value_or_reason
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -55,16 +55,11 @@ def page_measures(plan: StudyPlan) -> list[str]:
     return [name for name in names if name in plan.figures][:MOST_MEASURES]
 
 
-def more_measures(plan: StudyPlan) -> tuple[Table, Points] | None:
-    """Show the measures that a page has no room for, with what they are; None where there are none."""
+def other_measures(plan: StudyPlan) -> list[str]:
+    """Name the known measures that a page has no room for."""
     shown = page_measures(plan)
     names = dict.fromkeys([*(one.measure for one in plan.targets), *BESIDE])
-    more = [name for name in names if name in plan.figures and name not in shown]
-    if not more:
-        return None
-    rows = tuple((label(row, plan), *_cells(row.figures, more, ())) for row in plan.rows)
-    table = Table("The same designs, in the same worlds", ("design", *map(plan_words.heading, more)), rows)
-    return table, Points(tuple(f"{plan_words.meaning(name, plan)}." for name in more))
+    return [name for name in names if name in plan.figures and name not in shown]
 
 
 def _account(name: str, plan: StudyPlan) -> str:
@@ -72,9 +67,8 @@ def _account(name: str, plan: StudyPlan) -> str:
     return name if name != "money" else f"cost, {currency}" if currency else "cost"
 
 
-def designs(plan: StudyPlan, names: Sequence[str]) -> Table:
+def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ()) -> Table:
     """Show the advice (for these raters, also for others), rivals at its cost, and the most that the limits allow."""
-    accounts = [name for name in ACCOUNTS if name in plan.figures]
     rows = [(label(row, plan), row.figures) for row in plan.rows]
     if plan.new_figures:
         rows.insert(1, ("  the same, for other raters", _for_others(plan.new_figures)))
