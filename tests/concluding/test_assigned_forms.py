@@ -79,7 +79,8 @@ def said_as_stored(filled: Path, folder: Path, config: dict[str, Any]) -> None:
     assert found.plan.look == 1
     # A store keeps plain means, whatever model the test is of.
     plain = [
-        one.estimate if one.plain is None else one.plain for one in sorted(found.systems, key=lambda one: one.system)
+        one.estimate if one.plain_mean is None else one.plain_mean
+        for one in sorted(found.systems, key=lambda one: one.system)
     ]
     assert plain == held["estimate"][0].tolist()
     np.testing.assert_array_equal([one.p_value for one in found.pairs], held["p_value"][0])

@@ -82,7 +82,7 @@ def said_as_stored(table: Path, plan: Plan, held: Mapping[str, Array]) -> None:
     assert found.plan is not None
     assert (list(found.plan.deviations), found.plan.look) == ([], 1)
     # A store keeps plain means, whatever model the test is of.
-    plain = [one.estimate if one.plain is None else one.plain for one in found.systems]
+    plain = [one.estimate if one.plain_mean is None else one.plain_mean for one in found.systems]
     np.testing.assert_array_equal(plain, in_order(found, held["estimate"][0]))
     verdict = np.where(held["significant"][0], held["verdict" if "verdict" in held else "direction"][0], 0)
     assert [one.verdict for one in found.pairs] == verdict.tolist()

@@ -80,7 +80,7 @@ def test_all_ratings_count_and_no_interval_is_a_point(tmp_path: Path, kind: str,
     found = _concluded(tmp_path / "t.csv", rows)
     assert found.read["used"] == len(rows)
     assert "left_out" not in found.read
-    assert {one.system: one.plain for one in found.systems} == pytest.approx(_means(rows))
+    assert {one.system: one.plain_mean for one in found.systems} == pytest.approx(_means(rows))
     assert [one.system for one in found.systems] == ["R", "Q", "P"]
     assert any(one.verdict for one in found.pairs)
     for one in (*found.systems, *found.pairs):

@@ -98,7 +98,7 @@ def test_what_the_kind_of_study_says_is_taken_unchanged() -> None:
     assert [one.direction for one in answer.pairs] == outcome["direction"].tolist()
     assert [bool(one.verdict) for one in answer.pairs] == outcome["significant"].tolist()
     names = list(whole.system_names)
-    assert [one.plain for one in sorted(answer.systems, key=lambda one: names.index(one.system))] == outcome[
+    assert [one.plain_mean for one in sorted(answer.systems, key=lambda one: names.index(one.system))] == outcome[
         "estimate"
     ].tolist()
 
@@ -265,7 +265,7 @@ def test_repeated_and_missing_ratings_that_are_as_many_as_planned_are_told_from_
     )
     whole = of_ratings(twice, np.ones(40, bool))
     answer = concluded(config_of(Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
-    estimate = {one.system: one.plain for one in answer.systems}
+    estimate = {one.system: one.plain_mean for one in answer.systems}
     name = whole.system_names[twice.system[6]]
     own = twice.system == twice.system[6]
     means = [twice.score[own & (twice.item == item)].mean() for item in np.unique(twice.item[own])]
@@ -279,7 +279,8 @@ def test_rows_may_come_in_any_order(tmp_path: Path) -> None:
     one, other = written(ratings, tmp_path / "a.csv"), written(replace(ratings, **flat), tmp_path / "b.csv")
     for first, second in zip(found(one).pairs, found(other).pairs, strict=True):
         assert (first.first, first.second, first.verdict) == (second.first, second.second, second.verdict)
-        np.testing.assert_allclose(first[2:7], second[2:7])
+        for name in ("difference", "low", "high", "p_value", "adjusted"):
+            np.testing.assert_allclose(getattr(first, name), getattr(second, name))
 
 
 def test_two_tables_are_held_against_each_other(table: Path, tmp_path: Path) -> None:

@@ -330,7 +330,7 @@ def test_votes_that_are_all_alike_leave_others_possible(tmp_path: Path, rows: Ro
     again = found.repetition
     assert any(one.verdict for one in found.pairs)
     assert again is not None
-    known = [one for one in again.same_sign if one.value == one.value]
+    known = [one for _, one in again.same_sign if one.value == one.value]
     assert known
     # All of a hundred worlds come out alike in 5 % of cases where one of 34 does not.
     assert all(one.low < 0.975 and one.low < one.value <= one.high for one in known)
