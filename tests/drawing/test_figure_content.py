@@ -25,10 +25,9 @@ from simlab.drawing.figures import (
     files,
     look,
     orders,
-    plan,
     timeline,
 )
-from simlab.drawing.reports.answers import agreement, fit, mutt, of
+from simlab.drawing.reports.answers import agreement, fit, mutt, of, plan
 from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
@@ -134,7 +133,7 @@ ANSWERS: dict[str, Any] = {
     "fit": lambda: figure_of(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
     "conclusion": lambda: conclusion.draw(made_conclusions.rated()),
-    "plan": lambda: plan.draw(made_plans.answered()),
+    "plan": lambda: figure_of(plan.report(made_plans.answered())),
     "agreement": lambda: figure_of(agreement.report(agreement_of(table(EXAMPLES / "ratings.csv")))),
 }
 
