@@ -15,17 +15,15 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import Any
 
+    from simlab.commands.designs import detect
     from simlab.commands.notebook import compare, plot, query, run, sweep
     from simlab.commands.notebook_accounts import quote, timeline
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
-    from simlab.commands.notebook_assignments import assign
-    from simlab.commands.notebook_campaigns import export
     from simlab.commands.notebook_conclusion import Concluded, conclude
-    from simlab.commands.notebook_merging import merge
     from simlab.commands.notebook_plans import PlannedStudy, plan
-    from simlab.commands.notebook_reports import report
-    from simlab.commands.notebook_tables import detect
+    from simlab.commands.passing_on import export, merge
     from simlab.commands.pilots import agreement, backtest, corrupt, fit, fit_metric, mutt
+    from simlab.commands.studies import assign, report
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
 
@@ -66,15 +64,13 @@ _HOME = {
     **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.notebook"),
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
     **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
-    "detect": "simlab.commands.notebook_tables",
+    "detect": "simlab.commands.designs",
     **dict.fromkeys(("agreement", "backtest", "corrupt", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
     **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
-    "assign": "simlab.commands.notebook_assignments",
-    "export": "simlab.commands.notebook_campaigns",
-    "merge": "simlab.commands.notebook_merging",
+    **dict.fromkeys(("assign", "report"), "simlab.commands.studies"),
+    **dict.fromkeys(("export", "merge"), "simlab.commands.passing_on"),
     **dict.fromkeys(("PlannedStudy", "plan"), "simlab.commands.notebook_plans"),
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
-    "report": "simlab.commands.notebook_reports",
     "InputError": "simlab.types",
 }
 

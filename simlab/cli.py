@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
-from simlab.commands import pilots
+from simlab.commands import designs, passing_on, pilots, studies
 from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
@@ -28,7 +28,6 @@ from simlab.commands.flags import (
     AllowVersion,
     AtMost,
     Cfg,
-    Columns,
     ConfigDir,
     DryRun,
     FigureStyle,
@@ -46,7 +45,6 @@ from simlab.commands.flags import (
     Precision,
     Preset,
     Quick,
-    RowsWhere,
     Save,
     Shard,
     TableOptions,
@@ -366,44 +364,6 @@ def plot(
     raise typer.Exit(drawn.code)
 
 
-@command(app, example="simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv")
-def export(
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="Write .csv (events: .jsonl) and FILE.study.yaml; of a whole store .nc or .parquet."
-        ),
-    ],
-    where: Where = None,
-    world: Annotated[int | None, typer.Option(metavar="N", help="Index of the world; 0 if left out.", min=0)] = None,
-    pool: Annotated[int | None, typer.Option(metavar="N", help="Index of the pool of raters; 0.", min=0)] = None,
-    draw: Annotated[int | None, typer.Option(metavar="N", help="Index of the draw of documents; 0.", min=0)] = None,
-    study: Annotated[int | None, typer.Option(metavar="N", help="Index of the study in its world; 0.", min=0)] = None,
-    form: Annotated[
-        Literal["table", "events", "netcdf", "parquet"],
-        typer.Option("--as", help="Of one campaign, a row or an event for each answer; or the whole store."),
-    ] = "table",
-    plugins: Plugins = None,
-) -> None:
-    """Export one campaign of a store as a table like anyone's, or the whole store.
-
-    AXIS=VALUE names the campaign's cell. FILE.study.yaml, beside the table, holds the study and what an analyst is
-    told: `simlab conclude FILE --plan FILE.study.yaml` concludes what the store does.
-
-    --as netcdf or parquet writes measures and all campaigns for other programs; AXIS=VALUE[,VALUE] keeps these cells.
-    """
-    from simlab.commands import export as exports
-    from simlab.commands.launch import Launched
-    from simlab.types import Place
-
-    given = {"world": world, "pool": pool, "draw": draw, "study": study}
-    if form == "netcdf" or form == "parquet":
-        end(Launched(*exports.whole_store(*_store(where), given, out, form)))
-    else:
-        place = Place(**{name: number or 0 for name, number in given.items()})
-        end(Launched(*exports.answer(*_store(where), place, out, form, plugins or [])))
-
-
 @command(app, example="simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my")
 def plan(
     words: Annotated[list[str] | None, typer.Argument(metavar="[TABLE|WORLD] [KEY=VALUE]", hidden=True)] = None,
@@ -610,91 +570,6 @@ def conclude(
     end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
 
-@command(app, example="simlab assign my --items items.csv --raters raters.csv")
-def assign(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
-    items: Annotated[
-        Path, typer.Option(metavar="FILE", help="Read what is rated: document, segment, source, system, output.")
-    ],
-    raters: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Read who rates: rater, hours, cap; else r1, r2, ...")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write sheets here; DIR/assignment.csv by default.")
-    ] = None,
-    as_: Annotated[
-        Literal["csv", "label_studio", "appraise"], typer.Option("--as", help="Write for a spreadsheet, or a tool.")
-    ] = "csv",
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Deal by other random numbers.", min=0)] = None,
-    controls: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Put in so many control ratings for each rating.")
-    ] = None,
-    languages: Annotated[
-        str, typer.Option(metavar="SRC-TGT", help="For Appraise: which languages, by its codes.")
-    ] = "eng-deu",
-    after: Annotated[
-        Path | None, typer.Option(metavar="TABLE", help="Ask about what TABLE, of this plan, left open.")
-    ] = None,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="With --after: as a new study, which is concluded by itself.")
-    ] = False,
-    columns: Columns = None,
-    where: RowsWhere = None,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Assign a planned study: who rates what, in which order.
-
-    DIR is the folder of a plan, or a study file. Sheets are a draw of the design that was simulated; systems are named
-    in DIR/key.csv only. `simlab conclude FILE --plan DIR` reads filled sheets, and says what they show. With --after
-    the pairs that are still open are asked about on documents that nobody rated, in a folder below DIR.
-    """
-    from simlab.commands import assign as assignments
-
-    keeping(save)  # refused at once where it could not be
-    if alone and after is None:
-        raise UsageError("--alone goes with --after TABLE")
-    if after is None and (columns or where):
-        raise UsageError("--columns and --where are of --after TABLE; name it, or leave them out")
-    told = told_of(columns, where=where)
-    asked = assignments.Asked(items, raters, out, as_, seed, controls, languages, after, alone, told)
-    said = assignments.answer(folder, asked, plugins or [])
-    _say(lambda form: said[form], form, save)
-
-
-@command(app, example="simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6")
-def detect(
-    settings: Overrides = None,
-    difference: Annotated[
-        float | None, typer.Option(metavar="D", help="Say how often this difference is found; with --solve, reach it.")
-    ] = None,
-    solve: Annotated[
-        Literal["n_human", "n_metric", "n_calibration", "accuracy", "mix"] | None,
-        typer.Option(help="Find the least of this that finds the difference with power=.8; mix: the cheapest."),
-    ] = None,
-    prices: Annotated[
-        str | None, typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix.")
-    ] = None,
-    joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
-    points: Annotated[
-        bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
-    ] = False,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Tell which difference between systems is measurable.
-
-    Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
-    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
-    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power.
-    """
-    from simlab.commands import detect as detection
-
-    keep = keeping(save)
-    print(detection.answer(settings or [], difference, solve, prices, joint, form, points, keep), flush=True)
-
-
 @command(app, example="simlab calculator detect --out detect.html")
 def calculator(
     what: Annotated[str, typer.Argument(metavar="detect", help="What it calculates.", show_default=False)],
@@ -737,51 +612,6 @@ def verify(
     found = checks.answer(*_store(where), replay=replay, plugins=plugins or [], debug=debug)
     _say(_with_csv(lambda form: found.text if form == "table" else found.as_json), form, save)
     raise typer.Exit(found.code)
-
-
-@command(app, example="simlab merge outputs/all outputs/item_grouping-shard-*-of-16")
-def merge(
-    out: Annotated[Path, typer.Argument(metavar="OUT", hidden=True)],
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR", hidden=True)],
-    allow_version: Annotated[
-        bool, typer.Option("--allow-version", help="Merge what was filled by different code of simlab.")
-    ] = False,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Merge folders of one sweep into one; print the finding.
-
-    OUT is a new folder, or one that holds some of the sweep; DIR are others, as `--shard I/N` fills them on any
-    machines. All of them are checked before anything is written; what is in several of them is kept once.
-    """
-    from simlab.commands import merge as merging
-
-    end(merging.answer(out, folders, plugins=plugins or [], form=form, keep=keeping(save), allow_version=allow_version))
-
-
-@command(app, example="simlab report outputs/item_grouping --out report.html")
-def report(
-    targets: Annotated[list[Path] | None, typer.Argument(metavar="DIR|ANSWER.json", hidden=True)] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here; DIR/report.html, or beside an answer.")
-    ] = None,
-    form: Annotated[
-        Literal["html", "md", "tex"] | None,
-        typer.Option("--format", help="Write in this form; html, or that of FILE.", show_default=False),
-    ] = None,
-    heds: Annotated[bool, typer.Option("--heds", help="Add what is known of the datasheet HEDS 3.0.")] = False,
-    plugins: Plugins = None,
-) -> None:
-    """Write an answer as one file that anyone can open and cite.
-
-    DIR is the folder of a sweep or of a plan, ANSWER.json what --save kept of plan, conclude, fit, agreement,
-    backtest, mutt or detect. html opens in any browser, offline; md and tex hold the tables and a paragraph for a
-    paper.
-    """
-    from simlab.commands import report as reports
-
-    end(reports.answer(targets or [], out, form, heds=heds, plugins=plugins or []))
 
 
 @command(app, example="simlab demo --seed 2 --out another")
@@ -933,6 +763,39 @@ add(
     example="simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png",
 )
 add(app, pilots.corrupt, _written_by("corrupt"), example="simlab corrupt sentences.jsonl --out trials.jsonl")
+add(
+    app,
+    studies.assign,
+    _written_by("assign"),
+    example="simlab assign my --items items.csv --raters raters.csv",
+)
+add(
+    app,
+    studies.report,
+    _written_by("report"),
+    example="simlab report outputs/item_grouping --out report.html",
+    forms=False,
+    fill=lambda targets, given: import_module("simlab.commands.report").fill(targets, given),
+)
+add(
+    app,
+    passing_on.merge,
+    _written_by("merge"),
+    example="simlab merge outputs/all outputs/item_grouping-shard-*-of-16",
+)
+add(
+    app,
+    passing_on.export,
+    _written_by("export"),
+    example="simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv",
+    forms=False,
+)
+add(
+    app,
+    designs.detect,
+    _written_by("detect"),
+    example="simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6",
+)
 add(
     app,
     pilots.fit_metric,

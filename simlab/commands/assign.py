@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from simlab.commands.launch import Launched
 from simlab.commands.notes import program
+from simlab.commands.typed import Given
 from simlab.concluding.assigning import appraise, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import study_of
@@ -45,8 +47,16 @@ class Asked(NamedTuple):
     told: Told = NOTHING
 
 
-def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> dict[Form, str]:
-    """Assign a study, write its sheets, and return the answer in all forms; as csv it says who gets how many ratings.
+class Sheets(NamedTuple):
+    """Hold an assignment, the folder of its plan, and the sheets, the key and the study that were written."""
+
+    assigned: Assigned
+    folder: Path
+    files: list[Path]
+
+
+def carry_out(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> Sheets:
+    """Assign a study, or what a first batch left open, and write its sheets.
 
     Raises InputError, before anything is written, for what does not fit.
     """
@@ -59,10 +69,15 @@ def answer(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> dict[Form
         folder, said = second.folder, (second.batch.why,)
         asked = asked._replace(items=second.items, after=None)
     assigned, files = carried_out(folder, asked, plugins)
-    assigned = replace(assigned, said=(*said, *assigned.said))
-    record = _record(assigned, folder, files)
-    as_json = json.dumps(record, indent=1, ensure_ascii=False)
-    return {"table": text.page(_sheets(assigned, folder, files)), "json": as_json, "csv": to_csv(record["loads"])}
+    return Sheets(replace(assigned, said=(*said, *assigned.said)), folder, files)
+
+
+def write(found: Sheets, form: Form, given: Given) -> Launched:
+    """Write an assignment in a form; as csv it says who gets how many ratings."""
+    if form == "table":
+        return Launched(text.page(_sheets(*found)))
+    record = _record(*found)
+    return Launched(json.dumps(record, indent=1, ensure_ascii=False) if form == "json" else to_csv(record["loads"]))
 
 
 def carried_out(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from simlab.analysis.adequacy import inverse
 from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.adequacy.settings import among, detected
 from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
 from simlab.answers.records import LARGEST
-from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined, parsed
+from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined
+from simlab.commands.launch import Launched
 from simlab.commands.next_steps import ended
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.types import InputError
 
 
-def answer(
-    words: Sequence[str],
-    difference: float | None,
-    solve: str | None,
-    prices: str | None,
-    joint: bool,
-    form: Form,
-    points: bool = False,
-    keep: Callable[[str], None] | None = None,
-) -> str:
-    """Answer for all combinations of the words' values: differences, or the numbers that `solve` asks for."""
-    found = detections(parsed(words), difference, solve, prices, joint, points)
-    if keep:
-        keep(tables.write_tables(found, "json"))
+class Detected(NamedTuple):
+    """Hold what was detected, and the settings that were given, each with its values."""
+
+    detections: Detections
+    given: Given
+
+
+def write(found: Detected, form: Form, given: Mapping[str, Any]) -> Launched:
+    """Write what settings detect, or the numbers that were looked for, in a form."""
     if form != "table":
-        return tables.write_tables(found, form)
+        return Launched(tables.write_tables(found.detections, form))
     from simlab.drawing.reports.answers.detect import report
     from simlab.drawing.reports.text import page
 
-    return ended(page(report(found)), "calculator", "detect", "--out", "detect.html")
+    return Launched(ended(page(report(found.detections)), "calculator", "detect", "--out", "detect.html"))
 
 
 def detections(

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.launch import Launched
 from simlab.commands.next_steps import reported, step
 from simlab.messages import legible
 from simlab.types import Collected, InputError, Place
 
 if TYPE_CHECKING:
     from simlab.commands.stores import Condition
-    from simlab.concluding.sheets import As
     from simlab.engine.ledger import Entry
     from simlab.store.exporting import Whole
+
+
+Form: TypeAlias = Literal["table", "events", "netcdf", "parquet"]
 
 
 class Again(NamedTuple):
@@ -33,40 +36,48 @@ class Again(NamedTuple):
     doubts: tuple[str, ...]
 
 
-def answer(
-    folder: Path | None, conditions: Sequence[str], place: Place, out: Path, form: As, plugins: Sequence[str] = ()
-) -> tuple[str, tuple[str, ...], int]:
-    """Write a campaign's table and the file beside it; return what to print, what to note, and the exit code.
+class Exported(NamedTuple):
+    """Hold the files that were written, what is to be doubted in them, what comes next, and the exit code."""
+
+    files: list[Path]
+    doubts: tuple[str, ...]
+    following: str
+    code: int
+
+
+def carry_out(
+    folder: Path | None,
+    conditions: Sequence[str | Mapping[str, object]],
+    given: Mapping[str, int | None],
+    out: Path,
+    form: Form,
+    plugins: Sequence[str] = (),
+) -> Exported:
+    """Write a campaign's table and the file beside it, or a whole store, without the place that is `given`.
 
     Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
     for a folder that cannot be trusted.
     """
-    files, doubts = written(folder, conditions, place, out, form, plugins)
-    names = "\n".join(legible(file, 200) for file in files)
-    return names, (*doubts, _following(files)), RESERVED if doubts else DONE
+    if form == "netcdf" or form == "parquet":
+        from simlab.commands.stores import apart, named
 
-
-def written(
-    folder: Path | None, conditions: Sequence[str], place: Place, out: Path, form: As, plugins: Sequence[str] = ()
-) -> tuple[list[Path], tuple[str, ...]]:
-    """Write a campaign's table and the file beside it, as `answer`; return both files, and what is to be doubted."""
+        where = named(folder)
+        files, code = whole(where, apart(conditions), given, out, form)
+        return Exported(files, (), step(*reported(where)), code)
+    from simlab.commands.words import words
     from simlab.concluding import exported
 
     exported.check_names(out, form)
-    again = carried_out(folder, conditions, place, plugins)
-    return exported.export(again.collected, again.study, again.cell, place, out, form), again.doubts
+    place = Place(**{name: number or 0 for name, number in given.items()})
+    again = carried_out(folder, words(conditions, axes=False), place, plugins)
+    files = exported.export(again.collected, again.study, again.cell, place, out, form)
+    return Exported(files, again.doubts, _following(files), RESERVED if again.doubts else DONE)
 
 
-def whole_store(
-    folder: Path | None, conditions: Sequence[str], given: Mapping[str, int | None], out: Path, form: Whole
-) -> tuple[str, tuple[str, ...], int]:
-    """Write a whole store, as `whole`; return what to print, what to note, and the exit code."""
-    from simlab.commands.stores import named as named_store
-
-    where = named_store(folder)
-    files, code = whole(where, conditions, given, out, form)
-    following = step(*reported(where))
-    return "\n".join(legible(file, 200) for file in files), (following,), code
+def write(found: Exported, form: str, given: Mapping[str, Any]) -> Launched:
+    """Name the files that were written."""
+    names = "\n".join(legible(file, 200) for file in found.files)
+    return Launched(names, (*found.doubts, found.following), found.code)
 
 
 def whole(

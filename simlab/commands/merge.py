@@ -6,39 +6,35 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from simlab.commands import launch
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note
+from simlab.commands.typed import Given
 
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
 
 
-def answer(
-    out: Path,
-    folders: Sequence[Path],
-    *,
-    plugins: Sequence[str] = (),
-    form: Form = "table",
-    keep: launch.Keep | None = None,
-    allow_version: bool = False,
-) -> launch.Launched:
-    """Merge folders into one and return the finding of what is there; of what is missing it says so.
+class Merged(NamedTuple):
+    """Hold the folder, lines about what went wrong, one about what is missing, if so, and the number of blocks."""
 
-    Raises InputError, before anything is written, for what cannot be merged.
-    """
-    lines, missing, n_blocks = carry_out(out, folders, plugins=plugins, allow_version=allow_version)
-    for line in lines:
-        note(line)
-    if not n_blocks:
-        return launch.Launched("no campaign was carried out in any of these folders", missing, NOTHING)
-    found = launch.finding(out, form, keep)
-    if found.code == NOTHING and form == "table":
-        return launch.Launched("no campaign could be carried out", missing, NOTHING)
-    code = found.code if found.code != DONE or not missing else RESERVED
-    return found._replace(notes=[*missing, *found.notes], code=code)
+    out: Path
+    lines: list[str]
+    missing: list[str]
+    blocks: int
+
+
+def write(found: Merged, form: Form, given: Given) -> launch.Launched:
+    """Write the finding of what is there; of what is missing it says so."""
+    if not found.blocks:
+        return launch.Launched("no campaign was carried out in any of these folders", found.missing, NOTHING)
+    said = launch.finding(found.out, form, None)
+    if said.code == NOTHING and form == "table":
+        return launch.Launched("no campaign could be carried out", found.missing, NOTHING)
+    code = said.code if said.code != DONE or not found.missing else RESERVED
+    return said._replace(notes=[*found.missing, *said.notes], code=code)
 
 
 def carry_out(
@@ -48,8 +44,8 @@ def carry_out(
     plugins: Sequence[str] = (),
     allow_version: bool = False,
     quiet: bool = False,
-) -> tuple[list[str], list[str], int]:
-    """Merge folders; return lines about what went wrong, one about what is missing, if so, and the number of blocks."""
+) -> Merged:
+    """Merge folders into one. Raises InputError, before anything is written, for what cannot be merged."""
     from simlab.measures.labels import LABELS
     from simlab.store.folder import remember_last
     from simlab.store.merging import merge
@@ -57,5 +53,8 @@ def carry_out(
     # What parts print in this process, in a measure, is not the answer.
     with redirect_stdout(sys.stderr):
         merged, missing = merge(out, folders, labels=LABELS, plugins=plugins, allow_version=allow_version, quiet=quiet)
-    lines = launch.told(merged)
-    return [*lines, *(remember_last(out) if merged.blocks else [])], [missing] if missing else [], merged.blocks
+    lines = list(launch.told(merged))
+    lines += remember_last(out) if merged.blocks else []
+    for line in lines:
+        note(line)
+    return Merged(out, lines, [missing] if missing else [], merged.blocks)

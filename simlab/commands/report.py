@@ -13,10 +13,12 @@ from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.launch import Launched
 from simlab.commands.next_steps import step
 from simlab.commands.stores import named
+from simlab.commands.typed import Given
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
 if TYPE_CHECKING:
+    from simlab.commands.flags import Form as AnswerForm
     from simlab.drawing.reports.terms import Report, Section
 
 Form: TypeAlias = Literal["html", "md", "tex"]
@@ -36,48 +38,50 @@ class Made(NamedTuple):
     code: int = DONE
 
 
-def answer(
+class Written(NamedTuple):
+    """Hold the text of a report in its form, of what it is, what is to be doubted in it, and the exit code."""
+
+    text: str
+    form: Form
+    targets: Sequence[Path]
+    doubts: Sequence[str]
+    code: int
+
+
+def carry_out(
     targets: Sequence[Path],
     out: Path | None,
     form: Form | None = None,
     *,
     heds: bool = False,
     plugins: Sequence[str] = (),
-) -> Launched:
-    """Write a report of stores, folders of plans and kept answers (none: of the store that was run last).
+) -> Written:
+    """Make a report of stores, folders of plans and kept answers (none: of the store that was run last).
 
-    It goes to `out`; by default to `report.html` (.md, .tex) in a folder, or to `NAME-report.html` beside an answer.
-    Raises InputError, before anything is written, for what no report can be made of and a file that cannot be written.
+    It is written where `out` names a file. Raises InputError, before anything is written, for what no report can be
+    made of and a file that cannot be written.
     """
     wanted = list(targets) or [named(None)]
-    file, form = _file(wanted, out, form)
-    files.check_writable(file, "--out")
-    reports = [of(target, heds=heds, plugins=plugins) for target in wanted]
-    text = written([one.report for one in reports], form)
-    _write(file, text)
-    said = f"{legible(file, 200)}: {_size(text)}, {_OPENED[form]}"
-    doubts = [line for one in reports for line in one.doubts]
-    return Launched(f"{said}\n\n{_next(wanted, file, form)}", doubts, max(one.code for one in reports))
-
-
-def made(
-    targets: Sequence[Path],
-    out: Path | None,
-    form: Form | None = None,
-    *,
-    heds: bool = False,
-    plugins: Sequence[str] = (),
-) -> tuple[str, list[str]]:
-    """Return the text of a report, and what is to be doubted in it; write it where a file is named."""
-    wanted = list(targets) or [named(None)]
     if out is not None:
-        file, form = _file(wanted, out, form)
-        files.check_writable(file, "--out")
+        out, form = _file(wanted, out, form)
+        files.check_writable(out, "--out")
     reports = [of(target, heds=heds, plugins=plugins) for target in wanted]
     text = written([one.report for one in reports], form or "html")
     if out is not None:
-        _write(file, text)
-    return text, [line for one in reports for line in one.doubts]
+        _write(out, text)
+    doubts = [line for one in reports for line in one.doubts]
+    return Written(text, form or "html", wanted, doubts, max(one.code for one in reports))
+
+
+def fill(targets: Sequence[Path], given: Given) -> Given:
+    """Name the file of a report that has none: `report.html` in a folder, or `NAME-report.html` beside an answer."""
+    return {**given, "out": given["out"] or _file(list(targets) or [named(None)], None, given["form"])[0]}
+
+
+def write(found: Written, form: AnswerForm, given: Given) -> Launched:
+    """Say where a report stands."""
+    said = f"{legible(given['out'], 200)}: {_size(found.text)}, {_OPENED[found.form]}"
+    return Launched(f"{said}\n\n{_next(found.targets, given['out'], found.form)}", found.doubts, found.code)
 
 
 def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Made:

@@ -198,6 +198,15 @@ def _decoding(folder: Path) -> Iterator[None]:
         raise InputError(f"{legible(path)} is damaged ({reason(error)}); {remedy(path)}") from error
 
 
+def split_words(
+    store: str | os.PathLike[str] | None, conditions: Sequence[str | Mapping[str, object]]
+) -> tuple[Path | None, list[str | Mapping[str, object]]]:
+    """Take the folder of a store and conditions apart: a first word with `=` that is no folder is a condition."""
+    if store is None or ("=" in os.fspath(store) and not Path(store).is_dir()):
+        return None, [*([] if store is None else [os.fspath(store)]), *conditions]
+    return Path(store), list(conditions)
+
+
 def apart(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:
     """Take conditions apart into one axis with its values each."""
     conditions: list[Condition] = []

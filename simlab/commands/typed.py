@@ -14,12 +14,23 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 
 from simlab.commands.errors import UsageError
-from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import DEFAULTS, FIGURES, FigureStyle, FigureWidth, Form, Format, Save
 from simlab.commands.notebook import mendable
 from simlab.commands.notes import note, quiet
@@ -73,7 +84,7 @@ def laid_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     own = SimpleNamespace(__annotations__={name: one.annotation for name, one in parameters.items()})
     annotations = get_type_hints(own, function.__globals__, include_extras=True)
     for name, one in parameters.items():
-        if one.kind is not inspect.Parameter.VAR_KEYWORD:
+        if one.kind is not inspect.Parameter.VAR_KEYWORD or get_origin(annotations[name]) is not Unpack:
             yield one.replace(annotation=annotations[name])
             continue
         for option, hint in get_type_hints(get_args(annotations[name])[0], include_extras=True).items():
@@ -85,11 +96,15 @@ def command(app: typer.Typer, name: str | None = None, *, example: str = "") -> 
     """Add a function to the command line, its options laid flat and of the types that can be typed."""
 
     def added(function: Command) -> Command:
-        parameters = [one for one in laid_flat(function) if one.name != "progress"]
-        own = [one.replace(annotation=_typed(one.annotation)) for one in parameters]
+        own = [_typed(one) for one in laid_flat(function) if one.name not in ("progress", "more")]
+        names = [one.name for one in own]
+        several = next((one.name for one in laid_flat(function) if one.kind is inspect.Parameter.VAR_POSITIONAL), None)
 
         def answer(**given: Any) -> None:
-            function(**given)
+            # What stands before several words is given by its place, as they are.
+            first = [given.pop(name) for name in names[: names.index(several)]] if several else []
+            words = given.pop(several) or () if several else ()
+            function(*first, *words, **given)
 
         answer.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
         answer.__annotations__ = {one.name: one.annotation for one in own}
@@ -107,35 +122,43 @@ def add(
     *,
     example: str,
     name: str | None = None,
+    forms: bool = True,
+    fill: Callable[[Sequence[Any], Given], Given] | None = None,
 ) -> None:
-    """Add a verb of notebooks to the command line; `write` turns what it finds into an answer in a form."""
+    """Add a verb of notebooks to the command line; `write` turns what it finds into an answer, in one of several forms.
+
+    Without `forms` there is one form only, and nothing that could be kept. `fill` takes words and options, and fills in
+    what the command line does where a notebook does nothing.
+    """
     parameters = list(laid_flat(function))
     figures = [one.name for one in parameters if FIGURES in getattr(one.annotation, "__metadata__", ())]
     progress = {"progress": True} if any(one.name == "progress" for one in parameters) else {}
     carry_out = inspect.unwrap(function)
 
-    def answer(*, form: Form = "table", save: Path | None = None, **given: Any) -> None:
+    def answer(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
         look = given.pop("style", "screen"), given.pop("width", None)
         keep = keeping(save)
         to = next(iter(figures), "")
         with drawn(given.get(to), f"--{to}", *look) if figures else nullcontext():
-            found = carry_out(**given, **progress)
-        launched = write(found, form, given)
-        if keep:
+            given = dict(fill(words, given)) if fill else given
+            found = carry_out(*words, **given, **progress)
+        launched = write(found, answer_form, given)
+        if keep and launched.code != NOTHING:
             from simlab.commands import saving
 
-            unkept = saving.kept(keep, launched.text if form == "json" else write(found, "json", given).text)
+            unkept = saving.kept(keep, launched.text if answer_form == "json" else write(found, "json", given).text)
             code = launched.code or (RESERVED if unkept else DONE)
             launched = launched._replace(notes=[*launched.notes, *unkept], code=code)
         end(launched)
 
-    shared: dict[str, tuple[Any, Any]] = {"form": (Format, "table"), "save": (Save, None)}
+    shared: dict[str, tuple[Any, Any]] = {"answer_form": (Format, "table"), "save": (Save, None)} if forms else {}
     shared |= {"style": (FigureStyle, "screen"), "width": (FigureWidth, None)} if figures else {}
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in shared.items()
     ]
-    answer.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+    own = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    answer.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
     answer.__doc__, answer.__name__ = carry_out.__doc__, carry_out.__name__
     command(app, name, example=example)(answer)
 
@@ -191,16 +214,19 @@ def _plain(annotation: Any) -> Any:
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-def _typed(annotation: Any) -> Any:
-    """Return a type as it is typed: a path where one may be given, else a text where that is one of the types."""
-    kind, *told = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+def _typed(one: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter as it is typed: a path where one may be given, else a text where that is one of its types."""
+    kind, *told = get_args(one.annotation) if get_origin(one.annotation) is Annotated else (one.annotation,)
     if get_origin(kind) in (Union, UnionType):
-        kinds = [one for one in get_args(kind) if one is not type(None)]
-        lists = [one for one in kinds if get_origin(one) is Sequence]
-        paths = [one for one in kinds if get_origin(one) is os.PathLike]
+        kinds = [each for each in get_args(kind) if each is not type(None)]
+        lists = [each for each in kinds if get_origin(each) is Sequence]
+        paths = [each for each in kinds if get_origin(each) is os.PathLike]
         chosen = Path if paths else str if str in kinds else list[str] if lists else kinds[0]
         kind = chosen | None if type(None) in get_args(kind) else chosen
-    return Annotated[(kind, *(one for one in told if one is not FIGURES))]
+    if one.kind is inspect.Parameter.VAR_POSITIONAL:
+        kind = list[kind] | None  # type: ignore[valid-type]
+        one = one.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    return one.replace(annotation=Annotated[(kind, *(each for each in told if each is not FIGURES))])
 
 
 def _help(function: Callable[..., Any]) -> str:

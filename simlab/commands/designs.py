@@ -1,0 +1,81 @@
+"""The verbs that explore designs: each is one function for notebooks and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from simlab.commands.typed import verb
+from simlab.messages import or_nearest, shown
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from simlab.commands.detect import Detected
+
+SOLVE = ("n_human", "n_metric", "n_calibration", "accuracy", "mix")
+
+
+def _detected(found: Detected) -> xr.Dataset:
+    from simlab.commands.notebook_answers import of_grid
+
+    return of_grid(found.detections, found.given)
+
+
+@verb(_detected)
+def detect(
+    *settings: Annotated[str | Mapping[str, object], typer.Argument(metavar="KEY=VALUE", hidden=True)],
+    difference: Annotated[
+        float | None, typer.Option(metavar="D", help="Say how often this difference is found; with --solve, reach it.")
+    ] = None,
+    solve: Annotated[
+        Literal["n_human", "n_metric", "n_calibration", "accuracy", "mix"] | None,
+        typer.Option(help="Find the least of this that finds the difference with power=.8; mix: the cheapest."),
+    ] = None,
+    prices: Annotated[
+        Mapping[str, float] | str | None,
+        typer.Option(metavar="human=P,metric=P", help="What a rating costs, for --solve mix."),
+    ] = None,
+    joint: Annotated[bool, typer.Option("--joint", help="Solve for systems that share one calibration.")] = False,
+    points: Annotated[
+        bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
+    ] = False,
+    **more: object,
+) -> Detected:
+    """Tell which difference between systems is measurable.
+
+    Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
+    alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
+    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power.
+
+    Returns, over the settings with several values, what `simlab detect --format json` lists: `epsilon`, `detectable`,
+    ..., shares, and the settings themselves, which in notebooks are words, mappings or keywords. NaN: out of reach.
+
+    Raises InputError for settings that do not go together.
+
+    >>> simlab.detect(n_human=100, n_metric=[1000, 10000], rho=.7, eta=.7)["detectable"]  # doctest: +SKIP
+    """
+    from simlab.commands.detect import Detected, detections
+    from simlab.commands.detect_words import parsed
+
+    if solve is not None and solve not in SOLVE:
+        raise InputError(f"solve={shown(solve)} is unknown; {or_nearest(str(solve), SOLVE)}")
+    costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
+    given = {key: list(dict.fromkeys(values)) for key, values in parsed(_words([*settings, more])).items()}
+    return Detected(detections(given, difference, solve, costs, joint, points), given)
+
+
+def _words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
+    """Write settings as they are typed: values are numbers, none and free."""
+    written: list[str] = []
+    for given in settings:
+        if isinstance(given, str):
+            written.append(given)
+            continue
+        for key, value in given.items():
+            values = value if isinstance(value, list | tuple) else [value]
+            written.append(f"{key}={','.join('none' if one is None else str(one) for one in values)}")
+    return written
