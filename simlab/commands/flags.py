@@ -127,8 +127,8 @@ def told_of(
     """
     from simlab.tables import columns as names
     from simlab.tables import direction
+    from simlab.tables.columns import parse_where
     from simlab.tables.held import Told
-    from simlab.tables.row_choice import parse_where
 
     rows = tuple(_values(where)) if isinstance(where, Mapping) else parse_where(where)
     return Told(

@@ -17,8 +17,8 @@ from simlab import files
 from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 from simlab.messages import in_natural_order, legible
+from simlab.tables.columns import Where
 from simlab.tables.held import Told
-from simlab.tables.row_choice import Where
 from simlab.types import InputError
 
 if TYPE_CHECKING:

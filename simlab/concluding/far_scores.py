@@ -10,7 +10,7 @@ from typing import Any
 from simlab.answers.conclude import Conclusion, Limit, Rank
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
-from simlab.tables.slips import FarScores
+from simlab.tables.numbers import FarScores
 
 
 def is_undecided(read: Mapping[str, Any], wanted: Wanted) -> bool:

@@ -16,8 +16,7 @@ from simlab.messages import legible, or_nearest
 from simlab.tables.cells import opened, renamed
 from simlab.tables.held import Told
 from simlab.tables.lines import numbered_lines
-from simlab.tables.opening import difference
-from simlab.tables.records import first_record
+from simlab.tables.opening import difference, first_record
 from simlab.types import Collected, InputError
 
 As: TypeAlias = Literal["table", "events"]

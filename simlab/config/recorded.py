@@ -210,9 +210,9 @@ def _read(
 ) -> Understood:
     """Read a table once, as long as it is the same; what is kept of it is a line."""
     from simlab.tables import columns
+    from simlab.tables.columns import parse_where
     from simlab.tables.held import Told
     from simlab.tables.reading import read_for_config
-    from simlab.tables.row_choice import parse_where
     from simlab.tables.understood import line
 
     ratings = read_for_config(

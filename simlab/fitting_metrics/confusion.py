@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import betaincinv, chdtri
 
 from simlab.fitting_metrics.compared import Compared
+from simlab.tables.evidence import Trials
 from simlab.tables.judged import Outputs
-from simlab.tables.trials import Trials
 from simlab.types import Array, Bools, Floats, InputError
 from simlab.world.fitted_metrics import posterior_mean
 from simlab.world.laws.comparisons import compare

@@ -13,10 +13,9 @@ from simlab.fitting_metrics.confusion import Mixture
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import Rates
-from simlab.tables.evidence import Evidence
+from simlab.tables.evidence import Evidence, Trials
 from simlab.tables.judged import Outputs
 from simlab.tables.preferences import Preferences
-from simlab.tables.trials import Trials
 from simlab.types import Bools, Floats, InputError
 
 

@@ -11,8 +11,8 @@ from simlab.fitting_metrics.confusion import FEW_CLUSTERS, Mixture
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.humans import Adequacy
 from simlab.fitting_metrics.rates import Rates
+from simlab.tables.evidence import Trials
 from simlab.tables.judged import Outputs
-from simlab.tables.trials import Trials
 from simlab.types import Bools
 
 FEW = 30

@@ -10,14 +10,24 @@ from typing import Any
 
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest
-from simlab.tables.columns import MAY_SCORE, NAMES, Names, folded, naming_people
+from simlab.tables.columns import (
+    COPIES,
+    MAY_SCORE,
+    NAMES,
+    LeftOut,
+    Names,
+    Where,
+    chosen_rows,
+    folded,
+    naming_people,
+    without_lines,
+)
 from simlab.tables.control_items import Marks, marks_of
 from simlab.tables.held import NOTHING, Told, how_read
 from simlab.tables.lines import REMEDY
 from simlab.tables.names import NO_NAMES, Spellings
 from simlab.tables.numbers import decimal_commas, missing, with_point
 from simlab.tables.opening import Rows, TableFile, open_table
-from simlab.tables.row_choice import COPIES, LeftOut, Where, chosen_rows, without_lines
 from simlab.types import InputError
 
 LARGEST = 1e50

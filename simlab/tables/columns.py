@@ -1,15 +1,61 @@
-"""Find the columns of a table of ratings, by their usual names or as its owner says."""
+"""Find the columns of a table, by usual names or as its owner says, and choose the rows that are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from simlab.files import decimal
 from simlab.messages import legible, nearest, or_nearest
 from simlab.tables.numbers import ANSWERS, missing
-from simlab.tables.verdicts import place_of
 from simlab.types import InputError
+
+_PEOPLE = (
+    *("rater", "annotator", "worker", "evaluator", "participant", "assessor", "labeler", "labeller", "coder"),
+    *("reviewer", "grader", "respondent", "crowdworker", "user"),
+)
+RATED = (
+    *("system", "document", "segment", "position", "rater", "category", "severity", "score", "errors", "minor"),
+    *("major", "seconds", "start", "end", "metadata", "run"),
+)
+MAY_SCORE = frozenset(("judge", "grader", "reviewer"))
+"""Columns that name who rated, or hold what a metric says: their cells tell."""
+_NUMBERED = ("turn", "round", "fold", "split", "index", "order", "position", "seconds", "time", "date", "timestamp")
+VERDICTS = ("verdict", "choice", "label", "vote", "decision", "judgment", "judgement", "outcome", "result")
+"""Columns that may say who won a comparison: their cells may mean anything, so that these are read or named by them."""
+_FORMS = (
+    ({"system", "system_a"}, {"score", "severity", "category", "winner", "a_wins", "human"}),
+    ({"pair"}, {"winner", "a_wins", "human"}),
+    ({"system_a"}, {"system_b"}),
+    ({"original"}, {"corrupted"}),
+    ({"slot"}, {"rating", "score"}),
+    ({"system", "score"}, {"segment", "document"}),
+    ({"system"}, {"segment", "document"}),
+)
+"""A header has one column of each set."""
+_SHOWN = {"globalsegid": "globalSegId", "docsegid": "docSegId"}
+Where: TypeAlias = tuple[tuple[str, str], ...]
+Rows: TypeAlias = Iterable[tuple[int, list[str]]]
+COPIES = "rows that are copies of others, which count once"
+MOST_SHOWN = 200
+"""So many values of a column are remembered, to name one that is near to what was typed."""
+FIRST, TIE, SECOND = 0, 1, 2
+SIGNS = (">", "=", "<")
+WORDS = {
+    **dict.fromkeys((">", "a", "first", "system_a", "model_a", "system_1", "model_1", "a wins", "left"), FIRST),
+    **dict.fromkeys(("=", "tie", "tied", "draw", "equal", "same", "both", "neither"), TIE),
+    **dict.fromkeys(("tie (bothbad)", "tie (inconsistent)", "both bad", "bothbad", "both good"), TIE),
+    **dict.fromkeys(("<", "b", "second", "system_b", "model_b", "system_2", "model_2", "b wins", "right"), SECOND),
+    **dict.fromkeys(("a>b", "a>>b", "b<a", "b<<a"), FIRST),
+    **dict.fromkeys(("a=b", "b=a"), TIE),
+    **dict.fromkeys(("b>a", "b>>a", "a<b", "a<<b"), SECOND),
+}
+"""Both and neither are ties: they say how good the two are, and neither is better. A clear win is a win."""
+SHARES = {"1": FIRST, "1.0": FIRST, ".5": TIE, "0.5": TIE, "0": SECOND, "0.0": SECOND}
+"""Numbers that say what the first gets."""
+BRACKETED = {**WORDS, "c": TIE}
+"""Within double brackets, as judges of FastChat end their verdicts, C is a tie."""
+EMPHATIC = "A>>B counts as a win, as A>B does"
 
 
 class Names(NamedTuple):
@@ -22,10 +68,6 @@ class Names(NamedTuple):
     rare: tuple[str, ...] = ()
 
 
-_PEOPLE = (
-    *("rater", "annotator", "worker", "evaluator", "participant", "assessor", "labeler", "labeller", "coder"),
-    *("reviewer", "grader", "respondent", "crowdworker", "user"),
-)
 _ITEM = Names(
     (
         *("seg_id", "segment", "item", "item_id", "segment_id", "question_id", "prompt_id", "instruction_id"),
@@ -33,6 +75,8 @@ _ITEM = Names(
     ),
     ("question", "prompt", "instruction", "task_id", "task"),
 )
+
+
 NAMES: Mapping[str, Names] = {
     "system": Names(
         ("system", "model", "system_id"),
@@ -88,24 +132,17 @@ free to be a constant or to start again in each document, so a segment is known 
 are those of benchmarks and arenas (FastChat, alpaca_eval, arena-hard-auto, SWE-bench, lm-evaluation-harness).
 """
 
-RATED = (
-    *("system", "document", "segment", "position", "rater", "category", "severity", "score", "errors", "minor"),
-    *("major", "seconds", "start", "end", "metadata", "run"),
-)
+
 USUAL: Mapping[str, tuple[str, ...]] = {key: NAMES[key].usual + NAMES[key].rare for key in RATED}
 """Names of the columns of ratings; the first that a table has is taken."""
 
-MAY_SCORE = frozenset(("judge", "grader", "reviewer"))
-"""Columns that name who rated, or hold what a metric says: their cells tell."""
+
 BESIDE_WIDE = frozenset((*NAMES["system"].usual, *NAMES["system"].rare, *NAMES["score"].usual))
 """Columns that a table with one for each system does not have."""
 
-_NUMBERED = ("turn", "round", "fold", "split", "index", "order", "position", "seconds", "time", "date", "timestamp")
+
 NO_METRICS = frozenset((*_NUMBERED, "tstamp", *NAMES["run"].usual))
 """Columns of numbers that count or number something and score nothing, in lower case with underscores."""
-
-VERDICTS = ("verdict", "choice", "label", "vote", "decision", "judgment", "judgement", "outcome", "result")
-"""Columns that may say who won a comparison: their cells may mean anything, so that these are read or named by them."""
 
 
 def aliases(*keys: str) -> dict[str, Names]:
@@ -126,18 +163,6 @@ def folded(name: str) -> str:
     ('model_name', 'question_id')
     """
     return "_".join(name.strip().lower().replace("-", " ").split())
-
-
-_FORMS = (
-    ({"system", "system_a"}, {"score", "severity", "category", "winner", "a_wins", "human"}),
-    ({"pair"}, {"winner", "a_wins", "human"}),
-    ({"system_a"}, {"system_b"}),
-    ({"original"}, {"corrupted"}),
-    ({"slot"}, {"rating", "score"}),
-    ({"system", "score"}, {"segment", "document"}),
-    ({"system"}, {"segment", "document"}),
-)
-"""A header has one column of each set."""
 
 
 def name_a_table(names: Sequence[str], told: Mapping[str, str]) -> bool:
@@ -163,9 +188,6 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
         if cells and not numbers and (constant or not verdicts):
             people.add(name)
     return people
-
-
-_SHOWN = {"globalsegid": "globalSegId", "docsegid": "docSegId"}
 
 
 def told(text: str | None) -> dict[str, str]:
@@ -260,3 +282,132 @@ def require(wanted: Iterable[str], columns: Mapping[str, int], names: Sequence[s
     advice = f"; or say which is meant: --columns {lacking[0]}=NAME" if len(names) > 1 else ""
     alone = "; columns are set apart by tabs, commas or semicolons" if len(names) == 1 else ""
     raise InputError(f"{where}: no column {usual}; found {there or 'an empty line'}{hint}{advice}{alone}")
+
+
+class LeftOut(NamedTuple):
+    """How many ratings, or comparisons, of a table were left out, and what they are."""
+
+    ratings: int
+    why: str
+
+
+def parse_where(words: Sequence[str] | None) -> Where:
+    """Read each `COLUMN=VALUE` as it is typed.
+
+    >>> parse_where(["aspect=fluency", "turn = 1"])
+    (('aspect', 'fluency'), ('turn', '1'))
+
+    Raises InputError for what is none.
+    """
+    parsed = []
+    for word in words or ():
+        column, sign, value = (part.strip() for part in word.partition("="))
+        if not (column and sign):
+            raise InputError(f"--where {legible(word, 60)}: write COLUMN=VALUE, such as aspect=fluency")
+        parsed.append((column, value))
+    return tuple(dict.fromkeys(parsed))
+
+
+def values_by_column(where: Where) -> dict[str, list[str]]:
+    """Group the values that are asked for by their columns.
+
+    >>> values_by_column((("aspect", "fluency"), ("turn", "1"), ("turn", "2")))
+    {'aspect': ['fluency'], 'turn': ['1', '2']}
+    """
+    grouped: dict[str, list[str]] = {}
+    for column, value in where:
+        grouped.setdefault(column, []).append(value)
+    return grouped
+
+
+def phrase(where: Where) -> str:
+    """Say which rows are read, as a part of a sentence; empty where all are.
+
+    >>> phrase((("aspect", "fluency"), ("turn", "1"), ("turn", "2")))
+    'aspect=fluency, turn=1 or 2'
+    """
+    grouped = values_by_column(where).items()
+    return ", ".join(f"{legible(column, 40)}={legible(' or '.join(values), 80)}" for column, values in grouped)
+
+
+def without_lines(rows: Rows, skip: Sequence[int]) -> Rows:
+    """Leave the rows of some lines out."""
+    gone = frozenset(skip)
+    return ((line, row) for line, row in rows if line not in gone) if gone else rows
+
+
+def without_chosen(columns: Sequence[str], where: Where) -> tuple[str, ...]:
+    """Leave out the columns by which rows were chosen."""
+    chosen = {column.casefold() for column, _ in where}
+    return tuple(name for name in columns if name.casefold() not in chosen)
+
+
+def chosen_rows(rows: Rows, names: Sequence[str], where: Where, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Keep the rows that have one of the values asked for in each column that is named; capitals do not matter.
+
+    Raises InputError for a column that is not there, and, once all rows are read, for a value that none of them has
+    and where no row has all of them.
+    """
+    if not where:
+        yield from rows
+        return
+    wanted = _wanted(names, where, file)
+    met: dict[int, dict[str, str]] = {at: {} for at in wanted}
+    none, kept = True, False
+    for line, cells in rows:
+        keep, none = True, False
+        for at, values in wanted.items():
+            cell = cells[at].strip() if at < len(cells) else ""
+            folded = cell.casefold()
+            if folded in values or len(met[at]) < MOST_SHOWN:
+                met[at].setdefault(folded, cell)
+            keep = keep and folded in values
+        if keep:
+            kept = True
+            yield line, cells
+    if none:
+        return  # a table without rows is refused by its reader, which says so
+    _refuse_unmet(wanted, met, names, file)
+    if not kept:
+        raise InputError(f"--where {phrase(where)}: {file} has no row with all of these; leave one out")
+
+
+def _wanted(names: Sequence[str], where: Where, file: str) -> dict[int, dict[str, str]]:
+    """Return the place of each column that is named, and the values asked for in it, as typed, by their folded form."""
+    wanted: dict[int, dict[str, str]] = {}
+    folded = [name.casefold() for name in names]
+    for column, value in where:
+        if column not in names and column.casefold() not in folded:
+            hint = or_nearest(column, [name for name in names if name], "it has", 200)
+            raise InputError(f"--where {legible(f'{column}={value}', 60)}: {file} has no column {column}; {hint}")
+        at = list(names).index(column) if column in names else folded.index(column.casefold())
+        wanted.setdefault(at, {})[value.casefold()] = value
+    return wanted
+
+
+def _refuse_unmet(
+    wanted: Mapping[int, Mapping[str, str]], met: Mapping[int, Mapping[str, str]], names: Sequence[str], file: str
+) -> None:
+    for at, values in wanted.items():
+        for folded, value in values.items():
+            if folded not in met[at]:
+                hint = or_nearest(value, [cell for cell in met[at].values() if cell], "it has", 200)
+                said = legible(f"{names[at]}={value}", 60)
+                raise InputError(f"--where {said}: no row of {file} has it; {hint}")
+
+
+def is_emphatic(text: str) -> bool:
+    """True for a verdict that says that one is much better."""
+    return ">>" in text or "<<" in text
+
+
+def place_of(text: str) -> int:
+    """Return which place of the row a word means; -1 where it means none.
+
+    >>> place_of("A>>B"), place_of("[[C]]"), place_of("tie"), place_of("C")
+    (0, 1, 1, -1)
+    """
+    word = " ".join(text.lower().split())
+    if word.startswith("[[") and word.endswith("]]"):
+        return BRACKETED.get(word[2:-2].replace(" ", ""), -1)
+    return WORDS.get(word.replace(" ", ""), -1) if ">" in word or "<" in word or "=" in word else WORDS.get(word, -1)

@@ -15,8 +15,8 @@ import numpy as np
 
 from simlab.files import decimal
 from simlab.messages import legible
+from simlab.tables.columns import LeftOut, Rows
 from simlab.tables.held import Controls, Ratings
-from simlab.tables.row_choice import LeftOut, Rows
 
 REAL = frozenset(("tgt", "target", "real", "regular", "system"))
 DAMAGED = frozenset(("bad", "bad_ref", "badref", "bad_reference"))

@@ -1,22 +1,48 @@
-"""Read whatever tells of metrics: outputs that humans scored, pairs that humans compared, or corrupted sentences."""
+"""Read whatever tells of metrics: outputs that humans scored, pairs that humans compared, or corrupted sentences.
+
+Scores of corrupted sentences are those that `simlab mutt TRIALS --scores FILE.csv` writes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from simlab.messages import legible, or_nearest
-from simlab.tables import judged, preferences, trials
-from simlab.tables.cells import Table, load_answers, renamed
+from simlab.tables import judged, preferences
+from simlab.tables.cells import Table, check_wanted, load_answers, named, number, renamed
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.judged import Outputs
+from simlab.tables.names import Numbers
 from simlab.tables.preferences import Preferences
-from simlab.tables.trials import Trials
-from simlab.types import InputError
+from simlab.types import Array, Floats, InputError, Ints
+
+FORM_OF_TRIALS = "the scores that `simlab mutt TRIALS --scores FILE.csv` writes"
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Hold raw score pairs of one metric's unit tests: `original[trial]`, `corrupted[trial]`, NaN where one is missing.
+
+    `corruption[trial]` numbers the kinds of corruption, `preserving[trial]` says which leave the meaning as it is.
+    """
+
+    name: str
+    lower_is_better: bool
+    corruption: Ints
+    preserving: Array
+    original: Floats
+    corrupted: Floats
+
 
 Evidence: TypeAlias = Outputs | Preferences | tuple[Trials, ...]
-FORMS = f"{judged.FORM}, {preferences.FORM}, or {trials.FORM}"
+
+
+FORMS = f"{judged.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 
 def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), references: int | None = None) -> Evidence:
@@ -31,8 +57,8 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), referenc
             f"{table.where}: pass rates come from two rules with clashing margins and make no matrix; give the scores "
             "themselves: simlab mutt TRIALS --scores FILE.csv"
         )
-    if trials.holds(table.header):
-        return trials.of_table(renamed(table, {}, told.columns), metrics, references)
+    if holds_trials(table.header):
+        return trials_of_table(renamed(table, {}, told.columns), metrics, references)
     if references is not None:
         raise InputError("--references belongs to scores of unit tests; leave it out for this table")
     return _of_humans(table, told, metrics)
@@ -62,11 +88,83 @@ def understood(held: Evidence, *, lower_is_better: bool | None = None) -> str:
     """Say in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
     if isinstance(held, Outputs):
         return judged.understood(held, lower_is_better=lower_is_better)
-    return preferences.understood(held) if isinstance(held, Preferences) else trials.understood(held)
+    return preferences.understood(held) if isinstance(held, Preferences) else describe_trials(held)
 
 
 def record(held: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
     """Say the same to a program; `lower_is_better` as the user says of human scores."""
     if isinstance(held, Outputs):
         return judged.record(held, lower_is_better=lower_is_better)
-    return preferences.record(held) if isinstance(held, Preferences) else trials.record(held)
+    return preferences.record(held) if isinstance(held, Preferences) else record_of_trials(held)
+
+
+def holds_trials(header: Sequence[str]) -> bool:
+    """Say whether columns are those of unit tests."""
+    return {"original", "corrupted", "kind", "metric"} <= set(header)
+
+
+def trials_of_table(table: Table, chosen: Sequence[str], references: int | None) -> tuple[Trials, ...]:
+    """Read the trials of each metric, with one number of references.
+
+    Raises InputError for what is malformed, or asked for and not there.
+    """
+    table = Table(table.where, table.header, list(table.rows))
+    if "references" in table.header:
+        table = _with_references(table, references)
+    names: dict[str, list[tuple[int, list[str]]]] = {}
+    for line, cells in table.rows:
+        names.setdefault(named(table, cells, line, "metric"), []).append((line, cells))
+    check_wanted(chosen, names, table.where)
+    return tuple(_trials_of(table, name, names[name]) for name in chosen or names)
+
+
+def describe_trials(held: Sequence[Trials]) -> str:
+    """Say in one line what was read."""
+    n = sum(len(trials.original) for trials in held)
+    kinds = max(len(np.unique(trials.corruption)) for trials in held)
+    return f"{n:,} trials of {kinds} kinds of corruption; metrics {', '.join(trials.name for trials in held)}"
+
+
+def record_of_trials(held: Sequence[Trials]) -> dict[str, Any]:
+    """Say the same to a program."""
+    n = sum(len(trials.original) for trials in held)
+    whole = sum(int((np.isfinite(trials.original) & np.isfinite(trials.corrupted)).sum()) for trials in held)
+    nothing = dict.fromkeys(("systems", "documents", "raters", "better", "scale"))
+    return {"rows": n, "used": whole, "gaps": n - whole, **nothing, "metrics": [trials.name for trials in held]}
+
+
+def _with_references(table: Table, wanted: int | None) -> Table:
+    """Keep the trials with one number of references; raise InputError where there are several and none is chosen."""
+    at = table.column("references")
+    there = list(dict.fromkeys(cells[at] for _, cells in table.rows))
+    if wanted is None and len(there) > 1:
+        raise InputError(
+            f"{table.where}: trials have {legible(', '.join(there), 60)} references, and a metric is another with "
+            f"each; choose --references {there[0]}"
+        )
+    if wanted is not None and str(wanted) not in there:
+        raise InputError(
+            f"--references {wanted}: {table.where} has trials with {legible(', '.join(there), 60)}; choose one"
+        )
+    chosen = there[0] if wanted is None else str(wanted)
+    return Table(table.where, table.header, [row for row in table.rows if row[1][at] == chosen])
+
+
+def _trials_of(table: Table, name: str, rows: Sequence[tuple[int, list[str]]]) -> Trials:
+    kinds = Numbers()
+    corruption, preserving, scores, lower = [], [], [], set()
+    for line, cells in rows:
+        kind = cells[table.column("kind")]
+        if kind not in ("altering", "disrupting", "preserving"):
+            raise InputError(f"{table.at(line)}: kind={legible(kind, 40)!r} must be altering, disrupting or preserving")
+        preserving.append(kind == "preserving")
+        corruption.append(kinds[cells[table.column("corruption")] if "corruption" in table.header else kind])
+        scores.append([number(cells[table.column(c)], table.at(line), c) for c in ("original", "corrupted")])
+        lower.add(cells[table.column("lower_is_better")].lower() if "lower_is_better" in table.header else "false")
+    if len(lower) > 1 or not lower <= {"true", "false"}:
+        raise InputError(
+            f"{table.where}: lower_is_better of {legible(name, 40)} is {legible(', '.join(sorted(lower)), 60)}; it "
+            "must be True or False, the same in all its rows"
+        )
+    both = np.array(scores)
+    return Trials(name, lower == {"true"}, np.array(corruption), np.array(preserving), both[:, 0], both[:, 1])

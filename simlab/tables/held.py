@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.tables.row_choice import LeftOut, Where
-from simlab.tables.slips import FarScores
+from simlab.tables.columns import LeftOut, Where
+from simlab.tables.numbers import FarScores
 from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
 

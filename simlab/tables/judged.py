@@ -22,14 +22,12 @@ from simlab.tables.cells import (
     renamed,
     spelled,
 )  # fmt: skip
-from simlab.tables.columns import NAMES, NO_METRICS, aliases, folded
+from simlab.tables.columns import NAMES, NO_METRICS, LeftOut, Where, aliases, folded
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import NO_NAMES, Numbers, doubtful_names, refuse_alike, refuse_lists
-from simlab.tables.numbers import ANSWERS, missing, with_point
+from simlab.tables.numbers import ANSWERS, FarScores, find_far_scores, missing, with_point
 from simlab.tables.preferences import people_of
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
-from simlab.tables.row_choice import LeftOut, Where
-from simlab.tables.slips import FarScores, find_far_scores
 from simlab.tables.understood import rows_read, where_record
 from simlab.types import Array, Floats, InputError, Ints
 

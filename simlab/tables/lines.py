@@ -1,16 +1,17 @@
-"""Read the lines of a table of ratings, plain or packed, however they end, and say which line is broken."""
+"""Read the lines of a table, plain or packed, however they end, and tell how their cells are set apart."""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from simlab import files
 from simlab.messages import legible
@@ -26,12 +27,14 @@ MAX_LINES = 4_000_000
 MAX_HEADER = 1 << 20
 TABLE_ENDINGS = (".tsv", ".txt")
 REMEDY = "give the file of ratings"
-
 _AT_ONCE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n\r|\r|\n")
 _BROKEN = (EOFError, OSError, tarfile.TarError, zlib.error, ValueError, OverflowError)
+MOST_COLUMNS = 1000
+"""A table with more is no table of ratings: names of systems, or of documents, stand where columns do."""
+_MARKS = "\t;,"
 
 
 def numbered_lines(path: Path, remedy: str = REMEDY) -> Iterator[tuple[int, str]]:
@@ -209,3 +212,85 @@ def _refused(raw: bytes, where: str, number: int) -> InputError:
     if len(raw) > MAX_LINE:
         return InputError(f"{where}, line {number}: is longer than {MAX_LINE:,} bytes; not a table of ratings")
     return InputError(f"{where}, line {number}: holds a zero byte, so this is binary or UTF-16; save it as UTF-8 text")
+
+
+class Dialect(NamedTuple):
+    """Say what sets cells apart, and whether quotation marks around a cell belong to it or not."""
+
+    mark: str
+    quoted: bool
+
+
+def dialect_of(header: str) -> Dialect:
+    r"""Tell the dialect of a table by its first line: the first of tab, semicolon and comma that sets cells apart.
+
+    Published tables with tabs do not quote, and their sentences hold single quotation marks, so tabs go with quoting
+    only where the header itself is quoted.
+
+    >>> dialect_of("system,score"), dialect_of('system\tscore')
+    (Dialect(mark=',', quoted=True), Dialect(mark='\t', quoted=False))
+    """
+    for mark in _MARKS:
+        if len(cells(header, Dialect(mark, True))) > 1:
+            return Dialect(mark, mark != "\t" or header.startswith('"'))
+    return Dialect("\t", False)
+
+
+def cells(line: str, dialect: Dialect) -> list[str]:
+    """Cut one line into cells."""
+    if not dialect.quoted:
+        return line.split(dialect.mark)
+    try:
+        return next(csv.reader([line], delimiter=dialect.mark), [])
+    except csv.Error:
+        return line.split(dialect.mark)
+
+
+def header_of(line: str, dialect: Dialect, where: str) -> list[str]:
+    """Return the names of the columns without blanks around them.
+
+    Raises InputError for more columns than a table of ratings has.
+    """
+    names = [name.strip() for name in cells(line, dialect)]
+    if len(names) > MOST_COLUMNS:
+        raise InputError(
+            f"{where}: has {len(names):,} columns, and a table of ratings at most {MOST_COLUMNS:,}; write one rating "
+            "a row: system, document, rater, score"
+        )
+    return names
+
+
+def rows(lines: Iterable[tuple[int, str]], dialect: Dialect, where: str) -> Iterator[tuple[int, list[str]]]:
+    """Go through the rows below the header: the number of the line that each begins on, and its cells.
+
+    Empty lines are left out. Raises InputError naming the line where quotation marks do not match.
+    """
+    if not dialect.quoted:
+        yield from ((number, line.split(dialect.mark)) for number, line in lines if line)
+        return
+    place = _Place(lines)
+    reader = csv.reader(place, delimiter=dialect.mark, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield place.first, row
+            place.begun = False
+    except csv.Error as error:
+        said = legible(f"{where}, line {place.first}: quotation marks do not match ({error})")
+        raise InputError(f"{said}; double those inside of a cell") from error
+
+
+class _Place:
+    """Hand lines to the reader of cells and remember where its row began."""
+
+    def __init__(self, lines: Iterable[tuple[int, str]]) -> None:
+        self._lines = iter(lines)
+        self.first, self.begun = 0, False
+
+    def __iter__(self) -> Iterator[str]:
+        for number, whole in self._lines:
+            # A bare carriage return in an unquoted cell is a line end of another program.
+            for line in whole.split("\r"):
+                if not self.begun:
+                    self.first, self.begun = number, True
+                yield f"{line}\n"

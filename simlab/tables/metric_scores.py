@@ -17,9 +17,8 @@ from simlab import files
 from simlab.messages import legible, or_nearest
 from simlab.tables import segment_scores
 from simlab.tables.columns import found
-from simlab.tables.dialect import dialect_of, header_of
 from simlab.tables.held import Ratings, Told
-from simlab.tables.lines import numbered_lines
+from simlab.tables.lines import dialect_of, header_of, numbered_lines
 from simlab.tables.reading import listed
 from simlab.tables.reading import read as read_ratings
 from simlab.types import Floats, InputError, Ints
@@ -99,7 +98,7 @@ def segments(path: Path, columns: Mapping[str, str]) -> tuple[Item, ...]:
     Raises InputError for what is no table of outputs.
     """
     first = next(numbered_lines(path), (0, ""))[1]
-    if segment_scores.is_first(first):
+    if segment_scores.is_first_of_segments(first):
         documents = segment_scores.documents_of(path, legible(path))
         return tuple((document, str(k + 1)) for k, document in enumerate(documents))
     return tuple(dict.fromkeys(listed(path, Told(columns=columns))))
@@ -133,7 +132,7 @@ def _column(file: Path, column: str, told: Mapping[str, str]) -> str:
     """Return the name of a metric's column as the table has it; raise InputError where it has none."""
     where = legible(files.typed(file))
     first = next(numbered_lines(file), (0, ""))[1]
-    if segment_scores.is_first(first):
+    if segment_scores.is_first_of_segments(first):
         raise InputError(
             f"metric.column={legible(column, 40)}: {where} has no columns; segment scores are found by a file name "
             f"TESTSET.NAME{ENDING}"

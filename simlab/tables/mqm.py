@@ -19,9 +19,8 @@ import numpy as np
 from simlab.messages import legible
 from simlab.tables import direction, ratings
 from simlab.tables.columns import require
-from simlab.tables.gathered import Gathered, controls, indexed, left_out, notes_on_names, without_repeats
 from simlab.tables.held import Ratings, Told
-from simlab.tables.names import Numbers
+from simlab.tables.names import Gathered, Numbers, controls, indexed, left_out, notes_on_names, without_repeats
 from simlab.tables.people import with_people
 from simlab.tables.ratings import Header
 from simlab.tables.times import MOST_SECONDS, Times, times_of

@@ -1,4 +1,7 @@
-"""Go through the rows of a table of preferences: a column for each source, a row for each, or counts."""
+"""Go through the rows of a table of preferences: a column for each source, a row for each, or counts.
+
+Copies of comparisons are left out, and answers to several questions that are mixed are refused.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from simlab.messages import legible
 from simlab.tables.cells import Table, check_wanted, named
-from simlab.tables.columns import NO_METRICS, folded
+from simlab.tables.columns import EMPHATIC, FIRST, NO_METRICS, SECOND, TIE, folded, is_emphatic
 from simlab.tables.names import NO_NAMES, Numbers
 from simlab.tables.numbers import missing
-from simlab.tables.verdicts import EMPHATIC, FIRST, SECOND, TIE, is_emphatic
+from simlab.tables.repeated_rows import (
+    RepeatedRows,
+    copied_lines,
+    read_again,
+    refuse_criteria,
+    tells_apart,
+    without_lines,
+)
 from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
 from simlab.types import InputError
 
@@ -23,6 +35,7 @@ COUNTS = {"a_wins": FIRST, "ties": TIE, "b_wins": SECOND}
 _NOT_METRICS = frozenset(
     ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "order", "")
 ).union(COUNTS)
+_USED = frozenset(("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "winner", "source"))
 
 
 @dataclass(slots=True)
@@ -258,3 +271,72 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
     there = [name for name in header if name not in _NOT_METRICS and name not in _human_columns(header)]
     check_wanted(metrics, there, where)
     return list(dict.fromkeys(metrics)) if metrics else [name for name in there if folded(name) not in NO_METRICS]
+
+
+def drop_copies(found: Gathered, table: Table) -> int:
+    """Leave out comparisons whose rows are copies of others; return how many human ones were.
+
+    Raises InputError where a column of criteria tells apart what one rater said of two outputs.
+    """
+    if "item" not in table.header or not one_by_one(table.header):
+        return 0
+    repeated = _repeated(found, table)
+    if not repeated.groups:
+        return 0
+    copies = copied_lines(repeated, rater_known=bool(found.raters))
+    _refuse_criteria(without_lines(repeated, copies), found, table)
+    dropped = found.votes["human"].drop(copies)
+    for source, votes in found.votes.items():
+        if source != "human":
+            votes.drop(copies)
+    return dropped
+
+
+def _repeated(found: Gathered, table: Table) -> RepeatedRows:
+    """Group the rows in which one rater compared the same two systems on the same item, of the same document."""
+    first, second, item, rater, line = found.votes["human"].columns()[:5]
+    key = np.stack([np.minimum(first, second), np.maximum(first, second), item, rater])
+    _, group, count = np.unique(key, axis=1, return_inverse=True, return_counts=True)
+    several = np.flatnonzero((count > 1)[group.ravel()])
+    lines: dict[int, list[int]] = {}
+    for k in several.tolist():
+        lines.setdefault(int(group.ravel()[k]), []).append(int(line[k]))
+    known = _USED | COUNTS.keys() | found.votes.keys()
+    used = {at for at, name in enumerate(table.header) if name in known or name.startswith("human")}
+    read = read_again(table.again(), list(lines.values()), table.header, used) if lines else None
+    if read is None:
+        return RepeatedRows([], {}, table.header, used)
+    places = [at for at, name in enumerate(table.header) if name in ("document", "doc")]
+    return RepeatedRows(_split(read, places), read.cells, read.names, read.used)
+
+
+def _split(repeated: RepeatedRows, places: list[int]) -> list[list[int]]:
+    """Split groups by what stands in some columns."""
+    split: dict[tuple[object, ...], list[int]] = {}
+    for number, group in enumerate(repeated.groups):
+        for line in group:
+            split.setdefault((number, *(repeated.cells[line][at] for at in places)), []).append(line)
+    return [group for group in split.values() if len(group) > 1]
+
+
+def _refuse_criteria(repeated: RepeatedRows, found: Gathered, table: Table) -> None:
+    """Raise InputError for criteria; what was asked in both orders, and nothing else, is no criterion."""
+    if not repeated.groups:
+        return
+    places = [table.column(name) for name in ("system_a", "pair") if name in table.header]
+    ordered = RepeatedRows(_split(repeated, places), repeated.cells, repeated.names, repeated.used)
+    # Where the order alone tells rows apart, both were asked; criteria then differ within rows of one order.
+    looked_at = [ordered] if tells_apart(repeated, places) else [ordered, repeated]
+    for one in looked_at:
+        if one.groups:
+            known = bool(found.raters)
+            refuse_criteria(one, table.where, _compared(one, found), rater_known=known, surely=True)
+
+
+def _compared(repeated: RepeatedRows, found: Gathered) -> str:
+    """Say what the first group of rows is about."""
+    first, second, item, rater, line = found.votes["human"].columns()[:5]
+    k = int(np.flatnonzero(line == min(map(min, repeated.groups)))[0])
+    systems, items, raters = list(found.systems), list(found.items), list(found.raters)
+    pair = f"{systems[first[k]]} and {systems[second[k]]} on item {items[item[k]]}"
+    return f"{raters[rater[k]]} compared {pair}" if rater[k] >= 0 else f"{pair} were compared"

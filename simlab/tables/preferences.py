@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from simlab.messages import legible, several
-from simlab.tables import judges, pairs
+from simlab.tables import pairs
 from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed, spelled
-from simlab.tables.columns import VERDICTS, aliases, folded
+from simlab.tables.columns import TIE, VERDICTS, LeftOut, Where, aliases, folded, place_of, without_chosen
 from simlab.tables.held import NOTHING, Told
 from simlab.tables.names import Numbers, doubtful_names, refuse_alike, refuse_lists
-from simlab.tables.people import people
-from simlab.tables.repeated_votes import drop_copies
-from simlab.tables.row_choice import LeftOut, Where, without_chosen
+from simlab.tables.pairs import drop_copies
+from simlab.tables.people import people, refuse_people_and_machines
 from simlab.tables.understood import rows_read, where_record
-from simlab.tables.verdicts import TIE, place_of
 from simlab.tables.winners import Comparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
@@ -121,7 +119,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None)
 def refuse_two_sorts(held: Preferences, where: str) -> None:
     """Raise InputError where some of those who compared are machines and some are not."""
     there = np.unique(held.rater[held.rater >= 0]).tolist()
-    judges.refuse_two_sorts([held.rater_names[k] for k in there], held.rater_column, where)
+    refuse_people_and_machines([held.rater_names[k] for k in there], held.rater_column, where)
 
 
 def _with_winner(table: Table) -> tuple[Table, list[str]]:

@@ -15,10 +15,14 @@ import numpy as np
 
 from simlab.messages import several
 from simlab.tables import direction, numbers
-from simlab.tables.columns import require
-from simlab.tables.gathered import (
+from simlab.tables.columns import COPIES, LeftOut, require
+from simlab.tables.held import Ratings, Told, how_read
+from simlab.tables.names import (
+    NO_NAMES,
     Gathered,
     Indexed,
+    Numbers,
+    Spellings,
     chosen,
     indexed,
     left_out,
@@ -28,13 +32,10 @@ from simlab.tables.gathered import (
     repeat_groups,
     without_repeats,
 )
-from simlab.tables.held import Ratings, Told, how_read
-from simlab.tables.names import NO_NAMES, Numbers, Spellings
+from simlab.tables.numbers import find_far_scores
 from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import with_people
 from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
-from simlab.tables.row_choice import COPIES, LeftOut
-from simlab.tables.slips import find_far_scores
 from simlab.tables.times import Times, times_of
 from simlab.types import Floats, InputError, Ints
 

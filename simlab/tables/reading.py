@@ -9,17 +9,26 @@ from pathlib import Path
 
 from simlab.files import decimal
 from simlab.messages import legible
-from simlab.tables import averages, judged, logs, mqm, preferences, ratings, segment_scores
+from simlab.tables import judged, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import Table, renamed
-from simlab.tables.columns import NO_METRICS, folded, found, require
+from simlab.tables.columns import (
+    NO_METRICS,
+    Rows,
+    chosen_rows,
+    folded,
+    found,
+    phrase,
+    require,
+    without_chosen,
+    without_lines,
+)
 from simlab.tables.control_items import Marks, control_results, marks_of
-from simlab.tables.dialect import Dialect, rows
 from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.lines import Dialect, rows
 from simlab.tables.names import Spellings
 from simlab.tables.numbers import missing, with_point
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
-from simlab.tables.row_choice import Rows, chosen_rows, phrase, without_chosen, without_lines
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
@@ -40,11 +49,11 @@ def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged:
     where = file.where
     if logs.is_first(file.first):
         return logs.read(rows(file.lines, logs.DIALECT, where), _without_columns(told, where), where)
-    if segment_scores.is_first(file.first):
-        return segment_scores.read(path, file.lines, _without_columns(told, where, "people"), where)
-    if averages.is_header(file.first) and not told.columns:
+    if segment_scores.is_first_of_segments(file.first):
+        return segment_scores.read_segments(path, file.lines, _without_columns(told, where, "people"), where)
+    if segment_scores.is_header_of_averages(file.first) and not told.columns:
         below = ((number, text) for number, text in file.lines if number > file.first_line)
-        return averages.read(file.first, below, _without_columns(told, where, "people"), where)
+        return segment_scores.read_averages(file.first, below, _without_columns(told, where, "people"), where)
     return _with_header(file, told, as_before=as_before, averaged=averaged)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from simlab.messages import legible
-from simlab.tables.row_choice import Rows
+from simlab.tables.columns import Rows
 from simlab.types import InputError
 
 MOST_VALUES = 20

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simlab.messages import legible, several
+from simlab.tables.columns import LeftOut, Where, phrase, values_by_column
 from simlab.tables.held import Ratings
-from simlab.tables.row_choice import LeftOut, Where, phrase, values_by_column
 
 
 def line(ratings: Ratings) -> str:

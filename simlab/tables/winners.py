@@ -12,9 +12,9 @@ import numpy as np
 from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables.cells import Table
+from simlab.tables.columns import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.tables.names import spelling
 from simlab.tables.numbers import with_point
-from simlab.tables.verdicts import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.types import InputError, Ints
 
 _CODE, _STEPS = 1_000_000_000, 1_000_000

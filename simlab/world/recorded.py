@@ -22,11 +22,11 @@ import numpy as np
 
 from simlab import files
 from simlab.messages import legible, or_nearest
-from simlab.tables import averages, columns
+from simlab.tables import columns, segment_scores
+from simlab.tables.columns import parse_where
 from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.lines import REMEDY
 from simlab.tables.reading import read, read_for_config
-from simlab.tables.row_choice import parse_where
 from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files.chosen import chosen_file
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
@@ -99,7 +99,7 @@ def table(path: Path | None, told: Told = NOTHING) -> Ratings:
 
 def holds_averages(world: World) -> bool:
     """Tell a world of averaged scores from one that says what each rater said."""
-    return world.frame.rater_names == (averages.RATER,) and not world.frame.lower_is_better
+    return world.frame.rater_names == (segment_scores.AVERAGE,) and not world.frame.lower_is_better
 
 
 def _named(world: World, names: Sequence[str] | None) -> World:

@@ -17,8 +17,8 @@ from simlab.fitting_metrics.fitting import Fit, Learned, Options, fit
 from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import Rates
 from simlab.rng import stream
+from simlab.tables.evidence import Trials
 from simlab.tables.judged import Outputs
-from simlab.tables.trials import Trials
 from simlab.types import Contest, InputError
 from simlab.world.fitted_metrics import fitted_mu
 from simlab.world.oracles import compared_world

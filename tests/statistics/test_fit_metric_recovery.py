@@ -15,8 +15,8 @@ from simlab.fitting_metrics.compared import Compared
 from simlab.fitting_metrics.confusion import concentration
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
+from simlab.tables.evidence import Trials
 from simlab.tables.judged import Outputs
-from simlab.tables.trials import Trials
 
 MU = np.array([[0.7, 0.25, 0.2], [0.1, 0.5, 0.1], [0.2, 0.25, 0.7]])
 ALPHAS = np.array([0.8, 0.7, 0.6, 0.5])

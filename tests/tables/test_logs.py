@@ -11,7 +11,7 @@ from shared_data import SHARED
 
 from simlab.tables import understood
 from simlab.tables.held import NOTHING, Ratings, Told
-from simlab.tables.placing import Shown, placed
+from simlab.tables.logs import Shown, placed
 from simlab.tables.reading import read
 from simlab.types import InputError
 

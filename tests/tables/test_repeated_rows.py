@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from simlab.tables import evidence, preferences
+from simlab.tables.columns import parse_where
 from simlab.tables.held import Ratings, Told
 from simlab.tables.preferences import Preferences
 from simlab.tables.reading import read
-from simlab.tables.row_choice import parse_where
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, mutations

@@ -11,9 +11,9 @@ import pytest
 
 from simlab.cli import answer as simlab
 from simlab.tables import evidence, preferences
+from simlab.tables.columns import parse_where
 from simlab.tables.held import Told
 from simlab.tables.reading import read
-from simlab.tables.row_choice import parse_where
 from simlab.types import InputError
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import recorded

@@ -16,8 +16,8 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
 from simlab.tables import evidence
 from simlab.tables.held import Told
+from simlab.tables.numbers import far_outside
 from simlab.tables.reading import read
-from simlab.tables.slips import far_outside
 from simlab.types import Floats, InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, mutations

@@ -15,9 +15,8 @@ from simlab.concluding.assigning.cells import bare
 from simlab.messages import legible
 from simlab.tables.cells import load, renamed
 from simlab.tables.columns import Names, aliases
-from simlab.tables.dialect import Dialect, dialect_of, rows
-from simlab.tables.dialect import cells as cut
-from simlab.tables.lines import numbered_lines
+from simlab.tables.lines import Dialect, dialect_of, numbered_lines, rows
+from simlab.tables.lines import cells as cut
 from simlab.tables.numbers import missing, with_point
 from simlab.types import InputError
 

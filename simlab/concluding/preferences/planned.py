@@ -12,9 +12,9 @@ from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
 from simlab.design.protocol import looks
 from simlab.messages import legible, several
 from simlab.studies.money import less_paid, prices_of
+from simlab.tables.columns import SHARES, place_of
 from simlab.tables.numbers import missing
 from simlab.tables.preferences import USUAL as USUAL
-from simlab.tables.verdicts import SHARES, place_of
 from simlab.types import COMPARE, Array, Collected, Frame, InputError, Ints, Seen
 
 FORM = "comparisons (item, system_a, system_b, winner)"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.messages import legible, or_nearest, several
+from simlab.tables.columns import LeftOut
 from simlab.tables.held import Ratings
-from simlab.tables.row_choice import LeftOut
 from simlab.types import Asked, Bools, Collected, Frame, InputError, Ints, Seen, Streams
 
 
