@@ -61,7 +61,7 @@ def answer(
     from simlab.concluding.following import of_collected
     from simlab.concluding.plans import Plan
     from simlab.concluding.sidecar import digest
-    from simlab.studies.questions import kind_of
+    from simlab.studies.kinds import kind_of
 
     conclude.check_names(figure, paragraph)
     if wanted.level is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simlab.messages import legible, several
-from simlab.studies.extent import extent_of
+from simlab.studies.footprint import extent_of
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 

@@ -16,7 +16,7 @@ from simlab.concluding.looks import record_of
 from simlab.concluding.sheets import ENDINGS, As, Read
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError, Place
 
 _HOMES = {RATE: "ratings", COMPARE: "preferences", JUDGE: "judgements"}

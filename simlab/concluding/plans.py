@@ -16,7 +16,7 @@ from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
 from simlab.concluding.sidecar import Campaign, campaign_of, digest
 from simlab.messages import legible
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import InputError
 
 if TYPE_CHECKING:

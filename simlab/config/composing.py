@@ -205,7 +205,7 @@ def _patch(setting: Setting, cells: Sequence[tuple[Kind, Config]], options: Opti
 
 def _settle(config: Config, kind: Kind, settings: Settings) -> None:
     """Write down what a config says beside its keys: its kind where that is not implied, its world, its files."""
-    from simlab.studies.questions import implied
+    from simlab.studies.kinds import implied
 
     if implied(config) != kind:
         config[QUESTION] = kind.question

@@ -22,7 +22,7 @@ def with_defaults(
     where the config does not; what is no study at all is left to be refused elsewhere. Raises InputError for a study
     that does not name its systems, raters or metric.
     """
-    from simlab.studies.questions import kind_of
+    from simlab.studies.kinds import kind_of
 
     if question is None:
         try:

@@ -65,8 +65,7 @@ def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins:
 
 def kinds_of_option(group: str, option: str, options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
     """List the kinds of studies that an option can belong to."""
-    from simlab.studies.kinds import kind_asking, kinds
-    from simlab.studies.questions import kinds_with
+    from simlab.studies.kinds import kind_asking, kinds, kinds_with
 
     if group == QUESTION:
         return (kind_asking(option, plugins),)

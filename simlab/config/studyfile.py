@@ -49,7 +49,7 @@ class FrozenFamily(NamedTuple):
 
 def write(config: Mapping[str, Any], family: FrozenFamily | None = None) -> str:
     """Write a composed study as YAML with the version of the format, the kind of study and its family in front."""
-    from simlab.studies.questions import kind_of
+    from simlab.studies.kinds import kind_of
 
     said = {} if family is None else {key: one for key, one in zip((FAMILY, AGAINST), family, strict=True) if one}
     return plain_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **said, **config})
@@ -84,7 +84,7 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     So no file that the study reads needs to be at hand. Raises InputError for what is no study file, and for a key or a
     value that no study has.
     """
-    from simlab.studies.questions import implied, kind_of
+    from simlab.studies.kinds import implied, kind_of
 
     # Until when it was run changes no number either.
     study = _plain({key: value for key, value in _checked(content, plugins).items() if key != UNTIL})

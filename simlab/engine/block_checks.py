@@ -17,8 +17,8 @@ from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.ledger import Ledger, Row
 from simlab.engine.workers import BlockFunction, BlockLike, BlocksFunction, Ended
+from simlab.studies.kinds import built_in, kind_of
 from simlab.studies.outcomes import COMMON, IDENTITY
-from simlab.studies.questions import built_in, kind_of
 from simlab.types import DESIGN_FAILED, IMPOSSIBLE, OK, Array, Outcome, Place
 
 NEEDED = ("world", "study", "document_set", "status")

@@ -11,7 +11,7 @@ from typing import Any
 from simlab.config.sweep import Sweep
 from simlab.messages import legible, size
 from simlab.studies.footprint import Footprint, total
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import KEPT, address
 from simlab.types import InputError
 

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.studies.kind import Kind
-from simlab.studies.kinds import BUILT_IN, outcomes
+from simlab.studies.kinds import BUILT_IN, built_in, kind_of, outcomes
 from simlab.studies.money import accounted
 from simlab.studies.outcomes import unaccounted
-from simlab.studies.questions import built_in, kind_of
 from simlab.types import Outcome
 
 FOREIGN = "foreign"

@@ -7,11 +7,11 @@ from typing import Any
 
 from simlab.engine.addresses import Finished, unpack
 from simlab.engine.replaying import differing
-from simlab.studies import layouts, worlds
+from simlab.studies import blocks, worlds
+from simlab.studies.blocks import laid_out
 from simlab.studies.kind import Kind
-from simlab.studies.layouts import laid_out
-from simlab.studies.possible import refuse_impossible
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
+from simlab.studies.outcomes import refuse_impossible
 from simlab.studies.sealing import sealed, writing_noticed
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Collected, DesignFailure, InputError, Place
@@ -23,7 +23,7 @@ def collected(config: Mapping[str, Any], place: Place) -> Collected:
     Raises InputError where its design cannot be carried out, or where it meets a value that cannot be.
     """
     worlds.forget()
-    layouts.forget()
+    blocks.forget()
     kind = kind_of(config)
     try:
         with writing_noticed():

@@ -57,10 +57,10 @@ def replayed(block: BlockFunction, config: Mapping[str, Any], address: Address) 
 
 def afresh(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
     """Forget the worlds and layouts of earlier blocks, then carry out a block."""
-    from simlab.studies import layouts, worlds
+    from simlab.studies import blocks, worlds
 
     worlds.forget()
-    layouts.forget()
+    blocks.forget()
     return block(config, places)
 
 

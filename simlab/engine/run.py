@@ -257,7 +257,7 @@ def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting
     n_systems = counts.pop() if len(counts) == 1 else None
     if block is not None:
         return Fitting(block, n_systems)
-    from simlab.studies.bundles import run_blocks
+    from simlab.studies.blocks import run_blocks
 
     return Fitting(study_block(), n_systems, run_blocks)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simlab.studies.kinds import kind_of
 from simlab.studies.money import deadline_hours
-from simlab.studies.questions import kind_of
 from simlab.types import COMPARE, CONTROL, JUDGE, RATE, Bools, Collected, Floats, Frame, InputError, Ints, Log
 
 CAME, LEFT_OFF, VOID, OF_CONTROL = 0, 1, 2, 3

@@ -19,7 +19,7 @@ from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
 from simlab.planning.extent import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
 from simlab.planning.terms import Ground
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.ratings import KIND
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError

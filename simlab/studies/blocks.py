@@ -1,22 +1,22 @@
-"""Carry out a block of campaigns: a pure function of the config and of places."""
+"""Carry out a block of campaigns, in one cell or in several that share noise: a pure function of configs and places."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from simlab.studies.kind import Kind
-from simlab.studies.layouts import laid_out
-from simlab.studies.outcomes import IDENTITY
-from simlab.studies.possible import impossible, refuse_impossible
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
+from simlab.studies.outcomes import IDENTITY, impossible, refuse_impossible
 from simlab.studies.sealing import sealed, writing_noticed
-from simlab.studies.worlds import draw_world
+from simlab.studies.worlds import address, draw_world
 from simlab.types import (
     DESIGN_FAILED,
     IMPOSSIBLE,
@@ -32,6 +32,11 @@ from simlab.types import (
 
 Draw = Callable[[Any, World, Any, Place], Any]
 """Draw the noise of a study, as `Kind.draw` does."""
+Value = TypeVar("Value")
+Config = Mapping[str, Any]
+Failed = Exception | SystemExit
+KEPT = 4
+_layouts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -87,14 +92,14 @@ def _carry_out(
 ) -> Block:
     """Carry out a batch; where one of its campaigns meets a value that cannot be, each of them alone."""
     try:
-        return _together(kind, prepared, world, laid, draw, numbered)
+        return _collect_together(kind, prepared, world, laid, draw, numbered)
     except ImpossibleValue as error:
         if len(numbered) > 1:
             return _joined([_carry_out(kind, prepared, world, laid, draw, [one]) for one in numbered])
         return _filled_in(kind, prepared, world, laid, numbered, [error], {})
 
 
-def _together(
+def _collect_together(
     kind: Kind, prepared: Any, world: World, laid: Any, draw: Draw, numbered: Sequence[tuple[int, Place]]
 ) -> Block:
     """Collect, conclude and appraise; a campaign whose design failed is filled in."""
@@ -197,3 +202,106 @@ def _check(kind: Kind, name: str, outcome: Outcome | None, array: Array) -> None
         raise ValueError(f"studies of {kind.name} give the outcome {name}, which they do not declare")
     if array.dtype != np.dtype(outcome.dtype):
         raise ValueError(f"studies of {kind.name} give {name} as {array.dtype}, and declare {outcome.dtype}")
+
+
+def run_blocks(configs: Sequence[Config], places: Sequence[Place]) -> list[Block | Failed]:
+    """Carry out a block at these places in each of several cells; where one fails, return why in its place.
+
+    Each block has the bits that `run_block` gives. Cells of the same worlds whose kind shares its noise go through the
+    studies together, batch by batch, so that no more noise is held than that of one batch.
+    """
+    done: dict[int, Block | Failed] = {}
+    for members in _sharing(configs):
+        cells = [configs[k] for k in members]
+        ended = _carry_out_together(cells, places) if len(cells) > 1 else [_tried(partial(run_block, cells[0], places))]
+        done.update(zip(members, ended, strict=True))
+    return [done[k] for k in range(len(configs))]
+
+
+def _sharing(configs: Sequence[Config]) -> list[list[int]]:
+    """Group cells that share their noise; the others stand alone."""
+    groups: dict[str | int, list[int]] = {}
+    for k, config in enumerate(configs):
+        key = _tried(partial(_shared_by, config))
+        groups.setdefault(key if isinstance(key, str) else k, []).append(k)
+    return list(groups.values())
+
+
+def _shared_by(config: Config) -> str | None:
+    kind = kind_of(config)
+    return f"{kind.question} {address(config)}" if kind.shares_noise else None
+
+
+def _carry_out_together(configs: Sequence[Config], places: Sequence[Place]) -> list[Block | Failed]:
+    """Go through the batches of a block, and with each through the cells."""
+    kind = kind_of(configs[0])
+    noise = _Noise(kind.draw, kind.batch or len(places))
+    cells = [_Cell(kind, parts_of(kind, config, places, noise)) for config in configs]
+    under_way = cells
+    while under_way:
+        under_way = [cell for cell in under_way if cell.goes_on()]
+    return [cell.ended() for cell in cells]
+
+
+class _Cell:
+    """Carry out the block of a cell part by part."""
+
+    def __init__(self, kind: Kind, parts: Iterator[Block]) -> None:
+        self.kind, self.parts = kind, parts
+        self.done: list[Block] = []
+        self.failed: Failed | None = None
+
+    def goes_on(self) -> bool:
+        """Carry out the next part; False where there is none, or it failed."""
+        part = _tried(lambda: next(self.parts, None))
+        if isinstance(part, Block):
+            self.done.append(part)
+        elif part is not None:
+            self.failed = part
+        return isinstance(part, Block)
+
+    def ended(self) -> Block | Failed:
+        """Return the block, or why it failed."""
+        return _tried(lambda: whole(self.kind, self.done)) if self.failed is None else self.failed
+
+
+class _Noise:
+    """Draw the noise of each study once, for all cells of a world; that of the last `kept` places is held."""
+
+    def __init__(self, draw: Draw, kept: int) -> None:
+        self.draw, self.kept = draw, kept
+        self.held: dict[Place, Any] = {}
+
+    def __call__(self, prepared: Any, world: World, laid: Any, place: Place) -> Any:
+        if place not in self.held:
+            if len(self.held) == self.kept:
+                del self.held[next(iter(self.held))]
+            self.held[place] = self.draw(prepared, world, laid, place)
+        return self.held[place]
+
+
+def _tried(carry_out: Callable[[], Value]) -> Value | Failed:
+    """Return what is carried out, or why it failed."""
+    try:
+        with writing_noticed():
+            return carry_out()
+    except (Exception, SystemExit) as error:
+        return error
+
+
+def laid_out(kind: Kind, config: Mapping[str, Any], prepared: Any, world: World, place: Place) -> Any:
+    """Return the layout of a world under a design: one of the last few, else worked out now."""
+    key = (kind.question, address(config), place[:3], kind.same_layout(prepared))
+    if key in _layouts:
+        _layouts.move_to_end(key)
+        return _layouts[key]
+    laid = sealed(kind.lay(prepared, world, place))
+    _layouts[key] = laid
+    if len(_layouts) > KEPT:
+        _layouts.popitem(last=False)
+    return laid
+
+
+def forget() -> None:
+    """Let the next block work its layout out anew."""
+    _layouts.clear()

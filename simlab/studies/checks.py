@@ -1,4 +1,4 @@
-"""Hold the keys of a cell against each other, once the shape of its world is known."""
+"""Hold the keys of a cell against each other, once the shape of its world is known; money and speeds before that."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from simlab.messages import shown
 from simlab.studies.kind import Shape
-from simlab.studies.money_checks import check_money
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
+from simlab.studies.money import deadline_hours, limit, on_a_clock, prices_of, start_of
 from simlab.studies.sealing import writing_noticed
-from simlab.studies.speed_checks import check_speeds
 from simlab.studies.worlds import draw_world
-from simlab.types import InputError
+from simlab.types import RATE, InputError, World
+
+OF_THE_WORLD = ("seconds_per_answer", "rater_sd", "screen_sd")
+"""Keys of a clock that are null where they are those of the world."""
+CLOCKS = "choose design.collection=team, experts or crowd"
+LONGEST = 20
+"""Letters of the name of a currency: it stands behind every amount."""
 
 
 @np.errstate(all="ignore")
@@ -39,3 +45,62 @@ def check(config: Mapping[str, Any]) -> Shape:
         )
     check_speeds(config, world)
     return kind.check(config, world)
+
+
+def check_speeds(config: Mapping[str, Any], world: World) -> None:
+    """Raise InputError where the world knows nothing of the speeds that the clock wants of it."""
+    clock = config["design"].get("collection") or {}
+    wanted = [key for key in OF_THE_WORLD if key in clock and clock[key] is None]
+    if wanted and world.speeds is None:
+        raise InputError(
+            f"design.collection.{wanted[0]}=null: this world says nothing of how fast people work; fit one to a table"
+            " with times (simlab fit), or choose design.collection=experts, crowd or team"
+        )
+
+
+def check_money(config: Mapping[str, Any], question: str) -> None:
+    """Raise InputError for a deadline that is none, prices that nobody can be paid by, and two names for one amount."""
+    budget = config.get("budget", {})
+    start_of(budget)
+    deadline_hours(budget)
+    _check_names(budget)
+    if not on_a_clock(config):
+        _refuse_hours(budget, question)
+    _refuse_free(config, budget, question)
+
+
+def _check_names(budget: Mapping[str, Any]) -> None:
+    currency = budget.get("currency")
+    if currency is not None and not (0 < len(currency) <= LONGEST and currency.isprintable() and currency.strip()):
+        raise InputError(
+            f"budget.currency={shown(currency, 30)} must be a name such as EUR, of {LONGEST} letters at most"
+        )
+
+
+def _refuse_hours(budget: Mapping[str, Any], question: str) -> None:
+    """Refuse what is paid, or over, by the hour where nobody has hours."""
+    for key in ("deadline", "start"):
+        if budget.get(key) is not None:
+            raise InputError(
+                f"budget.{key}={budget[key]} needs a clock, and design.collection=none has none; {CLOCKS}, or set "
+                f"budget.{key}=null"
+            )
+    keys = ("price_per_hour",) if question == RATE else ("price_per_hour", "price_per_rater")
+    for key in keys:
+        if budget.get(key):
+            what = "hours" if key == "price_per_hour" else "who works"
+            raise InputError(
+                f"budget.{key}={budget[key]:.12g} needs a clock: with design.collection=none nobody knows {what}; "
+                f"{CLOCKS}, or set budget.{key}=0"
+            )
+
+
+def _refuse_free(config: Mapping[str, Any], budget: Mapping[str, Any], question: str) -> None:
+    """Refuse money that is never spent."""
+    if limit(budget, 1) is None or any(prices_of(budget, question)[:-1]):
+        return
+    key = next(key for key in ("total", "per_system", "cost") if budget.get(key) is not None)
+    raise InputError(
+        f"budget.{key}={budget[key]:.12g}: with prices of 0 no money is ever spent; set a price such as "
+        f"budget.price_per_rating, or budget.{key}=null"
+    )

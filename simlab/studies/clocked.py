@@ -11,25 +11,33 @@ it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.design.collection.shifts import effort_by, moment, week_of
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import Planned, named, refuse_misfit
-from simlab.studies.clock_ends import SECONDS, calibrates, ending, paid_for, turns
+from simlab.studies.clock_checks import FLAT, Planned, named, refuse_misfit
 from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
 from simlab.types import (
+    ALL_CAME,
+    DEADLINE,
     DROPPED_OUT,
+    EXCLUDED,
     HANDED_IN,
+    MONEY,
+    NOBODY,
     Bools,
     Chances,
     Floats,
     Hears,
+    InputError,
     Ints,
     Log,
     More,
@@ -38,7 +46,11 @@ from simlab.types import (
     Speeds,
     Tasks,
     Work,
+    World,
 )
+
+SECONDS = 3600.0
+KEYS = ("seconds_per_answer", "rater_sd", "hours_a_day", "days_a_week", "day_begins", "crew_size")
 
 
 class Clock(NamedTuple):
@@ -221,3 +233,92 @@ def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
     step = 1 + np.floor(chance * np.maximum(n - 1, 1)).astype(np.int64)
     whose[where] = order[first + (rank[where] - first + step) % n]
     return whose
+
+
+def paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
+    """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
+    if money is None:
+        return log, None
+    arrived = np.isfinite(log.arrived)
+    answer = np.where(calibrates(log, calibration), prices.calibration, prices.answer)
+    entry = np.where(log.fate == DROPPED_OUT, 0.0, answer + prices.hour * log.seconds / SECONDS)
+    hour = np.concatenate([log.arrived[arrived], log.ended])
+    amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
+    order = np.argsort(hour, kind="stable")
+    spent = np.cumsum(amount[order])
+    over = np.flatnonzero(spent > money * (1 + 1e-12))
+    if not len(over):
+        return log, None
+    first = order[over[0]]
+    paid, n_people = order[: over[0]], int(arrived.sum())
+    taken_on = np.flatnonzero(arrived)[paid[paid < n_people]]
+    kept = np.sort(paid[paid >= n_people]) - n_people
+    return _until(log, kept, taken_on, float(hour[first])), float(hour[first])
+
+
+def calibrates(log: Log, calibration: int) -> Bools:
+    """Tell which entries are calibration ratings, which are the first tasks."""
+    return (log.task >= 0) & (log.task < calibration)
+
+
+def _until(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
+    """Keep some entries of a log, and people who were taken on; who was excluded only later has not been excluded."""
+    fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
+    gone = log.left <= end
+    flat = {name: getattr(log, name)[kept] for name in FLAT if name != "fate"}
+    left, why = np.where(gone, log.left, NAN), np.where(gone, log.why, 0)
+    arrived = np.full(len(log.arrived), NAN)
+    arrived[taken_on] = log.arrived[taken_on]
+    return replace(log, **flat, fate=fate[kept], left=left, why=why, arrived=arrived)
+
+
+def ending(deadline: float | None, log: Log, ran_out: float | None, *, all_came: bool) -> tuple[int, float]:
+    """Say what ended a campaign, and at which hour."""
+    last = float(log.ended[-1]) if len(log.ended) else 0.0
+    if all_came:
+        return ALL_CAME, last
+    if ran_out is not None:
+        return MONEY, ran_out
+    if log.stopped and deadline is not None:
+        return DEADLINE, deadline
+    return NOBODY, max(last, float(np.nanmax(log.left, initial=0.0, where=~np.isnan(log.left))))
+
+
+def turns(seat: Ints) -> Ints:
+    """Count for each person who sat in their seat before them."""
+    order = np.argsort(seat, kind="stable")
+    turn = np.empty(len(seat), np.int64)
+    turn[order] = np.arange(len(seat)) - np.searchsorted(seat[order], seat[order])
+    return turn
+
+
+def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats: int | None) -> None:
+    """Raise InputError for a deadline by which so few `answers` as make a campaign (`of` says which) cannot be there.
+
+    What people do by a deadline is chance. Refused is one by which so many are not even expected of people who all
+    work from the first shift on, neither tire nor leave, and divide the work so that all finish together. Of a part of
+    somebody else's nobody knows.
+    """
+    keys = getattr(clock.carry, "keywords", {})
+    if clock.deadline is None or not clock.own or not all(key in keys for key in KEYS):
+        return
+    hours = _least(clock, keys, world, answers / (seats or keys["crew_size"]))
+    if hours is not None and clock.deadline < hours:
+        raise InputError(
+            f"budget.deadline={clock.budget['deadline']}: until then people cannot be expected to have {of}, even if "
+            f"all worked from the first shift on; the least that would do is {math.ceil(hours * 10) / 10:g}h"
+        )
+
+
+def _least(clock: Clock, keys: Mapping[str, Any], world: World, each: float) -> float | None:
+    """Return the hour at which everybody can be expected to have given so many answers; None: nobody knows how fast."""
+    speeds = world.speeds
+    seconds = keys["seconds_per_answer"] or (speeds and speeds.seconds_per_answer)
+    spread = speeds.rater_sd if keys["rater_sd"] is None and speeds else keys["rater_sd"]
+    if seconds is None or spread is None:
+        return None
+    # Of people whose times are lognormal with mean 1, the mean of what they do in an hour is exp(spread ** 2).
+    effort = each * seconds / 3600 / math.exp(spread**2)
+    begins = 0.0 if clock.of_day is None else keys["day_begins"] - clock.of_day
+    shifts = week_of(clock.weekday, keys["hours_a_day"], keys["days_a_week"])
+    return begins + moment(shifts, effort_by(shifts, -begins) + effort, ends=True).hour

@@ -1,16 +1,23 @@
-"""Say how much memory worlds and campaigns take, from the config alone.
+"""Say from a config alone how large its worlds are, and how much memory worlds and campaigns take.
 
 What is large is an array over systems, items and raters, or over pairs. Numbers of bytes per entry were measured (the
 test beside this holds them against what a process takes); they are of peaks, so what a formula needs on its way counts.
+
+Parts are known by the names of their keys, whichever part it is: a system model of one's own that has `n_systems` and
+`n_items` is counted like those that are built in. What has no such key counts as one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from simlab.studies.extent import Size
+from simlab import files
+from simlab.parts import chosen
+from simlab.world.files.fitted_world import read_world
+from simlab.world.fitted import USUAL_SEATS, fitted
+from simlab.world.recorded import recorded
 
 
 class Need(NamedTuple):
@@ -71,3 +78,88 @@ def total(needs: Sequence[Need]) -> float:
     0
     """
     return sum(need.bytes for need in needs)
+
+
+class Size(NamedTuple):
+    """Hold a number, the word for what it counts, and the key that lowers it."""
+
+    n: float
+    word: str
+    key: str
+
+
+class Extent(NamedTuple):
+    """Hold how many systems, items, documents, raters of a bucket and of the pool, and bytes of a table there are."""
+
+    systems: Size
+    items: Size
+    documents: Size
+    seats: Size
+    pool: Size
+    table: Size
+
+    @property
+    def pairs(self) -> Size:
+        """Count the pairs of systems."""
+        n = self.systems.n
+        return Size(n * (n - 1) / 2, "pairs of systems", self.systems.key)
+
+
+def extent_of(config: Mapping[str, Any]) -> Extent:
+    """Return how large the worlds of a config are; raise InputError where they come from a file that is none."""
+    systems, plugins = config.get("systems", {}), config.get("plugins", ())
+    if chosen(systems, fitted, plugins):
+        return _of_fit(systems)
+    raters = config.get("raters", {})
+    items = "n_items" if "n_items" in systems else "n_segments"
+    return Extent(
+        Size(_count(systems, "n_systems"), "systems", "systems.n_systems"),
+        Size(_count(systems, items), items.removeprefix("n_"), f"systems.{items}"),
+        Size(_count(systems, "n_documents"), "documents", "systems.n_documents"),
+        Size(_count(raters, "raters_per_bucket"), "raters of a bucket", "raters.raters_per_bucket"),
+        Size(_count(raters, "pool_size"), "raters", "raters.pool_size"),
+        Size(
+            _bytes_of_tables(config) if chosen(systems, recorded, plugins) else 0, "bytes of the table", "systems.path"
+        ),
+    )
+
+
+def _of_fit(systems: Mapping[str, Any]) -> Extent:
+    held = read_world(systems["path"], systems["sha256"])
+    n_systems = len(held.system_names if systems["names"] is None else systems["names"])
+    segments = systems["n_documents"] * sum(held.document_sizes) / len(held.document_sizes)
+    seats = systems["raters_per_bucket"] or max(USUAL_SEATS, *map(len, held.seats))
+    return Extent(
+        Size(n_systems, "systems", "systems.names"),
+        Size(segments, "segments", "systems.n_documents"),
+        Size(systems["n_documents"], "documents", "systems.n_documents"),
+        Size(seats, "raters of a bucket", "systems.raters_per_bucket"),
+        _raters(systems, len(held.rater_names)),
+        Size(0, "bytes of the table", "systems.path"),
+    )
+
+
+def _raters(systems: Mapping[str, Any], pilot: int) -> Size:
+    """Count the raters of a fitted world: those that are drawn anew, else those of its pilot."""
+    n = systems.get("n_raters")
+    return Size(pilot, "raters", "systems.path") if n is None else Size(n, "raters", "systems.n_raters")
+
+
+def _count(section: Mapping[str, Any], key: str) -> float:
+    """Return a number as a float: products of counts must not be made of digits without end."""
+    value = section.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 1.0
+
+
+def _bytes_of_tables(config: Mapping[str, Any]) -> float:
+    """Count the bytes of the ratings, and of the scores of a recorded metric where these are in another file."""
+    systems, metric = config["systems"], config.get("metric", {})
+    other = "column" in metric and metric.get("path") != systems.get("path")
+    return _bytes(systems) + (_bytes(metric) if other else 0.0)
+
+
+def _bytes(section: Mapping[str, Any]) -> float:
+    if section.get("path") is None:
+        return 0.0
+    file = files.expanded(section["path"])
+    return float(file.stat().st_size) if file.is_file() else 0.0

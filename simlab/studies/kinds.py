@@ -1,19 +1,27 @@
-"""Register the kinds of studies: those that are built in, one line each, and those of plug-ins."""
+"""Register the kinds of studies, built in and of plug-ins, and tell which kind a config declares.
+
+An option belongs to the kinds that its part's return type, or its keys, name. `question` stands in a config only where
+it differs from what the other options imply, so that folders filled before there was such a key continue.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, get_type_hints
 
+from simlab import parts
 from simlab.messages import or_nearest, shown
 from simlab.studies import judgements, preferences, ratings
 from simlab.studies.kind import Kind
-from simlab.types import InputError, Outcome
+from simlab.types import QUESTION, InputError, Outcome, World
 
 BUILT_IN = (ratings.KIND, preferences.KIND, judgements.KIND)
+_OPEN = ("measure", "engine")
+"""Groups that say nothing about the kind of study."""
+_VALUES = frozenset((str, int, float, bool, type(None), list))
 
 
 def kinds(plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
@@ -77,3 +85,91 @@ def _kinds_of(plugin: str) -> tuple[Any, ...]:
     if not isinstance(listed, list | tuple) or not all(isinstance(kind, Kind) for kind in listed):
         raise InputError(f"plug-in {plugin}: KINDS in {name} must list kinds of studies")
     return tuple(listed)
+
+
+def kind_of(config: Mapping[str, Any]) -> Kind:
+    """Return the kind of study that a config declares; raise InputError where its question is unknown."""
+    plugins = tuple(config.get("plugins", ()))
+    if QUESTION in config:
+        return kind_asking(config[QUESTION], plugins)
+    return _implied(tuple(_signature(config)), plugins)
+
+
+def implied(config: Mapping[str, Any]) -> Kind:
+    """Return the kind of study that the options of a config imply, whatever it says itself."""
+    return _implied(tuple(_signature(config)), tuple(config.get("plugins", ())))
+
+
+def built_in(config: Mapping[str, Any]) -> Kind | None:
+    """Return the built-in kind of study that a config read from a file declares, None where it is a plug-in's.
+
+    Nothing that the config names is imported: its sections that are no parts tell the kinds apart.
+    """
+    every = kinds()
+    if QUESTION in config:
+        return next((kind for kind in every if kind.question == config[QUESTION]), None)
+    plain = tuple(section for section in _signature(config) if section[1] is None)
+    return next(iter(_possible(plain, ())), None)
+
+
+def kinds_with(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
+    """List the kinds of studies that a section of a group can belong to."""
+    keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")
+    return _kinds_with(group, section.get("_target_"), keys, tuple(plugins))
+
+
+@cache
+def _implied(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> Kind:
+    return (_possible(signature, plugins) or list(kinds(plugins)))[0]
+
+
+def _possible(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> list[Kind]:
+    """List the kinds that all sections of a config can belong to."""
+    every = kinds(plugins)
+    return [kind for kind in every if all(kind in _kinds_with(*section, plugins) for section in signature)]
+
+
+def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
+    for name, section in config.items():
+        if type(section) in _VALUES or name in _OPEN or not isinstance(section, Mapping):
+            continue
+        # Most sections hold values only, and to ask each whether it is a mapping takes ten times as long.
+        plain = _VALUES.issuperset(map(type, section.values()))
+        below = {} if plain else {key: value for key, value in section.items() if isinstance(value, Mapping)}
+        yield _signed(name, section, below)
+        for inner, of in below.items():
+            yield _signed(f"{name}.{inner}", of, {})
+
+
+def _signed(name: str, section: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[str, str | None, tuple[str, ...]]:
+    """Write down a section: the part that it names, else its keys."""
+    target = section.get("_target_")
+    keys = () if target is not None else tuple(key for key in section if key not in below and key != "_target_")
+    return name, target, keys
+
+
+@cache
+def _kinds_with(group: str, target: str | None, keys: tuple[str, ...], plugins: tuple[str, ...]) -> tuple[Kind, ...]:
+    every = kinds(plugins)
+    if group in _OPEN:
+        return every
+    if own := tuple(kind for kind in every if group in kind.groups):
+        return own
+    if target is not None:
+        return _returning(group, target, plugins)
+    if not keys or not any(group in kind.sections for kind in every):
+        return every
+    return tuple(kind for kind in every if group in kind.sections and set(keys) <= _keys(kind.sections[group]))
+
+
+def _returning(group: str, target: str, plugins: tuple[str, ...]) -> tuple[Kind, ...]:
+    """List the kinds that take what a part returns; what nobody has heard of is left to all."""
+    returned = get_type_hints(parts.resolve(target, plugins), include_extras=True).get("return")
+    every = kinds(plugins)
+    if returned is World or not any(returned in kind.parts.get(group, ()) for kind in every):
+        return every
+    return tuple(kind for kind in every if group not in kind.parts or returned in kind.parts[group])
+
+
+def _keys(section: type) -> set[str]:
+    return set(get_type_hints(section))

@@ -1,19 +1,21 @@
-"""Declare the outcomes that studies of every kind have, and what a failed campaign holds in their place."""
+"""Declare the outcomes of studies of every kind, and tell values that can be from those that cannot.
+
+A part that returns no number must not end as a measure: comparisons with NaN are false, so that a campaign of them
+looks like one that found nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from simlab.types import IMPOSSIBLE, UNRUN, Array, Outcome
+from simlab.types import IMPOSSIBLE, OK, UNRUN, Array, Bools, Collected, ImpossibleValue, Outcome
 from simlab.types.collection import ALL_CAME, NOBODY
 
 NAN = float("nan")
-
 STATUS = "0 ok, 1 design failed, 2 block failed, 3 not run, 4 a value that cannot be"
 DIRECTION = "+1: the first system is better, -1: the second, 0: equal"
-
 COMMON: Mapping[str, Outcome] = {
     "status": Outcome(("replicate",), "int8", UNRUN, STATUS, low=0, high=IMPOSSIBLE),
     "document_set": Outcome(("replicate",), "int32", -1, "index of the draw of documents", low=0),
@@ -32,16 +34,13 @@ ADJUSTED = {
     )
 }
 """Where `decision.multiplicity` is not none: what is significant follows it."""
-
 LOAD = {
     "load_entropy_reached": Outcome(
         ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1, gap=True
     )
 }
 """Of ratings always; of other answers where people are known, on a clock."""
-
 ENDED_BY = "0 all that was planned came, 1 a decision rule, 2 the money, 3 the deadline, 4 nobody is left to work"
-
 ACCOUNT: Mapping[str, Outcome] = {
     "ended_by": Outcome(("replicate",), "int8", -1, ENDED_BY, low=ALL_CAME, high=NOBODY),
     "ratings_planned": Outcome(
@@ -57,17 +56,20 @@ ACCOUNT: Mapping[str, Outcome] = {
     ),
 }
 """Of studies that are accounted: on a clock, or with money that can run out."""
-
 RATED = {
     "documents_rated": Outcome(
         ("replicate",), "int32", 0, "documents of which each segment was rated for every system", low=0
     )
 }
 """Of accounted studies of ratings."""
-
 POOL, DRAW = "pool", "draw"
 IDENTITY = ("world", POOL, DRAW, "study")
 """What every block gives beside outcomes: where its campaigns live."""
+LARGEST = 1e15
+"""Numbers beyond this are no scores: sums of them in double precision lose the tenths that tell systems apart."""
+ROUNDING = 1e-9
+"""By so much a share may leave its range."""
+NO_NUMBER = "a part of this study returns what is no number"
 
 
 def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mapping[str, int]) -> dict[str, Array]:
@@ -87,3 +89,102 @@ def unaccounted(names: Iterable[str], *, accounted: bool, load: bool = True) -> 
 def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
     """Name the outcomes that a campaign has, what is true of its world left out."""
     return tuple(name for name, outcome in outcomes.items() if outcome.dims[0] == "replicate")
+
+
+def refuse_impossible(collected: Collected) -> None:
+    """Raise ImpossibleValue where an answer that came, or a metric's score, is no number or too large to be one."""
+    for what, array in (("a rating", collected.seen.value), ("a score of the metric", collected.metric)):
+        if isinstance(array, np.ndarray) and not within(array):
+            raise ImpossibleValue(f"{what} is {worst(array):g}; {rule_of(worst(array))}")
+
+
+def within(array: Array) -> bool:
+    """Tell whether all numbers are finite, and small enough to be held against each other."""
+    # The least and the greatest of numbers with a NaN among them are NaN, and no comparison with that holds.
+    return array.dtype.kind != "f" or not array.size or bool(array.min() >= -LARGEST and array.max() <= LARGEST)
+
+
+def worst(array: Array) -> float:
+    """Return a number that cannot be; NaN before any other."""
+    numbers = array[~np.isfinite(array)] if not np.isfinite(array).all() else array.ravel()
+    return float(numbers[np.argmax(np.where(np.isnan(numbers), np.inf, np.abs(numbers)))])
+
+
+def rule_of(value: float) -> str:
+    """Say why a number cannot be."""
+    return NO_NUMBER if not np.isfinite(value) else f"numbers beyond {LARGEST:g} cannot be told apart"
+
+
+def are_codes(array: Array, low: int, high: int) -> bool:
+    """Tell whether all entries are whole numbers from `low` to `high`."""
+    if not array.size or not (array.min() >= low and array.max() <= high):
+        return not array.size
+    return array.dtype.kind != "f" or bool((array == np.round(array)).all())
+
+
+def probabilities(p_value: Array, part: str) -> Array:
+    """Return what a test says; raise ImpossibleValue where that is no probability."""
+    outside = ~((p_value >= -ROUNDING) & (p_value <= 1 + ROUNDING))
+    if outside.any():
+        raise ImpossibleValue(f"{part} gives the p-value {p_value[outside][0]:g}, which does not lie between 0 and 1")
+    return p_value
+
+
+def impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> Iterator[tuple[int, str]]:
+    """List (row, reason) for each campaign that was carried out and has an outcome that cannot be.
+
+    Raises ImpossibleValue where what is said to be true of a world cannot be.
+    """
+    found: dict[int, str] = {}
+    carried_out = arrays["status"] == OK
+    for name, array in arrays.items():
+        outcome = declared.get(name)
+        if outcome is None or name == "status" or _possible(outcome, array):
+            continue
+        of_world = outcome.dims[0] == "of_world"
+        wrong = _wrong(outcome, array) & (True if of_world else _like(carried_out, array))
+        for where in np.argwhere(wrong):
+            reason = _reason(name, outcome, array, tuple(where.tolist()))
+            if of_world:
+                raise ImpossibleValue(reason)
+            found.setdefault(int(where[0]), reason)
+    yield from sorted(found.items())
+
+
+def _possible(outcome: Outcome, array: Array) -> bool:
+    """Tell quickly, for nearly all arrays, that all of their values can be."""
+    low, high = _bounds(outcome)
+    return array.dtype.kind == "b" or not array.size or bool(array.min() >= low and array.max() <= high)
+
+
+def _wrong(outcome: Outcome, array: Array) -> Bools:
+    low, high = _bounds(outcome)
+    right = (array >= low) & (array <= high)
+    if outcome.gap:
+        right |= np.isnan(array) if outcome.fill != outcome.fill else array == outcome.fill
+    return ~right
+
+
+def _bounds(outcome: Outcome) -> tuple[float, float]:
+    slack = ROUNDING if outcome.dtype.startswith("float") else 0
+    low = -LARGEST if outcome.low is None else outcome.low - slack
+    return low, LARGEST if outcome.high is None else outcome.high + slack
+
+
+def _like(rows: Bools, array: Array) -> Bools:
+    return rows.reshape(-1, *(1,) * (array.ndim - 1))
+
+
+def _reason(name: str, outcome: Outcome, array: Array, where: tuple[int, ...]) -> str:
+    value = array[where]
+    words = [f"{dim} {k + 1}" for dim, k in zip(outcome.dims[1:], where[1:], strict=True)]
+    place = f" for {', '.join(words)}" if words else ""
+    return f"{name} is {value:g}{place}; {_rule(outcome, float(value))}"
+
+
+def _rule(outcome: Outcome, value: float) -> str:
+    if not np.isfinite(value) or (outcome.low is None and outcome.high is None):
+        return rule_of(value)
+    if outcome.high is None:
+        return f"it cannot be below {outcome.low:g}"
+    return f"it lies between {outcome.low:g} and {outcome.high:g}"

@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
-from simlab.studies.possible import rule_of, within, worst
+from simlab.studies.outcomes import rule_of, within, worst
 from simlab.studies.sealing import sealed
 from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, InputError, Outputs, Place, World
 from simlab.world.numbers import numbers

@@ -22,11 +22,11 @@ from simlab.engine.addresses import Finished
 from simlab.engine.limits import Limits
 from simlab.engine.workers import BlockFunction, Task, work
 from simlab.store import measures
-from simlab.studies import blocks, layouts, worlds
+from simlab.studies import blocks, worlds
 from simlab.studies.judgements import concluding as judging
 from simlab.studies.preferences import collecting, evidence
 from simlab.studies.preferences import concluding as comparing
-from simlab.studies.ratings import concluding as rating
+from simlab.studies.ratings import concluding
 from simlab.studies.worlds import drawn_at
 
 SWEEPS = {
@@ -56,12 +56,12 @@ def unchecked(patch: pytest.MonkeyPatch) -> None:
     def same(value: Any, *_: Any) -> Any:
         return value
 
-    for module in (blocks, layouts, worlds, rating, judging, comparing, evidence, measures):
+    for module in (blocks, blocks, worlds, concluding, judging, comparing, evidence, measures):
         patch.setattr(module, "sealed", same)
     patch.setattr(blocks, "impossible", lambda *_: iter(()))
     patch.setattr(blocks, "refuse_impossible", same)
-    patch.setattr(rating, "probabilities", same)
-    patch.setattr(rating, "within", lambda array: True)
+    patch.setattr(concluding, "probabilities", same)
+    patch.setattr(concluding, "within", lambda array: True)
     patch.setattr(worlds, "numbers", lambda drawn: iter(()))
     patch.setattr(collecting, "_refuse_other_codes", same)
     patch.setattr(block_checks, "misfit", lambda *_: None)
@@ -87,7 +87,7 @@ def test_checks_cost_less_than_a_twentieth(
 
     def swept() -> engine.Summary:
         drawn_at.cache_clear()
-        layouts.forget()
+        blocks.forget()
         return engine.run(sweep, next(folders), 1, quiet=True)
 
     def compared() -> None:

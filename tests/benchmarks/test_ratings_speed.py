@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 from simlab.analysis.significance import permutation
 from simlab.config import compose, compose_sweep
 from simlab.rng import stream
-from simlab.studies.blocks import run_block
-from simlab.studies.bundles import run_blocks
+from simlab.studies.blocks import run_block, run_blocks
 from simlab.world.laws.error_counts import count_quantile
 
 ROUNDS = 5

@@ -33,7 +33,7 @@ from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import Wanted
 from simlab.engine.exporting import collected
 from simlab.studies.blocks import run_block
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError, Place
 

@@ -18,7 +18,7 @@ from simlab.concluding.plans import read_plan
 from simlab.concluding.sidecar import beside
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.engine.exporting import collected
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import Array, Place
 
 RATED = (

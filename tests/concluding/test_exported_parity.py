@@ -21,7 +21,7 @@ from simlab.concluding.sidecar import beside
 from simlab.concluding.wanted import Wanted
 from simlab.engine.exporting import collected
 from simlab.studies.blocks import run_block
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import OK, Array, InputError, Place
 

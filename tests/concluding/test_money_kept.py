@@ -16,9 +16,9 @@ from places import places
 
 from simlab.studies.blocks import run_block
 from simlab.studies.checks import check
+from simlab.studies.kinds import kind_of
 from simlab.studies.money import bill, prices_of
 from simlab.studies.outcomes import ACCOUNT
-from simlab.studies.questions import kind_of
 from simlab.studies.ratings.collecting import collect, draw, lay
 from simlab.studies.ratings.preparing import prepare
 from simlab.studies.worlds import draw_world

@@ -23,7 +23,7 @@ from simlab.concluding.preferences.ruled import concluded
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.drawing.text.conclusions import page
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 

@@ -11,7 +11,7 @@ from simlab.config import canonical, compose, compose_calculation, compose_sweep
 from simlab.config.overrides import read
 from simlab.config.sweepfile import load, with_preset
 from simlab.studies.checks import check
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import RATE, InputError
 
 SCALARS = {

@@ -12,7 +12,7 @@ from simlab.config.groups import Options, find_options
 from simlab.config.overrides import Setting
 from simlab.config.questions import kind_choosing, kinds_among, kinds_of_option
 from simlab.config.sweepfile import MULTIRUN
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import InputError
 
 OPTIONS = find_options()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simlab.cli import answer
-from simlab.studies import questions
+from simlab.studies import kinds
 
 PART = """
 import numpy as np
@@ -52,7 +52,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "growing"]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for cached in (questions._implied, questions._kinds_with, parts._model_of_part):
+    for cached in (kinds._implied, kinds._kinds_with, parts._model_of_part):
         cached.cache_clear()
 
 

@@ -22,7 +22,7 @@ from small_studies import CONF, judgement_study, preference_study, study
 
 from simlab.cli import answer
 from simlab.studies.blocks import Block, run_block
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import OK, Array, Place
 
 Slot = tuple[str, ...]
@@ -118,7 +118,7 @@ def test_no_part_that_returns_what_is_no_number_gives_an_answer(question: str) -
 
 def test_without_the_checks_the_same_poison_gives_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what the checks find is there to be found."""
-    import simlab.studies.blocks as blocks
+    from simlab.studies import blocks
     from simlab.studies.ratings import concluding
 
     monkeypatch.setattr(blocks, "impossible", lambda *_: iter(()))

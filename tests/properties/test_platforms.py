@@ -11,7 +11,7 @@ import pytest
 from simlab.config import compose
 from simlab.design.assignment import dynamic
 from simlab.rng import stream
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Collected, DesignFailure, InputError, Place, Queue, World
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from simlab.config import compose
 from simlab.studies.kind import Kind
+from simlab.studies.kinds import kind_of
 from simlab.studies.money import bill, prices_of
-from simlab.studies.questions import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import (
     ALL_CAME,

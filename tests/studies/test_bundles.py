@@ -9,9 +9,8 @@ import pytest
 from places import places
 from small_studies import grouping, judgement_study, study
 
-from simlab.studies import bundles, worlds
-from simlab.studies.blocks import Block, run_block
-from simlab.studies.bundles import run_blocks
+from simlab.studies import blocks, worlds
+from simlab.studies.blocks import Block, run_block, run_blocks
 from simlab.types import RATE
 from simlab.world.laws import error_counts
 from simlab.world.laws.error_counts import ErrorCounts, Noise
@@ -69,9 +68,9 @@ def test_another_order_changes_no_bit() -> None:
 
 def test_what_is_kept_of_the_noise_would_show_if_it_were_another_study_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: cells that were handed the noise of the study before are other campaigns."""
-    true = bundles._Noise.__call__
+    true = blocks._Noise.__call__
     monkeypatch.setattr(
-        bundles._Noise, "__call__", lambda self, p, w, laid, place: true(self, p, w, laid, replace_study(place))
+        blocks._Noise, "__call__", lambda self, p, w, laid, place: true(self, p, w, laid, replace_study(place))
     )
     assert not any(
         same(block, run_block(cell, PLACES)) for block, cell in zip(run_blocks(CELLS[:2], PLACES), CELLS, strict=False)

@@ -9,7 +9,7 @@ import pytest
 
 from simlab.config.composing import compose
 from simlab.studies.blocks import run_block
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world, forget
 from simlab.types import RATE, Array, InputError, Place, World
 from simlab.world.laws.error_counts import ErrorCounts

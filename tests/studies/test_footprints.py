@@ -13,7 +13,7 @@ from slowness import slow_except
 from simlab.config import compose
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_memory, refuse_memory
 from simlab.studies.footprint import NOTHING, Footprint
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.types import InputError
 
 MEASURE = """

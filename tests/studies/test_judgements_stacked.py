@@ -10,7 +10,7 @@ import pytest
 
 from simlab.config import compose
 from simlab.studies.blocks import run_block
-from simlab.studies.judgements import concluding, stacking
+from simlab.studies.judgements import concluding
 from simlab.studies.judgements.collecting import collect, draw, lay
 from simlab.studies.judgements.preparing import prepare
 from simlab.studies.worlds import draw_world
@@ -46,10 +46,10 @@ def assert_same(config: dict[str, Any]) -> None:
 def test_stacks_are_small_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, campaigns = collected(["analysis.estimator=ppi"])
     judged = [concluding.judged_of(prepared, one) for one in campaigns]
-    assert [len(stack.y) for stack in stacking.stacks(judged, together=True)] == [15]
-    assert [len(stack.y) for stack in stacking.stacks(judged, together=False)] == [3] * 5
-    monkeypatch.setattr(stacking, "MOST", 2 * judged[0].y.size)
-    parts = list(stacking.stacks(judged, together=True))
+    assert [len(stack.y) for stack in concluding.stacks(judged, together=True)] == [15]
+    assert [len(stack.y) for stack in concluding.stacks(judged, together=False)] == [3] * 5
+    monkeypatch.setattr(concluding, "MOST", 2 * judged[0].y.size)
+    parts = list(concluding.stacks(judged, together=True))
     assert [len(stack.y) for stack in parts] == [6, 6, 3]
     assert np.array_equal(np.concatenate([stack.y for stack in parts]), np.concatenate([one.y for one in judged]))
 
@@ -63,7 +63,7 @@ def test_campaigns_that_lack_judgements_stand_alone() -> None:
     for k, campaign in enumerate(campaigns):
         alone = concluding.conclude(prepared, [campaign])
         assert all(alone[name].tobytes() == together[name][k : k + 1].tobytes() for name in alone)
-    assert len(list(stacking.stacks([concluding.judged_of(prepared, one) for one in campaigns], together=True))) == 3
+    assert len(list(concluding.stacks([concluding.judged_of(prepared, one) for one in campaigns], together=True))) == 3
 
 
 def test_systems_of_another_campaign_are_no_part_of_a_difference() -> None:
@@ -71,7 +71,7 @@ def test_systems_of_another_campaign_are_no_part_of_a_difference() -> None:
     prepared, campaigns = collected(["analysis.estimator=sample_mean"])
     right = concluding.conclude(prepared, campaigns)
     judged = [concluding.judged_of(prepared, one) for one in campaigns]
-    stack = next(stacking.stacks(judged, together=True))
+    stack = next(concluding.stacks(judged, together=True))
     rolled = replace(stack, y=np.roll(stack.y, 1, axis=0))
     wrong = concluding._conclude(prepared, campaigns, rolled)
     assert not np.array_equal(right["p_value"], wrong["p_value"])

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from small_studies import CONF, judgement_study, preference_study, study
 
-from simlab.studies.kinds import BUILT_IN
-from simlab.studies.questions import built_in, implied, kind_of, kinds_with
+from simlab.studies.kinds import BUILT_IN, built_in, implied, kind_of, kinds_with
 from simlab.types import InputError
 
 STUDIES: dict[str, dict[str, Any]] = {

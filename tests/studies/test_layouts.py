@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from small_studies import judgement_study
 
-from simlab.studies import layouts
+from simlab.studies import blocks
+from simlab.studies.blocks import KEPT, laid_out
 from simlab.studies.judgements import KIND
 from simlab.studies.kind import Kind
-from simlab.studies.layouts import KEPT, laid_out
 from simlab.types import Place, World
 
 CONFIG = judgement_study()
@@ -36,9 +36,9 @@ class Laying:
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    layouts._layouts.clear()
+    blocks._layouts.clear()
     yield
-    layouts._layouts.clear()
+    blocks._layouts.clear()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_the_least_recently_used_is_dropped(laying: Laying) -> None:
     assert len(laying.worked_out) == KEPT + 1
     assert lay(laying, place=Place(1)) is not kept[1]
     assert len(laying.worked_out) == KEPT + 2
-    assert len(layouts._layouts) == KEPT
+    assert len(blocks._layouts) == KEPT
 
 
 def test_the_shipped_kinds_say_what_their_layouts_depend_on() -> None:

@@ -15,7 +15,7 @@ from small_studies import CONF, judgement_study, preference_study, study
 
 from simlab.studies.blocks import run_block
 from simlab.studies.kind import Kind
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Collected, Place, World
 from simlab.world.laws.comparisons import Comparisons

@@ -10,8 +10,7 @@ import pytest
 from small_studies import preference_study, study
 
 from simlab.studies import kinds
-from simlab.studies.outcomes import COMMON
-from simlab.studies.possible import LARGEST, are_codes, impossible, probabilities, within, worst
+from simlab.studies.outcomes import COMMON, LARGEST, are_codes, impossible, probabilities, within, worst
 from simlab.studies.sealing import sealed, writing_noticed
 from simlab.studies.worlds import draw_world
 from simlab.types import IMPOSSIBLE, OK, ImpossibleValue, InputError, Outcome

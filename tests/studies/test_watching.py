@@ -14,9 +14,8 @@ from small_studies import CONF, study
 from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
-from simlab.studies.questions import kind_of
-from simlab.studies.ratings.concluding import scored
-from simlab.studies.ratings.watching import arrived
+from simlab.studies.kinds import kind_of
+from simlab.studies.ratings.concluding import arrived, scored
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Collected, InputError, Place
 

@@ -10,7 +10,7 @@ from simlab import schemas
 from simlab.concluding.sidecar import digest
 from simlab.messages import legible, shown
 from simlab.parts import name_of
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.ratings.preparing import assignment_of, further_of
 from simlab.types import RATE, InputError
 

@@ -1,25 +1,25 @@
-"""Hold the keys of a study of judgements against each other and against its world."""
+"""Hold the keys of a study of judgements, and its stopping rule, against each other and against its world."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
-from simlab.parts import name_of
+from simlab.analysis.estimators import binary, sample_mean
+from simlab.analysis.stopping_rules import fixed_width, ppi_width
+from simlab.parts import chosen, name_of, resolve
 from simlab.studies.judgements.collecting import beside, collect, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
 from simlab.studies.judgements.spending import refuse
-from simlab.studies.judgements.stopping_checks import check_stopping
 from simlab.studies.kind import Shape
 from simlab.studies.money import binding
-from simlab.types import Campaign, InputError, Place, World
+from simlab.types import Campaign, InputError, Place, Stops, World
 from simlab.world.laws.judgements import Judgements, judgements_of
 from simlab.world.laws.recorded_judgements import RecordedJudgements
 
 LIMITS = ("cost", "per_system", "total")
 """Keys that limit the money, which a small campaign does without."""
-
 ENOUGH = 100
 """Ratings that suffice for the parts to say what they cannot work with."""
 
@@ -93,3 +93,62 @@ def _try(config: Mapping[str, Any], world: World) -> None:
     conclude(
         prepared, [one.collected for one in collect(prepared, world, laid, noise, [place]) if isinstance(one, Campaign)]
     )
+
+
+def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
+    """Raise InputError for what a rule cannot promise anything of, or would leave unused."""
+    plugins, decision = config.get("plugins", ()), config["decision"]
+    estimator, said = config["analysis"]["estimator"], f"decision={name_of(decision)}"
+    if get_type_hints(resolve(decision["_target_"], plugins)).get("return") not in (Stops, None):
+        raise InputError(
+            f"{said}: studies of judgements are decided by a test of means; choose decision=significance, or a rule "
+            "that ends judging, such as decision=fixed_width"
+        )
+    if chosen(estimator, binary, plugins):
+        raise InputError(
+            f"{said} ends the judging of each system by itself, and analysis.estimator=binary is for a number that is "
+            "planned; choose analysis.estimator=sample_mean, control_variates or ppi"
+        )
+    if law.contest.documents.size > 1:
+        raise InputError(
+            f"{said} takes outputs as independent, and systems.outputs_per_document={law.contest.documents.size} makes "
+            "them come in documents; set it to 1, or choose decision=significance"
+        )
+    if chosen(decision, fixed_width, plugins):
+        return
+    alone = chosen(estimator, sample_mean, plugins)
+    if chosen(decision, ppi_width, plugins) and alone:
+        raise InputError(
+            f"{said} bets with the metric, and analysis.estimator=sample_mean leaves it out; choose "
+            "analysis.estimator=control_variates, or decision=betting_width"
+        )
+    if not chosen(decision, ppi_width, plugins) and not alone:
+        raise InputError(
+            f"{said} looks at human judgements alone; choose analysis.estimator=sample_mean, or decision=ppi_width"
+        )
+    if law.contest.fixed and not config["design"]["replacement"]:
+        raise InputError(
+            f"{said} takes each judged output as drawn anew; set design.replacement=true or systems.test_set=fresh"
+        )
+    rest, human = config["budget"]["metric_ratings"], config["budget"]["human_ratings"]
+    if chosen(decision, ppi_width, plugins) and rest is not None and rest < human:
+        raise InputError(
+            f"{said} needs fresh outputs of the metric's at each step, and budget.metric_ratings={rest} are fewer than "
+            f"budget.human_ratings={human}; raise them, or choose systems.test_set=fixed"
+        )
+    _check_scale(decision, law, said)
+
+
+def _check_scale(decision: Mapping[str, Any], law: Judgements, said: str) -> None:
+    ends, low, high = law.ends(), decision["low"], decision["high"]
+    if ends is not None and low is not None and high is not None:
+        if low > ends[0] or high < ends[1]:
+            raise InputError(
+                f"decision.low={low:g}, decision.high={high:g}: judgements lie from {ends[0]:g} to {ends[1]:g}; give "
+                "the ends of their scale"
+            )
+    elif ends is None:
+        raise InputError(
+            f"{said} needs judgements on a scale with ends, and those of raters.scale={law.judges.scale} have none; "
+            "set raters.scale=binary, or choose decision=fixed_width"
+        )

@@ -1,8 +1,15 @@
-"""Conclude from judgements: estimate every system, hold each two against each other. No world is known here."""
+"""Conclude from judgements: estimate every system, hold each two against each other. No world is known here.
+
+Where a rule ended the judging of each system, each has judgements of its own number. Campaigns are stacked, so that an
+estimator of single systems is called once for many of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -10,13 +17,11 @@ from simlab.analysis.estimators import sample_mean
 from simlab.analysis.means.contrasts import pair_errors, quantile, two_sided
 from simlab.analysis.multiplicity import adjusted
 from simlab.formulas import SLACK, differences, passes, sign
-from simlab.studies.judgements.concluding_stopped import conclude_stopped
-from simlab.studies.judgements.laying import laid_out
 from simlab.studies.judgements.preparing import Prepared
-from simlab.studies.judgements.stacking import split, stacks
+from simlab.studies.judgements.stopping import Ended, laid_out, one_system, stopped
 from simlab.studies.money import account
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Collected, Contrasts, Estimates, Ints, Judged
+from simlab.types import Array, Collected, Contrasts, Estimates, Floats, Ints, Judged
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
@@ -24,6 +29,8 @@ NOT_DRAWN = np.random.default_rng(0)
 """Handed to estimators that draw nothing: to start a generator takes as long as to estimate ten systems."""
 DOCUMENTS_FOR_BASELINE = 3
 """Documents, or judgements of outputs that are documents of their own, from which a mean is told without any metric."""
+MOST = 2**16
+"""Judgements in a stack: few enough to stay in the processor's cache."""
 
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
@@ -151,3 +158,167 @@ def _rates(estimates: Estimates) -> dict[str, Array]:
     if estimates.youden is None:
         return {}
     return dict(zip(YOUDEN, (estimates.youden.value, estimates.youden.low, estimates.youden.high), strict=True))
+
+
+def conclude_stopped(prepared: Prepared, collected: Collected) -> dict[str, Array]:
+    """Estimate each system from the judgements up to its end, with the rule's interval; compare them."""
+    ended = collected.known.get("ended")
+    ended = stopped(prepared, collected) if ended is None else ended
+    y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    parts, baselines = [], []
+    for k, n in enumerate(ended.n):
+        judged = sealed(one_system(collected, y, g, k, np.flatnonzero(~np.isnan(y[k]))[:n]))
+        rng = collected.streams(f"estimator {k}")
+        parts.append(prepared.estimate(rng, judged))
+        rng = collected.streams(f"estimator {k}")
+        baselines.append(sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level))
+    estimates = together(parts)
+    alone = together(baselines)
+    return {
+        "ratings_used": np.array(collected.paid["ratings"], np.int32),
+        "judgements_planned": np.array(collected.known["planned"] * len(y), np.int32),
+        "metric_used": np.array(collected.paid["metric"]),
+        "cost": np.array(collected.paid["cost"], float),
+        "human_cost": np.array(collected.paid["human_cost"], float),
+        "judged": ended.n.astype(np.int32),
+        "narrow": np.asarray(ended.narrow, bool),
+        "estimate": estimates.value,
+        "standard_error": estimates.sd,
+        "low": ended.low,
+        "high": ended.high,
+        "skewed": np.zeros(len(y), bool) if _own(ended) or estimates.skewed is None else estimates.skewed,
+        "baseline": alone.value,
+        "baseline_width": alone.high - alone.low,
+        **_contrasts_of_stopped(prepared, estimates, ended),
+    }
+
+
+def together(parts: list[Estimates]) -> Estimates:
+    """Put estimates of single systems together, although they rest on different numbers of judgements.
+
+    Influence values are stretched and followed by zeros, so that each row's variance over the common number is that of
+    its mean; of two rows what they share cancels as far as both were judged.
+    """
+    return Estimates(
+        value=_row(parts, "value"),
+        sd=_row(parts, "sd"),
+        low=_row(parts, "low"),
+        high=_row(parts, "high"),
+        influence=_influence(parts),
+        own=_whole(parts, "own"),
+        freedom=_whole(parts, "freedom"),
+        skewed=_whole(parts, "skewed"),
+    )
+
+
+def _influence(parts: list[Estimates]) -> Floats | None:
+    rows = [part.influence for part in parts if part.influence is not None]
+    if len(rows) < len(parts):
+        return None
+    most = max(row.shape[1] for row in rows)
+    joint = np.zeros((len(rows), most))
+    for k, row in enumerate(rows):
+        n = row.shape[1]
+        joint[k, :n] = row[0] * np.sqrt(most * (most - 1) / (n * (n - 1)))
+    return joint
+
+
+def _row(parts: list[Estimates], name: str) -> Array:
+    return np.concatenate([getattr(part, name) for part in parts])
+
+
+def _whole(parts: list[Estimates], name: str) -> Array | None:
+    return None if any(getattr(part, name) is None for part in parts) else _row(parts, name)
+
+
+def _own(ended: Ended) -> bool:
+    """Tell whether the rule has intervals of its own, which hold whatever the shape of judgements is."""
+    return not np.isnan(ended.claim_low).any()
+
+
+def _contrasts_of_stopped(prepared: Prepared, estimates: Estimates, ended: Ended) -> dict[str, Array]:
+    gap = differences(estimates.value)
+    gap[np.abs(gap) < SLACK] = 0.0
+    errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
+    if not _own(ended):
+        p_value = np.minimum(two_sided(gap, errors) * ended.looks, 1.0)
+        reach = quantile(1 - prepared.interval_level / ended.looks / 2, errors) * errors.se
+        return {
+            "direction": sign(gap),
+            "significant": passes(p_value, prepared.level) & (gap != 0),
+            "p_value": p_value,
+            "difference_se": errors.se,
+            "difference_low": gap - reach,
+            "difference_high": gap + reach,
+        }
+    return _apart(gap, errors.se, ended)
+
+
+def _apart(gap: Floats, error: Floats, ended: Ended) -> dict[str, Array]:
+    """Call two systems different where their intervals do not overlap."""
+    first, second = np.triu_indices(len(ended.claim_low), 1)
+    low = ended.claim_low[first] - ended.claim_high[second]
+    high = ended.claim_high[first] - ended.claim_low[second]
+    said = (low > 0).astype(np.int8) - (high < 0).astype(np.int8)
+    return {
+        "direction": np.where(said != 0, said, sign(gap)).astype(np.int8),
+        "significant": said != 0,
+        "difference_se": error,
+        "difference_low": low,
+        "difference_high": high,
+    }
+
+
+def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
+    """Stack campaigns that follow each other, `[campaign times system, ...]`; each alone unless `together`.
+
+    Only campaigns that are laid out alike share a stack; what comes in documents is not stacked.
+    """
+    for _, alike in groupby(judged, key=_layout):
+        group = list(alike)
+        one = group[0]
+        size = max(MOST // max(one.y.size, 1), 1) if together and one.document is None else 1
+        for start in range(0, len(group), size):
+            some = group[start : start + size]
+            yield one_on_top(some) if len(some) > 1 else some[0]
+
+
+def _layout(judged: Judged) -> tuple[Any, ...]:
+    """Say what is the same for all rows of a stack."""
+    rest = None if judged.rest is None else judged.rest[0]
+    present = tuple(part is None for part in (judged.g, judged.calibration, judged.document))
+    return judged.y.shape, present, judged.binary, rest, judged.nominal, judged.test_set
+
+
+def one_on_top(some: Sequence[Judged]) -> Judged:
+    """Stack campaigns of independent outputs that are laid out alike."""
+    rest = [one.rest for one in some if one.rest is not None]
+    return replace(
+        some[0],
+        y=np.concatenate([one.y for one in some]),
+        g=_rows([one.g for one in some]),
+        rest=(rest[0][0], np.concatenate([one[1] for one in rest]), np.concatenate([one[2] for one in rest]))
+        if rest
+        else None,
+        calibration=_rows([one.calibration for one in some]),
+        calibration_parts=_rows([one.calibration_parts for one in some]),
+        slope=np.concatenate([one.slope for one in some]),
+        annotator_variance=np.concatenate([one.annotator_variance for one in some]),
+    )
+
+
+def _rows(parts: Sequence[Array | None]) -> Array | None:
+    there = [part for part in parts if part is not None]
+    return np.concatenate(there) if there else None
+
+
+def split(estimates: Estimates, n_campaigns: int) -> Estimates:
+    """Give what is estimated of rows a first axis of campaigns, as what an estimator itself says of pairs has it."""
+
+    def of_campaigns(held: Any) -> Any:
+        if is_dataclass(held) and not isinstance(held, type):
+            return replace(held, **{field.name: of_campaigns(getattr(held, field.name)) for field in fields(held)})
+        return None if held is None else np.reshape(held, (n_campaigns, -1, *np.shape(held)[1:]))
+
+    found: Estimates = of_campaigns(estimates)
+    return found

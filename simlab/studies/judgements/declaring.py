@@ -1,24 +1,30 @@
-"""Declare studies of judgements: their keys, parts and outcomes."""
+"""Declare studies of judgements: their keys, parts, outcomes, what a judgement covers and the memory that they take."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypedDict
 
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
-from simlab.studies.judgements.appraising import appraise, blank, truth
+from simlab.studies.footprint import Footprint, Size, extent_of, need
+from simlab.studies.judgements.appraising import OUTCOMES, appraise, blank, truth
 from simlab.studies.judgements.checking import check
-from simlab.studies.judgements.collecting import collect, document_set, draw, lay
+from simlab.studies.judgements.collecting import beside, collect, document_set, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
-from simlab.studies.judgements.covering import covers
-from simlab.studies.judgements.footprint import footprint
-from simlab.studies.judgements.outcomes import OUTCOMES
 from simlab.studies.judgements.preparing import prepare, same_layout
+from simlab.studies.judgements.spending import cut_said
 from simlab.studies.kind import Kind
-from simlab.studies.money import Money
-from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops
+from simlab.studies.money import Money, on_a_clock, payable, prices_of
+from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops, World
 from simlab.types.bounds import Price
+from simlab.world.laws.judgements import judgements_of
+
+_LOG_BYTES = 160
+"""What is kept of each answer on a clock, that it was asked for and that it came."""
+PARTIAL = 6_000_000
+"""Bytes of a system's evidence at all hyperparameters of partial pooling, with few calibration outputs."""
 
 
 class Design(TypedDict):
@@ -47,6 +53,51 @@ class Decision(TypedDict):
     multiplicity: Multiplicity
 
 
+def covers(config: Mapping[str, Any], world: World) -> list[str]:
+    """Count the outputs of each system that are judged, and those that the metric rates."""
+    prepared, systems = prepare(config), world.frame.n_systems
+    needs = plan(prepared, world)
+    size = int(judgements_of(world).contest.documents.size)
+    pieces = f" ({-(-needs.human // size):,} documents)" if size > 1 else ""
+    metric = f"; the metric rates {needs.metric:,} more" if needs.metric else ""
+    return [
+        f"a judgement is of one output by one rater: {needs.human:,} outputs{pieces} of each of {systems} systems"
+        f"{metric}",
+        *cut_said(prepared, beside(needs, systems)),
+    ]
+
+
+def footprint(config: Mapping[str, Any]) -> Footprint:
+    """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
+    size, budget, systems = extent_of(config), config["budget"], config["systems"]
+    human = Size(_human(budget), "judgements", _human_key(budget))
+    metric = Size(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")
+    calibration = Size(budget["calibration_ratings"], "calibration ratings", "budget.calibration_ratings")
+    studies = Size(min(config["studies"], config["engine"]["block"]), "studies of a block", "engine.block")
+    raters = Size(config.get("raters", {}).get("n_raters") or 1, "raters", "raters.n_raters")
+    fixed = systems.get("test_set") == "fixed"
+    items = size.items if fixed else Size(0, "items", "systems.n_items")
+    # Outputs of inputs of their own are picked from those of every system for every input.
+    own = not config["design"]["shared_inputs"] and bool(systems.get("item_sd") or systems.get("item_agreement"))
+    # What outputs of a document have in common is drawn beside what is their own.
+    together = bool(systems.get("document_agreement")) and systems.get("outputs_per_document", 1) > 1
+    campaigns = [
+        need(44, studies, size.systems, human),
+        need(60, size.systems, human),
+        need(_LOG_BYTES if on_a_clock(config) else 0, studies, size.systems, human),
+        need(16 if own else 0, size.systems, size.systems, human),
+        need(40, size.systems, metric),
+        need(40, size.systems, calibration),
+        need(16 if own else 0, size.systems, size.systems, metric),
+        need(60, size.systems, items),
+        need(32 if together else 0, size.systems, max((human, metric, items), key=lambda of: of.n)),
+        need(120, studies, size.pairs),
+        need(PARTIAL if config["analysis"]["estimator"].get("sharing") == "partial" else 0, size.systems),
+    ]
+    world = [need(8, size.items), need(8, raters), need(240, size.pairs), need(26, size.table)]
+    return Footprint(world, [need(400, size.pairs), need(14, size.table)], campaigns)
+
+
 KIND = Kind(
     name="judgements",
     question=JUDGE,
@@ -69,3 +120,14 @@ KIND = Kind(
     covers=covers,
     footprint=footprint,
 )
+
+
+def _human(budget: Mapping[str, Any]) -> float:
+    """Count the judgements of a system at most; what pays all systems pays one of them."""
+    each = budget["per_system"]
+    prices = prices_of(budget, JUDGE)
+    return float(budget["human_ratings"]) if each is None or not prices.answer else float(payable(prices, each))
+
+
+def _human_key(budget: Mapping[str, Any]) -> str:
+    return "budget.human_ratings" if budget["per_system"] is None else "budget.per_system"

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.studies.judgements.laying import laid_out
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import Bools, Collected, Floats, Followed, Ints, Judged
+from simlab.types import Bools, Collected, Floats, Followed, Ints, Judged, Seen
 
 
 class Ended(NamedTuple):
@@ -83,3 +82,11 @@ def one_system(collected: Collected, y: Floats, g: Floats | None, k: int, chosen
         annotator_variance=known["annotator_variance"][[k]],
         test_set=known["test_set"],
     )
+
+
+def laid_out(seen: Seen, metric: Floats | None, n_systems: int) -> tuple[Floats, Floats | None]:
+    """Return judgements `y[system, n]`, NaN where none came, and what the metric says of the same outputs."""
+    n = int(seen.item.max(initial=-1)) + 1 if metric is None else metric.shape[1]
+    y = np.full(n_systems * n, np.nan)
+    y[seen.unit * n + seen.item] = seen.value
+    return y.reshape(n_systems, n), metric

@@ -8,12 +8,10 @@ import numpy as np
 
 from simlab.formulas import passes
 from simlab.studies.outcomes import blank as filled
-from simlab.studies.outcomes import of_campaigns, unaccounted
-from simlab.studies.possible import probabilities
+from simlab.studies.outcomes import of_campaigns, probabilities, unaccounted
 from simlab.studies.preferences.collecting import Backstage
 from simlab.studies.preferences.concluding import count_outputs
-from simlab.studies.preferences.outcomes import OUTCOMES
-from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.preparing import OUTCOMES, Prepared
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Campaign, Outcomes, TestSet, World
 from simlab.world.laws.comparisons import contest_of, preference_direction

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from simlab.design.following import Places, places_of
+from simlab.design.following import Places, places_of, until
 from simlab.design.protocol import gather, last_looks, looks, order_items
+from simlab.design.waiting import Rounds
 from simlab.rng import stream
-from simlab.studies.clocked import Clock
-from simlab.studies.money import bill
-from simlab.studies.possible import NO_NUMBER, are_codes
+from simlab.studies.asking import Asking, Hearing, whole_looks
+from simlab.studies.clocked import Carried, Clock, carry_out, load_entropy
+from simlab.studies.money import bill, settled
+from simlab.studies.outcomes import NO_NUMBER, are_codes
 from simlab.studies.preferences.evidence import Said, decided, decided_in_the_end, joined
 from simlab.studies.preferences.preparing import Prepared
-from simlab.studies.preferences.rule import Rule, heard
-from simlab.studies.preferences.spending import accounts, most_annotations
-from simlab.studies.preferences.timing import Order, account, timed
+from simlab.studies.preferences.spending import accounts, asked_for, most_annotations
 from simlab.types import (
+    ALL_CAME,
     COMPARE,
+    DECIDED,
     Array,
     Bools,
     Campaign,
     Collected,
     DesignFailure,
     Evidence,
+    Floats,
     ImpossibleValue,
     Ints,
     Place,
@@ -40,6 +43,8 @@ from simlab.world.laws.comparisons import GAP, comparisons_of, contest_of, rest_
 
 LOSS = 2
 """The last of the outcomes of a comparison: >, =, <."""
+Stops = Callable[[Array, Ints], Bools]
+"""Say which pairs `[pair]` the rule ends, given what was said of each, `[pair, k]`, and their looks, `[pair]`."""
 
 
 class Backstage(NamedTuple):
@@ -233,3 +238,153 @@ def _seen(world: World, backstage: Backstage, asked: Ints) -> Seen:
     came: Array = answers.value >= 0
     none = np.full(int(came.sum()), -1)
     return Seen(pair[came], item[came], none, answers.value[came], none, order=at[came])
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Hold what a rule says of a campaign in which everybody looks, `verdicts` of its `evidence`; rows are pairs.
+
+    What it says of a pair whose answers were all as expected need not be asked again, unless pairs are judged together
+    and have got differently far (`in_step` says that they have not).
+    """
+
+    prepared: Prepared
+    evidence: Evidence
+    verdicts: Verdicts
+    test_set: TestSet
+    order: Ints
+    places: Places
+    in_step: bool
+
+    def of(self, k: int, n: int, test_set: TestSet, order: Ints, places: Places) -> Rule:
+        """Take the k-th of n campaigns."""
+        size = len(self.verdicts.stop) // n
+        rows = slice(k * size, (k + 1) * size)
+        held = {name: getattr(self.verdicts, name)[rows] for name in ("verdict", "stop", "theta")}
+        return replace(self, verdicts=replace(self.verdicts, **held), test_set=test_set, order=order, places=places)
+
+    def stops(self, said: Array, end: Ints) -> Bools:
+        """Say which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
+        changed = self._changed(said, end)
+        if self.verdicts.joint and (changed.any() or not self.in_step):
+            return decided(self.prepared, until(self.given(said), end)).stop[:, -1]
+        return self._row_by_row(said, end, changed).stop
+
+    def in_the_end(self, said: Array, end: Ints) -> Said:
+        """Say what the rule says where collecting ended."""
+        if self.verdicts.joint:
+            return Said.at(decided(self.prepared, until(self.given(said), end)), end)
+        return self._row_by_row(said, end, self._changed(said, end))
+
+    def given(self, said: Array, rows: Ints | None = None) -> Evidence:
+        """Count what was said of some pairs (None: of all), as far as it has come; the rest is as expected."""
+        test_set = heard(self.test_set, self.order, said)
+        every = np.arange(len(said)) if rows is None else rows
+        metric, can = test_set.metric, self.places.can_be_rated
+        part = TestSet(test_set.human[every], None if metric is None else metric[every])
+        places = self.places._replace(can_be_rated=None if can is None else can[every])
+        return gather(part, self.order[every], self.evidence.annotations, places)
+
+    def _changed(self, said: Array, end: Ints) -> Bools:
+        n = said.shape[1]
+        would = np.take_along_axis(self.test_set.human, self.order[:, :n], axis=1)
+        read = np.arange(n) < self.evidence.annotations[end][:, None]
+        return np.asarray(((said != would) & read).any(1))
+
+    def _row_by_row(self, said: Array, end: Ints, changed: Bools) -> Said:
+        rows = np.arange(len(end))
+        verdict, stop, theta = (getattr(self.verdicts, name)[rows, end] for name in ("verdict", "stop", "theta"))
+        which = np.flatnonzero(changed)
+        if len(which):
+            anew = Said.at(decided(self.prepared, self.given(said, which)), end[which])
+            verdict[which], stop[which], theta[which] = anew.verdict, anew.stop, anew.theta
+        return Said(verdict, stop, theta, self.verdicts.summarise)
+
+
+def heard(test_set: TestSet, order: Ints, said: Array) -> TestSet:
+    """Return a test set as it was answered: `said[pair, k]` of the k-th output that a pair was asked about."""
+    human = test_set.human.copy()
+    np.put_along_axis(human, order[:, : said.shape[1]], said.astype(human.dtype), axis=1)
+    return replace(test_set, human=human)
+
+
+class Order(NamedTuple):
+    """Hold what is asked for: outcomes `would[pair, k]` in the order in which outputs are asked about.
+
+    They are negative where outputs cannot be compared; `looks[look]` are asked about until a look, and pairs are served
+    in the order of `pairs`.
+    """
+
+    would: Array
+    looks: Ints
+    pairs: Ints
+
+
+class Timed(NamedTuple):
+    """Hold a campaign that was carried out: what was said, `[pair, k]`, and the last look of each pair.
+
+    By whom, and at which hour: -1 and NaN where nothing came in time. `planned` is what the protocol may ask for, and
+    `last` its last look.
+    """
+
+    said: Array
+    person: Ints
+    at: Floats
+    end: Ints
+    carried: Carried
+    planned: int
+    last: int
+
+
+def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: Place, n_systems: int) -> Timed:
+    """Follow the protocol as comparisons come, one task each, done by whoever is free.
+
+    Who is asked about a batch is not asked anew about what was looked at: comparisons that turn out to be void later
+    are made again, and count at the end. A batch that is not complete when the campaign ends was paid, and nobody
+    looks at it.
+    """
+    can = order.would >= 0
+    cost = np.add.reduceat(can, order.looks[:-1], axis=1, dtype=np.int64)
+    cost = np.concatenate([np.zeros((len(can), 1), np.int64), cost], axis=1)
+    wait, heard = prepared.design.get("wait", "round"), order.would
+    rounds = Rounds(cost, order.pairs, prepared.budget["annotations"], wait, lambda end: stops(hearing.value, end))
+    asking = Asking(can, order.looks, rounds)
+    # Who clicks without looking does not know which of the two systems stands on which side.
+    chance = stream(prepared.seed, *place.of_study, "clock", "lapses")
+    hearing = Hearing(heard, asking, chance, lambda outcome: 2 - outcome)
+    carried = carry_out(
+        clock, place, asking.begin(), seats=None, n_systems=n_systems, more=asking.more, hears=hearing.hear
+    )
+    person, at = np.full(can.shape, -1), np.full(can.shape, np.nan)
+    where = asking.unit[carried.task], asking.at[carried.task]
+    person[where], at[where] = carried.person, carried.at
+    end = whole_looks(person >= 0, can, order.looks, rounds.end)
+    said = hearing.said(carried.task, carried.person)
+    planned = carried.planned
+    if not rounds.ran_out:
+        # Rules may leave batches that others could not have been asked for.
+        planned = max(planned, int(asked_for(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
+    return Timed(said, person, at, end, carried, planned, cost.shape[1] - 1)
+
+
+def account(came: Timed, stop: Bools, person: Ints) -> dict[str, float]:
+    """Say what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
+
+    What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
+    ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.
+    """
+    carried, planned, used = came.carried, came.planned, len(person)
+    unread, ended_by = len(carried.task) - used, carried.ended_by
+    if (stop | (came.end == came.last)).all() or ended_by == ALL_CAME:
+        ended_by = DECIDED
+    if used == planned:
+        ended_by = ALL_CAME
+    ledger = settled(
+        planned=planned,
+        used=used,
+        lost=carried.lost + unread,
+        ended_by=ended_by,
+        hours=carried.hours,
+        days=carried.end / 24,
+    )
+    return {"ratings": used, "cost": carried.paid, "load_entropy": load_entropy(carried, person), **ledger}

@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.design.following import Places, follow, places_of, said_of, until
 from simlab.design.protocol import count_looks, looks
-from simlab.studies.possible import are_codes
+from simlab.studies.outcomes import are_codes
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Trail, Verdicts

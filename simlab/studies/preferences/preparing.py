@@ -8,8 +8,41 @@ from typing import Any, NamedTuple
 from simlab.parts import bind
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
-from simlab.studies.preferences.outcomes import n_rounds
-from simlab.types import COMPARE, Array, Evidence, Floats, Verdicts
+from simlab.studies.outcomes import ACCOUNT, COMMON, LOAD, NAN
+from simlab.types import COMPARE, Array, Evidence, Floats, Outcome, Verdicts
+
+_PAIR, _RATE = ("replicate", "pair"), ("replicate", "pair", "preference")
+OUTCOMES: Mapping[str, Outcome] = {
+    **{name: outcome for name, outcome in COMMON.items() if name != "true_value"},
+    **LOAD,
+    **ACCOUNT,
+    "verdict": Outcome(
+        _PAIR, "int8", 0, "+1: the first system declared better, -1: the second, 0: neither", low=-1, high=1
+    ),
+    "decided": Outcome(_PAIR, "bool", False, "whether the decision rule ended collecting"),
+    "theta": Outcome(
+        _PAIR, "float64", NAN, "probability that the first system wins more often", low=0, high=1, gap=True
+    ),
+    "used": Outcome(_PAIR, "int32", 0, "annotations of the pair", low=0),
+    "rounds": Outcome(_PAIR, "int32", 0, "batches of the pair", low=0),
+    "reference_verdict": Outcome(_PAIR, "int8", 0, "verdict of the full human evaluation", low=-1, high=1),
+    "reference_smoothed": Outcome(_PAIR, "bool", False, "whether some outcome never occurs in it"),
+    "p_mean": Outcome(_RATE, "float64", NAN, "estimated probability of >, =, <", low=0, high=1),
+    "p_low": Outcome(_RATE, "float64", NAN, "lower bound of its 95 % interval", low=0, high=1),
+    "p_high": Outcome(_RATE, "float64", NAN, "upper bound of its 95 % interval", low=0, high=1),
+    "reference_p": Outcome(_RATE, "float64", NAN, "share in the full human evaluation", low=0, high=1),
+    "cyclic": Outcome(("replicate", "system"), "bool", False, "whether verdicts lead from the system back to itself"),
+    "ratings_possible": Outcome(
+        ("replicate",), "int32", 0, "annotations of all pairs in the full human evaluation", low=0
+    ),
+    "item_ratings_used": Outcome(
+        ("replicate",), "int32", 0, "single outputs that raters had to read, of all systems together", low=0
+    ),
+    "item_ratings_possible": Outcome(("replicate",), "int32", 0, "single outputs in the full human evaluation", low=0),
+    "undecided": Outcome(("replicate", "round"), "int32", -1, "pairs undecided after a round", low=0, gap=True),
+    "collected": Outcome(("replicate", "round"), "int32", -1, "annotations collected up to a round", low=0, gap=True),
+    "true_p": Outcome(("of_world", "pair", "preference"), "float64", NAN, "true probability of >, =, <", low=0, high=1),
+}
 
 
 class Prepared(NamedTuple):
@@ -54,3 +87,9 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
 def same_layout(prepared: Prepared) -> str:
     """Say that what studies of a world share does not depend on the design."""
     return ""
+
+
+def n_rounds(config: Mapping[str, Mapping[str, int]]) -> int:
+    """Count the looks at which a campaign is followed, look 0 included."""
+    budget = config["budget"]
+    return 1 - (-budget["annotations_per_pair"] // budget["batch_size"])

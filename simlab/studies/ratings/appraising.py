@@ -1,27 +1,47 @@
-"""Say what no analyst of ratings can know: the truth, and what other raters would have led to."""
+"""Declare what studies of ratings conclude, and appraise it by the truth and by what other raters would have led to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from simlab.design.balance import Table, deal_twin, without
 from simlab.formulas import differences, sign
-from simlab.studies.outcomes import ADJUSTED, of_campaigns, unaccounted
+from simlab.studies.outcomes import (
+    ACCOUNT,
+    ADJUSTED,
+    COMMON,
+    LOAD,
+    P_VALUE,
+    RATED,
+    of_campaigns,
+    refuse_impossible,
+    unaccounted,
+)
 from simlab.studies.outcomes import blank as filled
-from simlab.studies.possible import refuse_impossible
 from simlab.studies.ratings.collecting import collected, deal
 from simlab.studies.ratings.concluding import compare_systems
 from simlab.studies.ratings.on_clock import as_dealt
-from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import Prepared
 from simlab.studies.sealing import sealed
-from simlab.types import NO_TWIN, Array, Asked, Campaign, Collected, DesignFailure, Outcomes, Place, World
+from simlab.types import NO_TWIN, Array, Asked, Campaign, Collected, DesignFailure, Outcome, Outcomes, Place, World
 from simlab.world.laws.fixed import fixed_ratings
 
 THESE_RATERS = "these_raters"
 """Estimand: what systems are worth to the raters of the pool alone."""
+_PAIR, _TWIN = ("replicate", "pair"), "direction with other raters; -128: not possible"
+OUTCOMES: Mapping[str, Outcome] = {
+    **COMMON,
+    **P_VALUE,
+    **ADJUSTED,
+    **LOAD,
+    **ACCOUNT,
+    **RATED,
+    "human_count": Outcome(("replicate", "system"), "int32", 0, "ratings of the system", low=0),
+    "twin_direction": Outcome(_PAIR, "int8", NO_TWIN, _TWIN, low=-1, high=1, gap=True),
+    "twin_significant": Outcome(_PAIR, "bool", False, "whether it is significant with other raters"),
+}
 
 
 def appraise(

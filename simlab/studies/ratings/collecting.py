@@ -13,9 +13,8 @@ from simlab.design.balance import Table, deal_evenly, deal_to_entropy, lay_table
 from simlab.design.documents import draw_documents
 from simlab.rng import stream
 from simlab.studies.money import bill, binding, settled
-from simlab.studies.ratings.assigning import overlapped
 from simlab.studies.ratings.cutting import allowance, metric_calls, most_paid, per_item
-from simlab.studies.ratings.on_clock import collected_on_clock
+from simlab.studies.ratings.on_clock import collected_on_clock, overlapped
 from simlab.studies.ratings.preparing import Prepared
 from simlab.types import RATE, Asked, Bools, Campaign, Collected, DesignFailure, Place, Seen, Streams, World
 from simlab.types.collection import ALL_CAME, MONEY

@@ -12,11 +12,10 @@ from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.money import account
-from simlab.studies.possible import probabilities, rule_of, within, worst
+from simlab.studies.outcomes import probabilities, rule_of, within, worst
 from simlab.studies.ratings.preparing import Prepared
-from simlab.studies.ratings.watching import claimed
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Collected, Floats, ImpossibleValue, Ints, Rated, Seen
+from simlab.types import Array, Arrived, Collected, Floats, ImpossibleValue, Ints, Rated, Seen
 
 
 def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
@@ -206,3 +205,54 @@ def _lead(total: Floats, *, lower_is_better: bool) -> Floats:
     gap = np.nansum(differences(total), axis=0) if np.isnan(total).any() else differences(total.sum(0))
     gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
     return np.asarray(-gap if lower_is_better else gap)
+
+
+def claimed(
+    prepared: Prepared, collected: Collected, scores: Seen, direction: Array, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return what a rule claims of each pair; a claim has the direction that it had when it was made."""
+    if prepared.claim is None:
+        raise ValueError("a decision without a part watches nothing")
+    claims = prepared.claim(sealed(arrived(collected, scores, rng)))
+    return {
+        "direction": np.where(claims.verdict != 0, claims.verdict, direction).astype(np.int8),
+        "significant": claims.verdict != 0,
+        "p_value": probabilities(claims.p_value, "decision"),
+    }
+
+
+def arrived(collected: Collected, scores: Seen, rng: np.random.Generator) -> Arrived:
+    """Lay ratings in the order in which they came, screen by screen.
+
+    On a clock a screen is done with its last rating. Without one documents come in random order, and the screens of a
+    document one after the other, in random order as well.
+    """
+    screen = _screens(collected, scores)
+    n = int(screen.max(initial=-1)) + 1
+    if scores.at is None:
+        document = np.empty(n, np.int64)
+        document[screen] = collected.frame.document[scores.item]
+        order = np.lexsort((rng.random(n), rng.random(collected.frame.n_documents)[document]))
+    else:
+        done: Floats = np.full(n, -np.inf)
+        np.maximum.at(done, screen, scores.at)
+        order = np.argsort(done, kind="stable")
+    rank = np.empty(n, np.int64)
+    rank[order] = np.arange(n)
+    came = np.argsort(rank[screen], kind="stable")
+    return Arrived(
+        item=scores.item[came],
+        rater=scores.rater[came],
+        system=scores.unit[came],
+        value=np.asarray(scores.value, float)[came],
+        screen=rank[screen][came],
+        n_systems=collected.frame.n_systems,
+        lower_is_better=collected.frame.lower_is_better,
+    )
+
+
+def _screens(collected: Collected, scores: Seen) -> Ints:
+    """Number the screens of ratings, from 0: a screen is one output as one rater rated it."""
+    frame = collected.frame
+    output = frame.document[scores.item] * frame.n_systems + scores.unit
+    return np.asarray(np.unique(output * frame.n_raters + scores.rater, return_inverse=True)[1])

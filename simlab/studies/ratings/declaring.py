@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypedDict
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
+from simlab.messages import several
+from simlab.parts import name_of
+from simlab.studies.footprint import Extent, Footprint, Need, Size, extent_of, need
 from simlab.studies.kind import Kind
-from simlab.studies.money import Money
-from simlab.studies.ratings.appraising import appraise, blank, truth
+from simlab.studies.money import Money, binding
+from simlab.studies.ratings.appraising import OUTCOMES, appraise, blank, truth
 from simlab.studies.ratings.checking import check
-from simlab.studies.ratings.collecting import collect, document_set, draw, lay
+from simlab.studies.ratings.collecting import chosen_documents, collect, document_set, draw, lay
 from simlab.studies.ratings.concluding import conclude
-from simlab.studies.ratings.covering import covers
-from simlab.studies.ratings.footprint import footprint
-from simlab.studies.ratings.outcomes import OUTCOMES
 from simlab.studies.ratings.preparing import prepare, same_layout
-from simlab.types import RATE, Claims, Outputs, RatedWorld
+from simlab.types import RATE, Claims, Ints, Outputs, Place, RatedWorld, World
 from simlab.types.bounds import Count, Price
+
+LOOKED_AT = 40
+"""Draws of documents of the first world that are looked at, at most."""
+_CHOICES_MOST = 1e18
 
 
 class Design(TypedDict):
@@ -53,6 +60,52 @@ class Decision(TypedDict):
     multiplicity: Multiplicity
 
 
+def covers(config: Mapping[str, Any], world: World) -> list[str]:
+    """Count the segments of the documents that studies of the first world ask about."""
+    prepared = prepare(config)
+    table = lay(prepared, world, Place(0))
+    per_set = int(prepared.design["studies_per_document_set"])
+    sets = min(-(-int(config["studies"]) // per_set), LOOKED_AT)
+    chosen = [chosen_documents(prepared, world, table, Place(0, study=k * per_set)) for k in range(sets)]
+    documents = np.array([int(one.sum()) for one in chosen])
+    segments = np.array([int(one[world.frame.document].sum()) for one in chosen])
+    systems, each, asked = world.frame.n_systems, int(table.slots.shape[2]), prepared.design["documents"]
+    about = _span(segments) + ("" if np.ptp(segments) == 0 else f", {segments.mean():,.0f} on average,")
+    lines = [
+        f"a rating is of one segment by one rater: {_span(documents)} documents are {about} outputs of each of "
+        f"{systems} systems, by {several(each, 'rater')}"
+    ]
+    money = binding(prepared.budget, systems)
+    if money is not None and prepared.cuts and (documents.min() < asked or each < prepared.design["ratings_per_item"]):
+        less = f", with {each} of {prepared.design['ratings_per_item']} ratings of each segment"
+        less = less if each < prepared.design["ratings_per_item"] else ""
+        lines.append(f"{money.said} pays {_span(documents)} of {asked} documents{less}")
+    return lines
+
+
+def footprint(config: Mapping[str, Any]) -> Footprint:
+    """Forecast worlds whose every rating is a random number, and the campaigns that reveal some of them."""
+    size = extent_of(config)
+    systems, items, documents, seats, pool = size[:5]
+    potential = _potential(config)
+    # The mean and shared part of minor and major errors; a fixed rating is a score, an error count and a rater.
+    world = [
+        need(24 if potential else 16, systems, items, seats),
+        need(24, systems, items),
+        need(8, systems, systems) if "_target_" in config.get("metric", {}) else need(0, systems),
+        # Each possible rating of a table is at most a line of a dozen letters.
+        need(2, size.table),
+    ]
+    drawing = [
+        need(256 if potential else 32, systems, items, seats),
+        need(8, systems, items, pool),
+        need(24, systems, documents, pool),
+        need(24, systems, items),
+        need(12, size.table),
+    ]
+    return Footprint(world, drawing, _campaigns(config, size, fresh=not potential))
+
+
 KIND = Kind(
     name="ratings",
     question=RATE,
@@ -80,3 +133,75 @@ KIND = Kind(
     batch=1,
     shares_noise=True,
 )
+
+
+def _span(counts: Ints) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[Need]:
+    systems, items, documents, seats, _, table = size
+    design, test = config["design"], config["analysis"].get("test", {})
+    each = Size(design["ratings_per_item"], "ratings of each", "design.ratings_per_item")
+    # More documents than there are are refused as such.
+    chosen = Size(min(design["documents"], documents.n), "documents asked about", "design.documents")
+    share = chosen.n / documents.n
+    asked = Size(items.n * share, "segments asked about", "design.documents")
+    flips = "flips" if "flips" in test else "permutations"
+    permutations = Size(test.get(flips, 1), flips, f"analysis.test.{flips}")
+    studies = min(config["studies"], config["engine"]["block"])
+    return [
+        need(32 if fresh else 0, systems, items, seats),
+        need(200, systems, asked, each),
+        need(12, systems, items, each),
+        need(_of_flip(config), size.pairs, permutations),
+        need(8, systems, chosen, permutations) if permutations.n > 1 else need(0, permutations),
+        need(60 + 20 * studies, size.pairs),
+        need(2, systems, documents, seats),
+        *_by_rater(config, size, chosen),
+        *_deals(size, each),
+        need(4, table),
+    ]
+
+
+def _of_flip(config: Mapping[str, Any]) -> int:
+    """Count the bytes that a flip of a pair takes; without gaps a permutation test holds few pairs at a time."""
+    test = name_of(config["analysis"].get("test", {}))
+    if test == "crossed_flips":
+        return 60
+    gaps = name_of(config["systems"]) == "recorded"
+    return 18 if gaps or test != "permutation" or config["decision"].get("multiplicity") == "max_t" else 0
+
+
+def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
+    """Count what tests lay out by pair, what each rater (on each document) says of either system, or by equation."""
+    test = name_of(config["analysis"].get("test", {}))
+    if test in ("mixed_model", "moderated"):
+        # Some eight matrices of the equations of raters and documents.
+        equations = [need(64, size.pool, size.pool), need(64, chosen, chosen)]
+        if test == "mixed_model":
+            return equations
+        # Squares and statistics of all pairs in each table that is drawn.
+        draws = Size(config["analysis"]["test"].get("draws", 1), "tables drawn", "analysis.test.draws")
+        return [*equations, need(16, size.pairs, draws)]
+    if test in ("two_way", "crossed_flips"):
+        return [need(120, size.pairs, chosen, size.seats)]
+    return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
+
+
+def _deals(size: Extent, each: Size) -> list[Need]:
+    """Count the ways to choose raters of a bucket: each is listed, and held against every document of each system."""
+    n, k = size.seats.n, each.n
+    ways = math.exp(min(_log_choices(n, k), math.log(_CHOICES_MOST)))
+    choices = Size(ways, f"choices of {k:,.0f} out of {n:,.0f} raters of a bucket", "raters.raters_per_bucket")
+    buckets = Size(min(size.documents.n, size.pool.n * size.documents.n / n), "buckets", "raters.raters_per_bucket")
+    return [need(17, size.systems, size.documents, choices, each), need(24, choices, each, buckets)]
+
+
+def _log_choices(n: float, k: float) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) if 0 < k <= n else 0.0
+
+
+def _potential(config: Mapping[str, Any]) -> bool:
+    return "potential" in (config.get("raters", {}).get("noise"), config["systems"].get("noise"))

@@ -14,7 +14,7 @@ from promise_rows import Row, numbers
 from rater_promises import _words, row
 
 from simlab.config import compose
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Place
 

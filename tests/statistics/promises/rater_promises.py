@@ -17,7 +17,7 @@ from simlab.analysis.multiplicity import Family
 from simlab.analysis.raters.flips import flipped
 from simlab.analysis.significance import permuted
 from simlab.config import compose
-from simlab.studies.questions import kind_of
+from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Place, Rated
 
