@@ -25,7 +25,7 @@ import simlab
 from simlab.cli import answer
 from simlab.commands import launch
 from simlab.commands.words import word, words
-from simlab.comparing.labelled import flat
+from simlab.comparing.contrasts import flat
 from simlab.config.overrides import parse
 from simlab.store import filling
 from simlab.types import InputError

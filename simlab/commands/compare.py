@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended
 from simlab.commands.stores import Comparison, compared, compared_stores, named, several, viewed
-from simlab.comparing import labelled
+from simlab.comparing import contrasts
 from simlab.comparing.contrasts import Row
 from simlab.drawing import view
 from simlab.drawing.text import comparison, tables
@@ -57,11 +57,11 @@ def of_stores(
 
 
 def _written(said: Comparison, form: Form, folders: Sequence[Path], conditions: Sequence[str]) -> str:
-    listed = labelled.records(said.rows, said.by, said.measure)
+    listed = contrasts.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
     listed = [{**record, **cells, **fixed} for record, cells in zip(listed, _cells(said), strict=True)]
     if form != "table":
-        return tables.write(labelled.flat(listed) if form == "csv" else listed, form)
+        return tables.write(contrasts.flat(listed) if form == "csv" else listed, form)
     text = comparison.table(
         said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired, fixed=said.held_fixed
     )

@@ -17,7 +17,7 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
 from simlab.files import digest as digest_of
-from simlab.fitting_metrics import files, fitting, report
+from simlab.fitting_metrics import files, fitting
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
 from simlab.messages import legible
@@ -91,7 +91,7 @@ def learned_from(
     note(f"{legible(file)}: {line}")
     for more in understood.beside(read):
         note(f"  {more}")
-    return Told(read, report.records(fit), report.notes(fit), texts, paths, _commands(fit, paths), out is not None)
+    return Told(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 
 
 def _directed(options: Options, beside: TableTold) -> Options:

@@ -307,14 +307,14 @@ def _typed(precision: Mapping[str, float] | str | None, at_most: str | int | Non
 
 def _labelled(said: Comparison, dataset: xr.Dataset | None) -> xr.Dataset:
     """Label a comparison, and say in its attributes what was compared and what is held fixed."""
-    from simlab.comparing import labelled
+    from simlab.comparing import contrasts
     from simlab.store.held_fixed import HELD_FIXED
 
-    answer = labelled.of_rows(said.rows, said.by, said.measure)
+    answer = contrasts.of_rows(said.rows, said.by, said.measure)
     unit = {"units": said.unit} if said.unit else {}
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
     answer[said.measure].attrs.update({"long_name": said.label, **unit, **fixed})
-    for name in (*(f"{said.measure}{end}" for end in ("_mcse", "_low", "_high")), *labelled.DIFFERENCES):
+    for name in (*(f"{said.measure}{end}" for end in ("_mcse", "_low", "_high")), *contrasts.DIFFERENCES):
         answer[name].attrs.update(unit)
     about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}
     about |= {"differing": ", ".join(said.differing)}

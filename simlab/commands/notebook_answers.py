@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.detect import DIFFERENCES, POWERS, Detections
-from simlab.comparing.labelled import column, over
+from simlab.comparing.contrasts import column, over
 from simlab.store.units import KEYS
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from simlab.commands.notes import note
 from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row
 from simlab.comparing.contrasts import compare as contrasts
-from simlab.comparing.equal_cost import Equal, axes_of_doubts, equalised
 from simlab.comparing.promises import doubts
+from simlab.comparing.several_stores import Equal, axes_of_doubts, equalised
 from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason

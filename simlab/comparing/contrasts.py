@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from simlab.comparing.differences import Contrast, Point, inside, mcse, paired
+from simlab.comparing.differences import Contrast, Point, inside, mcse, paired, untold
 from simlab.comparing.promises import Doubts, doubts, worst_and_best
-from simlab.comparing.standings import Standing, leader, rank
-from simlab.measures.labels import LABELS
-from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.measures.labels import FEW_CLUSTERS, LABELS
+from simlab.measures.precision import LEVEL
 from simlab.messages import word
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import sureness
 from simlab.store.means import LESS_IS_BETTER
 from simlab.store.query import place_on
-from simlab.types import Floats, InputError
+from simlab.types import Array, Floats, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Standing = Literal["best", "tied", "behind", "unknown", "marked", "unranked"]
+"""`marked`: not behind the best, and something speaks against it. `unranked`: designs met worlds of their own."""
+DIFFERENCES = {
+    "difference": "difference from the baseline",
+    "difference_mcse": "Monte-Carlo standard error of the difference",
+    "difference_low": f"lower bound of the {LEVEL:.0%} t interval of the difference",
+    "difference_high": f"upper bound of the {LEVEL:.0%} t interval of the difference",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +203,112 @@ def _against(points: Sequence[Point], asked: Question, against: Doubts) -> tuple
         marks.append((*against.marks[k], *said))
         barred.append(bool(against.marks[k]) or bool(failed and not sure))
     return marks, barred
+
+
+def rank(points: Sequence[Point], *, less_is_better: bool, barred: Sequence[bool] = ()) -> list[Standing]:
+    """Say of each design whether it is best, tied with the best (the interval includes 0), or behind.
+
+    One that is `barred` is not called best or tied: it is marked, unless it is behind anyway. Unknown: the measure has
+    no value, or too few clusters to give an error.
+    """
+    barred = barred or [False] * len(points)
+    best = leader(points, less_is_better=less_is_better, barred=barred)
+    if barred[best]:
+        return ["marked" if np.isfinite(point.value) else "unknown" for point in points]
+    return [
+        _standing(point, points[best], is_best=k == best, barred=barred[k], less=less_is_better)
+        for k, point in enumerate(points)
+    ]
+
+
+def leader(points: Sequence[Point], *, less_is_better: bool, barred: Sequence[bool] = ()) -> int:
+    """Return the index of the design with the best value, among those that are not barred if there are any.
+
+    The first, where no design has a value.
+    """
+    values = np.array([point.value for point in points])
+    kept = np.where(np.array(barred or [False] * len(points), bool), np.nan, values)
+    values = kept if np.isfinite(kept).any() else values
+    if not np.isfinite(values).any():
+        return 0
+    return int(np.nanargmin(values) if less_is_better else np.nanargmax(values))
+
+
+def _standing(point: Point, best: Point, *, is_best: bool, barred: bool, less: bool) -> Standing:
+    if not np.isfinite(point.value):
+        return "unknown"
+    if is_best and np.isfinite(mcse(point)) and not untold(point):
+        return "best"
+    contrast = inside(paired(point, best), point, best, None)
+    if not np.isfinite(contrast.low):
+        return "unknown"
+    if not barred:
+        return "tied" if contrast.tie else "behind"
+    return "behind" if (contrast.low > 0 if less else contrast.high < 0) else "marked"
+
+
+def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
+    """List the rows of a comparison in full precision; the baseline has no difference from itself."""
+    return [
+        {
+            **row.at,
+            by: row.design,
+            measure: row.value,
+            f"{measure}_mcse": row.mcse,
+            f"{measure}_n": row.n,
+            f"{measure}_clusters": row.clusters,
+            f"{measure}_low": row.low,
+            f"{measure}_high": row.high,
+            f"{measure}_failed": row.failed,
+            "baseline": row.baseline,
+            "difference": row.contrast.difference if row.contrast else None,
+            "difference_mcse": row.contrast.mcse if row.contrast else None,
+            "difference_low": row.contrast.low if row.contrast else None,
+            "difference_high": row.contrast.high if row.contrast else None,
+            "clusters": row.contrast.clusters if row.contrast else None,
+            "standing": row.standing,
+            "marked": list(row.marks),
+        }
+        for row in rows
+    ]
+
+
+def flat(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Write what is marked as one text, for tables of values."""
+    return [{**record, "marked": "; ".join(record["marked"])} for record in listed]
+
+
+def of_rows(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
+    """Label a comparison: each field of its records over the axes; what the baseline lacks is NaN."""
+    listed = flat(records(rows, by, measure))
+    dataset = over(listed, {name: list(dict.fromkeys(row[name] for row in listed)) for name in (*rows[0].at, by)})
+    for name, label in DIFFERENCES.items():
+        dataset[name].attrs["long_name"] = label
+    dataset["standing"].attrs["long_name"] = "best, tied with the best, behind it, marked, unranked or unknown"
+    dataset["marked"].attrs["long_name"] = "what speaks against calling the design the best"
+    dataset["clusters"].attrs["long_name"] = "clusters over which the difference is paired"
+    return dataset
+
+
+def over(listed: Sequence[Mapping[str, Any]], axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+    """Label records that go through all combinations of the values of axes, the last one fastest.
+
+    The values on an axis are its coordinate; every other field is a variable over all axes.
+    """
+    import xarray as xr
+
+    shape = tuple(len(values) for values in axes.values())
+    fields = [name for name in listed[0] if name not in axes]
+    variables = {name: (tuple(axes), column([one[name] for one in listed]).reshape(shape)) for name in fields}
+    return xr.Dataset(variables, {name: column(values) for name, values in axes.items()})
+
+
+def column(values: Sequence[Any]) -> Array:
+    """Put values into an array; where numbers are missing they are NaN.
+
+    >>> column([1, None]).tolist(), column(["a", "b"]).dtype.kind, column([1, 2]).dtype.kind
+    ([1.0, nan], 'U', 'i')
+    """
+    if any(isinstance(value, str) for value in values):
+        return np.array([str(value) for value in values])
+    return np.array([np.nan if value is None else value for value in values])

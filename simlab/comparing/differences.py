@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simlab.measures.intervals import EXACT, margin
+from simlab.measures.precision import EXACT, margin
 from simlab.types import Floats
 
 

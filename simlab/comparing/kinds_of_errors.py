@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.formulas import systems_of_pairs
-from simlab.measures.claims import claims
+from simlab.measures.errors import claims
 from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded
 from simlab.store.opening import outcome_names, outcomes_of_cell
 from simlab.types import Array, Bools, Estimate, Floats, Ints, Outcomes

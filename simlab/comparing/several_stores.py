@@ -1,4 +1,16 @@
-"""Put the cells of several stores beside each other, so that designs of different kinds of studies can be compared."""
+"""Put the cells of several stores beside each other, so that designs of different kinds of studies can be compared.
+
+Two designs of one number of documents may differ in what they cost, and the one that costs more should not win for
+that. Along the other axis each design has cells of rising mean cost; at a given cost its measure lies on the line
+between the two cells around it, `m = (1 - w) m_1 + w m_2` with `w = (c - c_1) / (c_2 - c_1)`. Both cells met the same
+clusters (worlds), so influence values combine as the values do, and those of mean costs, where campaigns differ in what
+they cost, enter by the delta method:
+
+    influence of m = (1 - w) I(m_1) + w I(m_2) - (m_2 - m_1) / (c_2 - c_1) ((1 - w) I(c_1) + w I(c_2))
+
+What the line misses of a curve between two cells is no error that replication would show: it is the less, the closer
+the cells are.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +23,20 @@ import numpy as np
 
 from simlab.comparing.promises import Doubts, doubts
 from simlab.messages import flat, word
+from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import HELD_FIXED, held_fixed
 from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records
-from simlab.types import Floats, InputError
+from simlab.types import Array, Floats, InputError, Ints
 
 if TYPE_CHECKING:
     import xarray as xr
 
 DESIGN, SEED = "design", "seed"
+POINTS = 5
+"""Costs at which designs are compared, from about the least to the greatest that all have."""
+SURE = 4.0
+"""Standard errors by which the mean costs of neighbours must differ: below that the line between them has no slope."""
 
 
 def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
@@ -64,7 +81,7 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
     fixed = dict.fromkeys(words for dataset in stores.values() for words in held_fixed(dataset, [measure]).values())
     if fixed:
         joined[measure].attrs[HELD_FIXED] = "; elsewhere ".join(fixed)
-    return Joined(joined, len(slots) == 1, differing([row.worlds for row in rows]), _doubts(stores, measure))
+    return Joined(joined, len(slots) == 1, differing([row.worlds for row in rows]), _doubts_of_stores(stores, measure))
 
 
 def alone(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
@@ -98,7 +115,7 @@ def _beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
     return laid
 
 
-def _doubts(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
+def _doubts_of_stores(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
     found = [doubts(dataset, measure, axes_of(dataset)) for dataset in stores.values()]
     marks, failed, ran = ([np.ravel(getattr(one, name)) for one in found] for name in ("marks", "failed", "ran"))
     return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
@@ -140,3 +157,245 @@ def _worlds(dataset: xr.Dataset, record: Mapping[str, Any]) -> dict[str, Any]:
     axes = json.loads(dataset.attrs["sweep"])["axes"]
     varied = [axis for axis in axes if axis["key"] == SEED or axis["key"].partition(".")[0] == "systems"]
     return {**dict(flat(shared)), **{axis["key"]: record[axis["name"]] for axis in varied}}
+
+
+class Equal(NamedTuple):
+    """Hold a store at equal cost: its measure over `by`, and over `level`, the costs in place of the axis `along`.
+
+    `values` are those of that axis.
+
+    `against` says what speaks against the cells that a value rests on; `between[..., 2]` are these cells, as places on
+    the axis, and `weight` is that of the second.
+    """
+
+    dataset: xr.Dataset
+    level: str
+    along: str
+    values: list[object]
+    against: Doubts
+    between: Ints
+    weight: Floats
+
+
+class _Line(NamedTuple):
+    """Hold the cells of one design in the order of their costs, `[cell]`: influence values are `[cell, cluster]`."""
+
+    place: Ints
+    cost: Floats
+    cost_influence: Floats
+    value: Floats
+    influence: Floats
+    n: Ints
+
+
+class _At(NamedTuple):
+    """Hold a measure at a cost, between two places of an axis."""
+
+    value: float
+    influence: Floats
+    n: int
+    places: tuple[int, int]
+    weight: float
+
+
+def equalised(dataset: xr.Dataset, by: str, measure: str, level: str, doubts: Doubts) -> Equal:
+    """Interpolate a measure to costs that all designs along `by` can have, in every cell of the axes that are left.
+
+    `level` names what is made equal, the mean of an outcome such as `cost`; `doubts` stand over the measure's axes but
+    `by`, and `by`. Raises InputError where costs do not rise along one other axis, and where those of the designs have
+    no range in common.
+    """
+    import xarray as xr
+
+    _check_clusters(dataset, measure, level)
+    along = _along(dataset, by, measure, level)
+    rest = [str(dim) for dim in dataset[measure].dims if dim not in (by, along)]
+    shape = tuple(dataset.sizes[name] for name in (*rest, by))
+    lines = {at: _line(dataset, [*rest, by, along], measure, level, at) for at in np.ndindex(*shape)}
+    _refuse_flat(dataset, by, along, level, lines)
+    costs = _common(dataset, by, along, level, lines)
+    found = {at: [_interpolated(line, cost) for cost in costs] for at, line in lines.items()}
+    dims = (*rest, by, level)
+    variables: dict[str, Any] = {
+        measure: (dims, _laid(found, shape, [[one.value for one in row] for row in found.values()])),
+        f"{measure}_n": (dims, _laid(found, shape, [[one.n for one in row] for row in found.values()])),
+        f"{measure}_influence": (
+            (*dims, "cluster"), _laid(found, shape, [[one.influence for one in row] for row in found.values()])
+        ),
+    }  # fmt: skip
+    held = {name: dataset[name] for name in (*rest, by)}
+    joined = xr.Dataset(variables, {**held, level: costs})
+    joined[measure].attrs.update(dataset[measure].attrs)
+    joined[level].attrs.update({"long_name": f"mean {level}", "key": level})
+    order = (*rest, level, by)
+    between = _laid(found, shape, [[one.places for one in row] for row in found.values()])
+    weight = _laid(found, shape, [[one.weight for one in row] for row in found.values()])
+    return Equal(
+        joined.transpose(*order, "cluster"),
+        level,
+        along,
+        as_written(dataset[along].values),
+        _doubts_of_costs(dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)),
+        np.moveaxis(between, -2, -3),
+        np.moveaxis(weight, -1, -2),
+    )
+
+
+def _laid(found: Any, shape: tuple[int, ...], rows: Sequence[Any]) -> Array:
+    laid = np.array(rows)
+    return laid.reshape(*shape, *laid.shape[1:])
+
+
+def _check_clusters(dataset: xr.Dataset, measure: str, level: str) -> None:
+    one, other = (dataset[name].attrs.get("cluster") for name in (measure, level))
+    if one != other:
+        raise InputError(
+            f"--at-equal {level}: {measure} is replicated over {one} and {level} over {other}, so that their errors "
+            "cannot be put together; name another --measure"
+        )
+
+
+def _along(dataset: xr.Dataset, by: str, measure: str, level: str) -> str:
+    """Find the one axis, beside `by`, along which costs differ."""
+    others = [str(dim) for dim in dataset[measure].dims if dim != by]
+    cost = dataset[level]
+    rising = [name for name in others if np.nanmax((cost.max(name) - cost.min(name)).values, initial=0.0) > 0]
+    if not others:
+        raise InputError(
+            f"--at-equal {level} needs a second axis along which {level} rises, and this store has {by} alone; sweep "
+            "design.documents, or budget.total, beside it"
+        )
+    # An axis whose costs differ by noise alone rises for nobody.
+    rising = [name for name in rising if _differs(dataset, name, level)]
+    if not rising:
+        raise InputError(f"--at-equal {level}: {level} does not vary along {', '.join(others)}; sweep design.documents")
+    if len(rising) > 1:
+        first = word(as_written(dataset[rising[-1]].values)[0])
+        raise InputError(
+            f"--at-equal {level}: {level} rises along {' and '.join(rising)}, and each cost has many cells then; keep "
+            f"one value of {' or '.join(rising)}, such as {rising[-1]}={first}"
+        )
+    return rising[0]
+
+
+def _differs(dataset: xr.Dataset, name: str, level: str) -> bool:
+    """Tell whether mean costs differ along an axis by more than their errors."""
+    spread = dataset[level].max(name) - dataset[level].min(name)
+    return bool((spread > SURE * dataset[f"{level}_mcse"].max(name)).any())
+
+
+def _line(dataset: xr.Dataset, axes: Sequence[str], measure: str, level: str, at: tuple[int, ...]) -> _Line:
+    def of(name: str, *more: str) -> Array:
+        return np.asarray(dataset[name].transpose(*axes, *more).values[at])
+
+    value, cost = of(measure).astype(float), of(level).astype(float)
+    known = np.flatnonzero(np.isfinite(value) & np.isfinite(cost))
+    place = known[np.argsort(cost[known], kind="stable")]
+    influence, own = (_scaled(of(f"{name}_influence", "cluster")) for name in (measure, level))
+    return _Line(place, cost[place], own[place], value[place], influence[place], of(f"{measure}_n")[place].astype(int))
+
+
+def _scaled(influence: Floats) -> Floats:
+    """Scale influence values so that the root of their sum of squares is the error, and they can be added up."""
+    k = np.isfinite(influence).sum(-1, keepdims=True)
+    return np.asarray(influence / np.sqrt(np.where(k > 1, k * (k - 1), np.nan)), float)
+
+
+def _unscaled(influence: Floats) -> Floats:
+    k = int(np.isfinite(influence).sum())
+    return np.asarray(influence * np.sqrt(k * (k - 1)), float)
+
+
+def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _Line]) -> None:
+    """Raise InputError where a design has too few cells, or neighbours of the same cost."""
+    for at, line in lines.items():
+        design = f"{by}={word(as_written(dataset[by].values)[at[-1]])}"
+        if len(line.place) < 2:
+            raise InputError(f"--at-equal {level}: {design} has fewer than two cells with a value along {along}")
+        gap = np.diff(line.cost)
+        error = np.sqrt(np.nansum(np.diff(line.cost_influence, axis=0) ** 2, axis=1))
+        if (flat := np.flatnonzero(gap <= np.maximum(SURE * error, 1e-9 * np.abs(line.cost[1:])))).size:
+            first, second = (word(as_written(dataset[along].values)[line.place[flat[0] + k]]) for k in (0, 1))
+            raise InputError(
+                f"--at-equal {level}: {design} has a mean {level} of {line.cost[flat[0]]:.6g} at {along}={first} and "
+                f"of {line.cost[flat[0] + 1]:.6g} at {along}={second}, which do not surely differ; leave one of them "
+                "out, or run more worlds"
+            )
+
+
+def _common(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _Line]) -> Floats:
+    """Return costs from about the least to the greatest that all designs have."""
+    low = max(lines.items(), key=lambda entry: entry[1].cost[0])
+    high = min(lines.items(), key=lambda entry: entry[1].cost[-1])
+    least, most = float(low[1].cost[0]), float(high[1].cost[-1])
+    if least > most:
+        names = [word(value) for value in as_written(dataset[by].values)]
+        raise InputError(
+            f"--at-equal {level}: {by}={names[high[0][-1]]} costs {most:.6g} at most and {by}={names[low[0][-1]]} "
+            f"{least:.6g} at least, so that no {level} is common to both; sweep more of {along}"
+        )
+    return _between(least, most)
+
+
+def _between(least: float, most: float) -> Floats:
+    """Return a few costs in a range, as round as their distance allows.
+
+    >>> _between(1117.5, 4323.0), _between(7.0, 7.0)
+    (array([1120., 1920., 2720., 3520., 4320.]), array([7.]))
+    """
+    if most - least <= 1e-9 * most:
+        return np.array([least])
+    unit = 10 ** np.floor(np.log10((most - least) / (POINTS - 1)) - 1)
+    ends = np.ceil(least / unit), np.floor(most / unit)
+    return np.asarray(np.round(np.linspace(*ends, POINTS)) * unit)
+
+
+def _interpolated(line: _Line, cost: float) -> _At:
+    """Return the measure of a design at a cost within the range of its cells."""
+    k = int(np.clip(np.searchsorted(line.cost, cost, side="right") - 1, 0, len(line.cost) - 2))
+    step = line.cost[k + 1] - line.cost[k]
+    w = float((cost - line.cost[k]) / step)
+    share = np.array([1 - w, w])
+    pair = slice(k, k + 2)
+    used = share > 0
+    slope = (line.value[k + 1] - line.value[k]) / step
+    parts = share[:, None] * (line.influence[pair] - slope * np.nan_to_num(line.cost_influence[pair]))
+    # A cluster that one of the two cells lacks adds nothing there; the mean costs are those of either cell.
+    absent = np.isnan(parts[used]).all(axis=0)
+    influence = np.where(absent, np.nan, np.nansum(parts, axis=0))
+    places = (int(line.place[k]), int(line.place[k + 1]))
+    value = float(share @ line.value[pair])
+    return _At(value, _unscaled(influence), int(line.n[pair][used].min()), places, w)
+
+
+def _doubts_of_costs(
+    dataset: xr.Dataset,
+    doubts: Doubts,
+    along: str,
+    axes: Sequence[str],
+    order: Sequence[str],
+    found: dict[tuple[int, ...], list[_At]],
+    n_costs: int,
+) -> Doubts:
+    """Hold against a value what speaks against either of the cells that it rests on.
+
+    Lines are found over `axes`, the designs last; doubts stand over `order`.
+    """
+    shape = tuple(dataset.sizes[name] for name in axes[:-1])
+    size = (*shape, n_costs, dataset.sizes[axes[-1]])
+    marks, failed, ran = np.empty(size, object), np.zeros(size, int), np.zeros(size, int)
+    for at, row in found.items():
+        for k, one in enumerate(row):
+            used = [place for place, share in zip(one.places, (1 - one.weight, one.weight), strict=True) if share > 0]
+            held = dict(zip(axes, at, strict=True))
+            where = [tuple({**held, along: place}[name] for name in order) for place in used]
+            here = (*at[:-1], k, at[-1])
+            marks[here] = tuple(dict.fromkeys(mark for index in where for mark in doubts.marks[index]))
+            failed[here] = sum(int(doubts.failed[index]) for index in where)
+            ran[here] = sum(int(doubts.ran[index]) for index in where)
+    return Doubts(marks, failed, ran)
+
+
+def axes_of_doubts(dataset: xr.Dataset, by: str, measure: str) -> list[str]:
+    """Return the axes over which doubts of a measure stand: its own, designs last."""
+    return [*(str(dim) for dim in dataset[measure].dims if dim != by), by]

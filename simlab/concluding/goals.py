@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.answers.conclude import Conclusion, PlannedFigure
 from simlab.concluding.assigning.studying import PLAN
-from simlab.measures.ranges import RANGES, SHARE
+from simlab.measures.labels import RANGES, SHARE
 from simlab.messages import legible, shown
 from simlab.types import Array, InputError
 

@@ -10,9 +10,8 @@ from typing import Any
 import yaml
 
 from simlab.config import groups
-from simlab.config.counting import MOST_SETTINGS, refuse_many
 from simlab.config.overrides import Setting, check_values, first_repeated, parse
-from simlab.config.sections import checked_value
+from simlab.config.sections import MOST_SETTINGS, checked_value, refuse_many
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import Declared
 from simlab.messages import or_nearest, shown

@@ -10,24 +10,23 @@ import itertools
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
-from simlab.config.accounts import accounts
-from simlab.config.counting import MOST_CELLS, refuse_many
-from simlab.config.defaults import with_defaults
-from simlab.config.groups import Options
+from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.config.overrides import Setting, check_values
-from simlab.config.questions import kinds_among
-from simlab.config.sections import check, checked_value
-from simlab.config.settings import Settings, gather, is_axis_of_options, several
+from simlab.config.sections import MOST_CELLS, check, checked_value, refuse_many
+from simlab.config.settings import Settings, gather, is_axis_of_options, kinds_among, several
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import RUN, Declared
 from simlab.config.until import Until, refuse_untold, words
+from simlab.measures.labels import ACCOUNTS, OF_CLOCKS
 from simlab.messages import nearest, or_nearest, shown
 from simlab.parts import is_own
+from simlab.studies.money import accounted, on_a_clock
 from simlab.types import QUESTION, RATE, InputError
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ RESERVED = frozenset({
     *("pair_first", "pair_second", "metric_count", "hours", "difference"),
 })  # fmt: skip
 """Names that a store gives to other things than outcomes; an axis that would take one goes by its full key."""
+NAMED = ("systems", "raters", "metric")
+"""Sections that a study names itself: raters and metrics come with their systems."""
 
 
 def compose(overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Config:
@@ -309,3 +310,67 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
     typed = ["simlab", *declared.command, *overrides, *(words(declared.until) if declared.until else [])]
     named = [word for plugin in plugins for word in ("--plugins", plugin)]
     return shlex.join([*typed, *(["--quick"] if quick else []), *groups.own_words(), *named])
+
+
+def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> tuple[str, ...]:
+    """Name the measures of what campaigns take where some cell of a sweep is accounted; none where no cell is."""
+    if not any(accounted(config) for config in _with_limits(configs, settings)):
+        return ()
+    clock = any(map(on_a_clock, configs))
+    return tuple(name for name in ACCOUNTS if clock or name not in OF_CLOCKS)
+
+
+def _with_limits(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> Iterator[Mapping[str, Any]]:
+    """Go through configs as they are, and with the budgets that axes give to some of their cells."""
+    yield from configs
+    for setting in settings:
+        section, _, key = setting.key.partition(".")
+        if setting.swept and section == "budget":
+            budgets = ({**config.get(section, {}), key: value} for config in configs for value in setting.values)
+            yield from ({section: budget} for budget in budgets)
+
+
+def with_defaults(
+    config: Mapping[str, Any], plugins: Sequence[str] = (), question: str | None = None
+) -> dict[str, Any]:
+    """Return a config in which each key that it leaves out has the value that its kind of study has by default.
+
+    A section of another part than the default one has its own keys, and is left as it is. `question` names the kind
+    where the config does not; what is no study at all is left to be refused elsewhere. Raises InputError for a study
+    that does not name its systems, raters or metric.
+    """
+    from simlab.studies.kinds import kind_of
+
+    if question is None:
+        try:
+            question = kind_of({**config, "plugins": list(plugins)}).question
+        except (LookupError, AttributeError, TypeError):
+            return dict(config)
+    filled, options = deepcopy(dict(config)), find_options(plugins)
+    for where, default in _sections(options, question) if question in options[QUESTION] else ():
+        *above, name = where.split(".")
+        parent: Any = filled
+        for section in above:
+            parent = parent.get(section) if isinstance(parent, dict) else None
+        if not isinstance(parent, dict):
+            continue
+        if where in NAMED and where not in filled:
+            raise InputError(f"lacks {where}, which a study file names; `simlab show --config` prints a whole one")
+        own: Any = filled
+        if name:
+            own = parent.get(name) if where in NAMED else parent.setdefault(name, deepcopy(dict(default)))
+        if isinstance(own, dict) and own.get("_target_") == default.get("_target_") and where != "measure":
+            own |= {key: deepcopy(default[key]) for key in default.keys() - own.keys()}
+    return filled
+
+
+def _sections(options: Options, question: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Give each section of a kind's default study, and before them the keys of the study as a whole ("")."""
+    whole = {**section_of(folder("conf") / "study.yaml"), **section_of(options[QUESTION][question])}
+    yield "", {key: value for key, value in whole.items() if key not in ("defaults", "plugins", QUESTION)}
+    for entry in whole["defaults"]:
+        for group, option in entry.items() if isinstance(entry, Mapping) else ():
+            where = str(group).replace("/", ".")
+            files = options[where]
+            single = isinstance(option, str)
+            yield where, section_of(files[option]) if single else {name: section_of(files[name]) for name in option}

@@ -2,6 +2,10 @@
 
 The sentences are the comments of the YAML files, the ranges the annotations of the parts, the sources their
 docstrings.
+
+A comment belongs to the key right below it, or to the key on whose line it ends; nothing else is said of a key. The
+comment at the top of a file is the option's own, unless a key follows it at once. What a sentence has in brackets at
+its end is the unit: `# Documents that are rated [documents].`
 """
 
 from __future__ import annotations
@@ -14,13 +18,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import parts
-from simlab.config.comments import OWN, Sentence, sentences
 from simlab.config.groups import find_options, folder, section_of
 from simlab.config.sections import keys_of, rule
 from simlab.measures.labels import LABELS
 from simlab.types import QUESTION
 
 _SOURCE = re.compile(r"\bSources?(?: of all four)?: (.*?\d{4}.*?)(?<!\bal)\.(?=\s|$)")
+OWN = ""
+"""The key of the option's own sentence."""
+_KEY = re.compile(r"([A-Za-z]\w*):(?=\s|$)((?:\"[^\"]*\"|'[^']*'|(?<=\S)#|[^\"'#])*)(?:#\s*(.*))?")
+_UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
+
+
+class Sentence(NamedTuple):
+    """Hold what a comment says: a sentence without its unit, and the unit, empty where there is none."""
+
+    text: str
+    unit: str
+
+
 _NONE = Sentence("", "")
 
 
@@ -145,3 +161,39 @@ def source_of(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> str:
     texts = [inspect.getdoc(part) or "", inspect.getdoc(sys.modules[part.__module__]) or ""]
     named = (_SOURCE.search(" ".join(text.split())) for text in texts)
     return next((match[1] for match in named if match), "")
+
+
+def sentences(content: str) -> dict[str, Sentence]:
+    """Return the sentence of each key of a YAML file that has one, and under `OWN` the option's.
+
+    >>> sentences("n: 1  # So many [things].")
+    {'n': Sentence(text='So many.', unit='things')}
+    """
+    said: dict[str, Sentence] = {}
+    for key, text in _blocks(content):
+        # The first block is the option's own; later ones that stand above no key say nothing of one.
+        if text and (key != OWN or not said):
+            said[key] = _sentence(text)
+    return said
+
+
+def _blocks(content: str) -> Iterator[tuple[str, str]]:
+    """Yield comment blocks with the key that they belong to, `OWN` for those above anything else."""
+    block: list[str] = []
+    for line in content.splitlines():
+        if line.startswith("#"):
+            block += [] if line.startswith("# @") else [line.lstrip("#").strip()]
+            continue
+        match = _KEY.match(line)
+        if match and match[1] not in ("_target_", "defaults"):
+            yield match[1], " ".join([*block, *([match[3].strip()] if match[3] else [])])
+        elif block:
+            yield OWN, " ".join(block)
+        block = []
+    if block:
+        yield OWN, " ".join(block)
+
+
+def _sentence(text: str) -> Sentence:
+    unit = _UNIT.search(text)
+    return Sentence(f"{text[: unit.start()]}." if unit else text, unit[1] if unit else "")

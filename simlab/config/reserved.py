@@ -10,7 +10,7 @@ from simlab.config.sweep import Sweep
 from simlab.messages import legible
 from simlab.parts import target_of
 from simlab.types import InputError
-from simlab.world.files.fitted_checks import FailedCheck, failed_checks
+from simlab.world.files.fitted_world import FailedCheck, failed_checks
 from simlab.world.recorded import recorded
 
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Le
+from annotated_types import Ge, Le, Predicate
 
 from simlab import parts
-from simlab.config.sizes import Said, Size
-from simlab.messages import in_quotes, or_nearest, shown
+from simlab.messages import in_quotes, legible, or_nearest, shown
 from simlab.types import InputError
 from simlab.types.bounds import Count
 
@@ -29,6 +31,15 @@ _WORDS = {
     NoneType: "null",
 }
 _BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "a multiple of", "min_length": "of length >="}
+UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+LEAST = 512 * 10**6
+"""What a worker needs for the libraries that it loads, and something to compute with."""
+_SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(MB|GB|MiB|GiB)", re.ASCII)
+MOST_CELLS = 200_000
+"""A cell takes a millisecond to check and some kilobytes to hold: so many take minutes and a gigabyte before the first
+campaign. The largest grids that are known, of a hundred thousand cells, are below."""
+MOST_SETTINGS = 2_000_000
+"""Settings of a calculation, which cost microseconds and no config of their own."""
 
 
 class Study(TypedDict):
@@ -178,3 +189,43 @@ def rule(annotation: Any) -> str:
     if origin in (list, tuple):
         return f"a list, each entry {rule(inside[0])}"
     return _WORDS.get(annotation, str(annotation))
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Predicate):
+    """Hold a test of a value together with what the value must be, in words."""
+
+    words: str = ""
+
+
+def in_bytes(size: str) -> int:
+    """Return the bytes of a size, 0 where it is none.
+
+    >>> in_bytes("1.5GB"), in_bytes("512MiB"), in_bytes("4 gigs")
+    (1500000000, 536870912, 0)
+    """
+    match = _SIZE.fullmatch(size)
+    return round(float(match[1]) * UNITS[match[2]]) if match else 0
+
+
+def _enough(size: str) -> bool:
+    return in_bytes(size) >= LEAST
+
+
+Size = Annotated[str, Said(_enough, f"a size such as 4GB or 900MiB, at least {LEAST // 10**6}MB")]
+
+
+def refuse_many(lengths: Mapping[str, int], most: int, what: str = "cells") -> None:
+    """Raise InputError, naming the axes with their lengths, where a grid has too many points.
+
+    >>> refuse_many({"design.documents": 3, "raters.noise_share": 4}, MOST_CELLS)
+    """
+    count = math.prod(lengths.values())
+    if count <= most:
+        return
+    axes = " x ".join(f"{key} ({n:,})" for key, n in lengths.items())
+    longest = max(lengths, key=lambda key: lengths[key])
+    raise InputError(
+        f"{legible(axes, 400)} are {count:,} {what}, more than {most:,}; give {longest} fewer values, or go through "
+        "the axes one after the other"
+    )

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 import yaml
 
-from simlab.config.composing import compose_sweep
-from simlab.config.defaults import with_defaults
+from simlab.config.composing import compose_sweep, with_defaults
 from simlab.config.groups import Options, find_options, section_of
 from simlab.config.overrides import Setting
 from simlab.config.plain_yaml import content_of, value_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import marshal
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,18 +16,16 @@ from simlab.config.until import Until
 
 Config = dict[str, Any]
 """What one study declares: nested dicts of scalars and lists, resolved and checked."""
-
 NO_NUMBER = frozenset(("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins"))
 """Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
-
 WHERE = ("backend", "scheduler", "scheduler_seconds")
 """Keys of the engine that say where blocks are carried out; a cell is the same wherever that is."""
-
 PLACES = ("path", "people")
 """Keys of a section that say where files lie; beside them `sha256` is the digest of what these hold."""
-
 _FILES = ("systems.path", "systems.columns", "metric.path", "metric.column")
 """Keys that say which file a study is read from, and how: what is written down of it is another in each cell."""
+Written = dict[tuple[str, int], str]
+"""What was written of sections, by their names and where they are in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +159,6 @@ def _patched(config: Config, values: Mapping[str, Any]) -> Config:
     return patched
 
 
-Written = dict[tuple[str, int], str]
-"""What was written of sections, by their names and where they are in memory."""
-
-
 def unplaced(section: Mapping[str, Any]) -> Mapping[str, Any]:
     """Leave out of a section where a file lies whose digest it says: moved or renamed, it is the same file.
 
@@ -218,3 +213,23 @@ def shared(configs: list[Config], left_out: frozenset[str], where: str = "") -> 
         elif all(entry == value for entry in values):
             common[name] = copy.deepcopy(value)
     return common
+
+
+class Alike:
+    """Let configs share the sections in which they are alike to the last bit; nobody writes into one."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, bytes], Any] = {}
+
+    def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a config whose sections are those of earlier ones, where these hold the same.
+
+        >>> alike = Alike()
+        >>> alike({"design": {"documents": 5}})["design"] is alike({"design": {"documents": 5}, "seed": 1})["design"]
+        True
+        """
+        return {key: self._shared(key, value) if type(value) is dict else value for key, value in config.items()}
+
+    def _shared(self, key: str, section: dict[str, Any]) -> Any:
+        # Unlike `==`, these bytes tell 1 from 1.0 and true, and -0 from 0.
+        return self._held.setdefault((key, marshal.dumps(section, 2)), section)

@@ -1,6 +1,8 @@
 """Read a sweep: one YAML file per question.
 
 A value in a file means what it means behind `key=`; see `simlab.config.plain_yaml`.
+
+A finding in words rots in silence; a claim is rerun (`tests/published`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.config.claims import Claim, check_cells, claims
 from simlab.config.overrides import Setting, check_key, check_values, element, read
 from simlab.config.plain_yaml import Plain, content_of, value_of
 from simlab.config.until import Until, asked
@@ -27,6 +28,7 @@ QUICK = "quick"
 """The preset of every sweep: a first look."""
 _SUFFIXES = (".yaml", ".yml")
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_KEYS = ("at", "measure", "value", "within")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Declared:
 
 RUN = Declared("run", command=("run",), one_cell=True)
 """What `simlab run` asks for: one study as it is by default, but for what is typed."""
+
 
 MULTIRUN = Declared("run", command=("run", "--multirun"))
 """What `simlab run -m` asks for: the grid of all that is typed with several values."""
@@ -247,6 +250,15 @@ def _mcse(text: str) -> float:
     return float(value)
 
 
+def claims(key: str, value: Any) -> tuple[Claim, ...]:
+    """Read a list of claims; raise InputError for what is none."""
+    if not isinstance(value, list) or not value:
+        raise InputError(
+            f"{key} must be a list of claims, such as [{{at: {{...}}, measure: srp, value: 0.7, within: 0.05}}]"
+        )
+    return tuple(_claim(f"{key}[{k}]", content) for k, content in enumerate(value))
+
+
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "aim": _prose,
     "calculation": _prose,
@@ -261,3 +273,55 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "finding": _prose,
     "claims": claims,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Hold one number of a finding: `measure` has `value`, up to `within`, in the cell that `at` names.
+
+    `at` gives each axis one value, and may change further keys.
+    """
+
+    at: dict[str, Any]
+    measure: str
+    value: float
+    within: float
+
+
+def check_cells(listed: Collection[Claim], axes: Collection[str], measures: Collection[str] = ()) -> None:
+    """Raise InputError for a claim that does not say which cell it is about, or is not about a measure of the sweep."""
+    for k, claim in enumerate(listed):
+        if left := [axis for axis in axes if axis not in claim.at]:
+            raise InputError(f"claims[{k}].at lacks {left[0]}, an axis of this sweep; a claim is about one cell")
+        if measures and claim.measure not in measures:
+            raise InputError(
+                f"claims[{k}].measure={shown(claim.measure)} is not measured by this sweep; "
+                f"{or_nearest(claim.measure, measures)}"
+            )
+
+
+def _claim(where: str, content: Any) -> Claim:
+    if not isinstance(content, dict):
+        raise InputError(f"{where} must hold {', '.join(_KEYS)}")
+    for key in content:
+        if key not in _KEYS:
+            raise InputError(f"{where}.{shown(key)} is no key of a claim; {or_nearest(key, _KEYS)}")
+    for key in _KEYS:
+        if key not in content:
+            raise InputError(f"{where}.{key} is missing; a claim has {', '.join(_KEYS)}")
+    if not isinstance(content["at"], dict):
+        raise InputError(f"{where}.at must hold lines such as `design.documents: 20`")
+    if not isinstance(content["measure"], str):
+        raise InputError(f"{where}.measure must be the name of a measure")
+    at = {check_key(key): value_of(f"{where}.at.{key}", value) for key, value in content["at"].items()}
+    within = _number(f"{where}.within", content["within"])
+    if within <= 0:
+        raise InputError(f"{where}.within={within} must be greater than 0; how far may the number lie off?")
+    return Claim(at, str(content["measure"]), _number(f"{where}.value", content["value"]), within)
+
+
+def _number(where: str, text: Any) -> float:
+    value = value_of(where, text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{where}={shown(value)} must be a number")
+    return float(value)

@@ -18,6 +18,7 @@ import numpy as np
 from simlab.config.sweep import Sweep
 from simlab.config.until import Target, Until
 from simlab.engine.ledger import Entry
+from simlab.measures.labels import CONDITIONAL, Range, range_of
 from simlab.measures.precision import (
     AHEAD,
     LEAST_CLUSTERS,
@@ -30,7 +31,6 @@ from simlab.measures.precision import (
     standing,
     unseen,
 )
-from simlab.measures.ranges import CONDITIONAL, Range, range_of
 from simlab.types import Estimate, Floats, InputError
 
 FIRST_STUDIES = 4

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from simlab.config.alike import Alike
+from simlab.config.sweep import Alike
 from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simlab.config.sizes import in_bytes
+from simlab.config.sections import in_bytes
 
 OUT_OF_MEMORY = 77
 """Exit code of a worker that was refused memory."""

@@ -10,8 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.config.alike import Alike
-from simlab.config.sweep import Cell, Sweep, Written, anywhere
+from simlab.config.sweep import Alike, Cell, Sweep, Written, anywhere
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_disk, refuse_many_blocks, refuse_memory
 from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign

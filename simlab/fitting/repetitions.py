@@ -23,8 +23,7 @@ from simlab.tables.held import Ratings, as_errors
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
 from simlab.world.laws.fitted import Effects
-from simlab.world.laws.scale_means import truth_of_pool
-from simlab.world.laws.scales import ScaleEffects, answer_again, with_raters
+from simlab.world.laws.scales import ScaleEffects, answer_again, truth_of_pool, with_raters
 
 THOROUGH = 2_000
 """Larger tables are fitted in less time: their systems and raters are known well, whatever the chains leave open."""

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
-from simlab.fitting_metrics import bounds, confusion, correlations, humans, notices, rates
-from simlab.fitting_metrics.compared import compared
-from simlab.fitting_metrics.confusion import Mixture
-from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.humans import Adequacy, Contests
+from simlab.fitting_metrics import confusion, correlations, humans, rates
+from simlab.fitting_metrics.confusion import FEW_CLUSTERS, Mixture, by_system, compared
+from simlab.fitting_metrics.correlations import Correlation, noise_within
+from simlab.fitting_metrics.humans import Adequacy, Contests, worth
 from simlab.fitting_metrics.rates import Rates
+from simlab.formulas import threshold_rates
 from simlab.tables.evidence import Evidence, Trials
 from simlab.tables.judged import Outputs
 from simlab.tables.preferences import Preferences
-from simlab.types import Bools, Floats, InputError
+from simlab.types import Bools, Floats, InputError, Ints
+
+FEW = 30
+"""With fewer outputs, pairs or trials intervals are wide and their coverage is nominal only."""
+_USELESS = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ def _of_outputs(data: Outputs, options: Options) -> Fit:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
     metrics = tuple(_of_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
-    return Fit(metrics, contests, adequacy, (*data.notes, *notices.on_humans(data, adequacy, labels=labels)))
+    return Fit(metrics, contests, adequacy, (*data.notes, *on_humans(data, adequacy, labels=labels)))
 
 
 def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | None:
@@ -126,7 +133,7 @@ def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | No
     sign, at = options.signs[0], options.adequate_from
     if at is None:
         return humans.adequacy(data, 1 - data.human if sign < 0 else data.human) if labels else None
-    adequacy = None if labels else bounds.adequacy_of_scores(data, at, sign)
+    adequacy = None if labels else adequacy_of_scores(data, at, sign)
     if adequacy is not None:
         return adequacy
     return humans.adequacy(data, np.where(np.isfinite(data.human), sign * data.human >= sign * at, np.nan))
@@ -134,21 +141,21 @@ def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | No
 
 def _of_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool) -> Learned:
     """Learn what the scores of outputs tell of a metric."""
-    score, notes = data.metrics[name], list(notices.on_scores(data, name))
+    score, notes = data.metrics[name], list(on_scores(data, name))
     finite = score[np.isfinite(score)]
     if not len(finite) or np.ptp(finite) == 0:
         return Learned(name, False, None, None, None, tuple(notes))
     rates = None if adequacy is None else _rates(data, score, adequacy, options)
-    notes += notices.on_rates(rates, adequacy)
+    notes += on_rates(rates, adequacy)
     mixture = None
     if len(data.system_names) > 1:
         margins = {"margin": options.margin, "human_margin": options.human_margin}
         mixture = confusion.of_outputs(data, name, **margins, signs=options.signs, mirrored=not options.keep_order)
-        notes += notices.on_mixture(mixture, "outputs of two systems for the same item with both scores")
+        notes += on_mixture(mixture, "outputs of two systems for the same item with both scores")
     follows = None
     if not labels:
         follows = correlations.correlation(data, name, signs=options.signs)
-        notes += notices.on_correlation(follows)
+        notes += on_correlation(follows)
     known = follows if follows is not None and math.isfinite(follows.z_error) else None
     return Learned(name, False, rates, mixture, known, tuple(notes))
 
@@ -177,7 +184,7 @@ def _of_preferences(data: Preferences, options: Options) -> Fit:
     pairs, learned = compared(data), []
     for name, said in pairs.metrics.items():
         mixture = confusion.of_preferences(pairs, name, mirrored=not options.keep_order)
-        notes = *notices.on_preferences(said >= 0), *notices.on_mixture(mixture, "preferences of both")
+        notes = *on_preferences(said >= 0), *on_mixture(mixture, "preferences of both")
         learned.append(Learned(name, False, None, mixture, None, notes))
     return Fit(tuple(learned), humans.contests_of(pairs), None, tuple(data.notes))
 
@@ -188,7 +195,201 @@ def _of_trials(trials: Trials, options: Options) -> Learned:
     finite = scores[np.isfinite(scores)]
     if mixture is not None and np.ptp(finite) == 0:
         mixture = None
-    notes = list(notices.on_trials(trials, mixture))
+    notes = list(on_trials(trials, mixture))
     if mixture is not None or not len(finite):
-        notes += notices.on_mixture(mixture, "trials with two finite scores")
+        notes += on_mixture(mixture, "trials with two finite scores")
     return Learned(trials.name, True, None, mixture, None, tuple(notes))
+
+
+class _Known(NamedTuple):
+    """Hold what the ratings of outputs say: `mean` and `sd` of the score above the bound, and its `deviation`.
+
+    The deviation is that of the output's mean rating from its system's; `kept` is the share of it that is no noise.
+    """
+
+    mean: Floats
+    sd: Floats
+    deviation: Floats
+    kept: Floats
+
+
+def adequacy_of_scores(outputs: Outputs, adequate_from: float, sign: int) -> Adequacy | None:
+    """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score.
+
+    An output's score is normal within its system, and so is the noise of a rating: what `raters=judges` is made of.
+    Near the bound raters err more often than far from it, so that their errors are no constants. What an output's
+    ratings say of it is drawn towards its system's mean as far as they are noise. None where repeats do not tell.
+    """
+    rated: Bools = np.asarray(np.isfinite(outputs.human).any(1))
+    human, system = sign * outputs.human[rated], outputs.system[rated]
+    variances = noise_within(human, system)
+    if variances is None:
+        return None
+    signal, noise = variances
+    known = _known(human, system, sign * adequate_from, signal, noise)
+    alpha, counts = _alphas(known, system, len(outputs.system_names))
+    rho, eta = _rater_rates(alpha, signal / (signal + noise))
+    return Adequacy(
+        outputs.system_names,
+        alpha,
+        counts,
+        probability=_among(rated, ndtr(known.mean / known.sd)),
+        human_rho=rho,
+        human_eta=eta,
+        repeated=True,
+        symmetric=False,
+        item_agreement=_agreement(by_system(outputs, _among(rated, known.deviation)), signal),
+        noise=math.sqrt(noise / signal),
+        position=np.stack([_among(rated, known.mean), _among(rated, known.sd)]),
+    )
+
+
+def _known(human: Floats, system: Ints, bound: float, signal: float, noise: float) -> _Known:
+    mean = np.nanmean(human, axis=1)
+    centre = (np.bincount(system, mean) / np.maximum(np.bincount(system), 1))[system]
+    kept = signal / (signal + noise / np.isfinite(human).sum(1))
+    sd = np.sqrt(np.maximum(signal * (1 - kept), 1e-12 * signal))
+    return _Known(centre + kept * (mean - centre) - bound, sd, mean - centre, kept)
+
+
+def _alphas(known: _Known, system: Ints, n_systems: int) -> tuple[Floats, Floats]:
+    """Return `alpha[system]`, and `counts[system, 2]` of independent outputs that would tell it as well."""
+    alpha, counts = np.full(n_systems, 0.5), np.zeros((n_systems, 2))
+    z = known.mean / known.sd
+    weight, slope = ndtr(z), (1 - known.kept) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / known.sd
+    for k in np.unique(system):
+        of = system == k
+        alpha[k] = float(weight[of].mean())
+        # The system's mean, towards which all its outputs are drawn, is an estimate, too.
+        counts[k] = worth(alpha[k], weight[of] + float(slope[of].mean()) * known.deviation[of])
+    return alpha, counts
+
+
+def _rater_rates(alpha: Floats, reliability: float) -> tuple[float, float]:
+    """Return how often a single rating is on the right side of the bound, averaged over systems."""
+    finite, follows = np.clip(alpha, 1e-6, 1 - 1e-6), math.sqrt(reliability)
+    rho, eta = threshold_rates(follows, finite, -ndtri(finite) * follows)
+    return float(rho.mean()), float(eta.mean())
+
+
+def _among(rated: Bools, value: Floats) -> Floats:
+    """Lay values of rated outputs out among all, NaN for the others."""
+    laid = np.full(len(rated), np.nan)
+    laid[rated] = value
+    return laid
+
+
+def _agreement(deviation: Floats, signal: float) -> float:
+    """Return the correlation of the scores of two systems' outputs for the same item, free of noise, in [0, .99]."""
+    first, second = np.triu_indices(len(deviation), 1)
+    rated = np.isfinite(deviation)
+    both = float((rated[first] & rated[second]).sum())
+    laid = np.where(rated, deviation, 0.0)
+    return min(max(float((laid @ laid.T)[first, second].sum()) / both / signal, 0.0), 0.99) if both else math.nan
+
+
+def on_humans(data: Outputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
+    """Tell about human scores, labels and their repeats."""
+    if missing := int((~np.isfinite(data.human).any(1)).sum()):
+        yield f"{missing} of {len(data.human)} outputs have no human score; left out"
+    if len(data.system_names) < 2:
+        yield "one system: no outputs are compared, so mu is not identified"
+    if adequacy is None:
+        yield "rho and eta are not identified: say from which human score outputs are adequate (--adequate-from X)"
+    elif adequacy.repeated:
+        right = f"{adequacy.human_rho:.3f} of adequate outputs and {adequacy.human_eta:.3f} of others"
+        if adequacy.noise is not None:
+            yield f"raters are right about {right}: scores and noise of raters are taken to be normal within a system"
+        else:
+            yield f"raters are right about {right}: {_errors(adequacy)}"
+    if (np.isfinite(data.human).sum(1) > 1).any():
+        return
+    if adequacy is not None:
+        yield "no output has repeats: errors of the labels are part of rho and eta"
+    if not labels:
+        yield "no output has repeats: gamma is not identified, and noise of the raters lowers the correlation"
+
+
+def _errors(adequacy: Adequacy) -> str:
+    which = (
+        "of both kinds as frequent, since no output has three labels" if adequacy.symmetric else "of all raters alike"
+    )
+    return f"errors {which}, and independent for the labels of an output"
+
+
+def on_scores(data: Outputs, name: str) -> Iterator[str]:
+    """Tell about scores that are missing, few or all the same."""
+    score = data.metrics[name]
+    missing = ~np.isfinite(score)
+    if missing.all():
+        yield "it has no scores"
+        return
+    if missing.any():
+        system = data.system_names[data.system[int(missing.argmax())]]
+        yield f"{int(missing.sum())} of {len(score)} outputs have no finite score, the first of {system}; left out"
+    if np.ptp(score[~missing]) == 0:
+        yield f"it is constant ({score[~missing][0]:g}) and tells nothing"
+    both = int((~missing & np.isfinite(data.human).any(1)).sum())
+    if 0 < both < FEW:
+        yield f"only {both} outputs have both scores; intervals are rough below {FEW}"
+
+
+def on_preferences(said: Bools) -> Iterator[str]:
+    """Tell about comparisons that a metric says nothing of."""
+    if missing := int((~said).sum()):
+        yield f"{missing} of {len(said)} comparisons have no preference; left out"
+
+
+def on_trials(trials: Trials, mixture: Mixture | None) -> Iterator[str]:
+    """Tell about scores that are missing, and what corruptions stand for."""
+    both = np.isfinite(trials.original) & np.isfinite(trials.corrupted)
+    if missing := int((~both).sum()):
+        yield f"{missing} of {len(both)} trials lack a finite score; left out"
+    scores = np.concatenate([trials.original[both], trials.corrupted[both]])
+    if len(scores) and np.ptp(scores) == 0:
+        yield f"it is constant ({scores[0]:g}) and tells nothing"
+    kinds = len(np.unique(trials.corruption[both & ~trials.preserving]))
+    if mixture is not None and 0 < kinds < FEW_CLUSTERS:
+        yield f"{kinds} of {FEW_CLUSTERS} kinds of corruption that tell how far kinds differ; intervals hold for these"
+    yield "corruptions are no outputs of systems; what is learned of them is transported"
+
+
+def on_rates(rates: Rates | None, adequacy: Adequacy | None) -> Iterator[str]:
+    """Tell why there is no rho and eta, or that they are worth nothing."""
+    if adequacy is None:
+        return
+    if rates is None:
+        known = adequacy.probability[np.isfinite(adequacy.probability)]
+        share = f"{known.mean():.0%} of the outputs are adequate" if len(known) else "no output has a label"
+        yield f"rho and eta are not identified: {share}, and both kinds are needed"
+    elif rates.rho + rates.eta <= _USELESS:
+        yield f"rho + eta = {rates.rho + rates.eta:.2f}: it knows next to nothing of adequacy, or lower is better"
+
+
+def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
+    """Tell which columns rest on a prior, on little, or on another order of scores."""
+    if mixture is None:
+        yield f"mu is not identified: there are no {what}"
+        return
+    for column, outcome in enumerate(">=" if mixture.mirrored else ">=<"):
+        n, worth = mixture.column_counts(column)
+        if n == 0:
+            prior = ", ".join(f"{p:.2f}" for p in mixture.mean[:, column])
+            yield f"nothing was seen that humans call {outcome}: this column is its prior, of mean ({prior})"
+        elif worth < FEW:
+            yield f"what is known of column {outcome} is worth {worth:.3g} independent comparisons; a prior weighs 3"
+    if not mixture.prior[1].any():
+        yield "it never draws: = has probability 0 (add decision.two_outcomes=true to a study)"
+    (low, high), right = mixture.interval(), mixture.mean[0, 0]
+    if high[0, 0] < mixture.mean[2, 0]:
+        yield "it prefers what humans do not; is a lower score better?"
+    elif low[0, 0] < mixture.mean[2, 0]:
+        yield f"it prefers what humans do in {right:.2f} of the cases, which may be chance"
+
+
+def on_correlation(correlation: Correlation | None) -> Iterator[str]:
+    """Tell why there is no correlation."""
+    if correlation is None:
+        yield "the correlation is not identified: too few outputs, or no spread beyond noise"
+    elif not math.isfinite(correlation.z_error):
+        yield "too few outputs have repeats to say how certain the correlation is; it is left out"

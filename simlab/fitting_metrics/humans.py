@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from simlab.fitting_metrics.compared import Compared
-from simlab.fitting_metrics.confusion import MOST_CELLS, by_system, mean_rating
+from simlab.fitting_metrics.confusion import MOST_CELLS, Compared, by_system, mean_rating
 from simlab.formulas import normal_orthant
 from simlab.tables.judged import Outputs
 from simlab.types import Floats, Ints

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.formulas import systems_of_pairs
-from simlab.measures.claims import claims
+from simlab.measures.errors import claims
 from simlab.measures.jackknife import clusters, of_campaign, ratio_from_sums, ratio_over_campaigns, succeeded, unknown
 from simlab.types import Estimate, Floats, Outcomes
 

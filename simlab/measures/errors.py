@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.formulas import systems_of_pairs
-from simlab.measures.claims import claims
 from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
 from simlab.types import Array, Bools, Estimate, Outcomes
 
@@ -97,3 +96,17 @@ def _unbeaten(direction: Array) -> Bools:
     beats[:, first, second] = direction > 0
     beats[:, second, first] = direction < 0
     return np.asarray(np.logical_not(np.any(beats, axis=1)))
+
+
+def claims(outcomes: Outcomes) -> Array:
+    """Return `[campaign, pair]`: +1 the first system is called better, -1 the second, 0 neither.
+
+    Studies of preferences say so in `verdict`; others call a pair different where it is `significant`, in its
+    `direction`. Raises KeyError, naming the outcome, where a kind of study concludes neither.
+
+    >>> claims({"significant": np.array([[True, False]]), "direction": np.array([[-1, 1]])}).tolist()
+    [[-1, 0]]
+    """
+    if "verdict" in outcomes:
+        return outcomes["verdict"]
+    return np.where(outcomes["significant"].astype(bool), outcomes["direction"], np.int8(0))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.measures.claims import claims
+from simlab.measures.errors import claims
 from simlab.measures.jackknife import Anew, comparable, ratio_over_campaigns, ratio_over_pairs, repetitions, unknown
 from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 

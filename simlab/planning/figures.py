@@ -8,8 +8,8 @@ import numpy as np
 
 from simlab.answers.plan import Figure, Target, leading
 from simlab.comparing.differences import Contrast, Point, inside, paired
-from simlab.measures.intervals import interval
-from simlab.measures.ranges import range_of
+from simlab.measures.labels import range_of
+from simlab.measures.precision import interval
 from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Looked, Wanted
 from simlab.types import Estimate, InputError

@@ -23,9 +23,8 @@ from simlab.studies.kinds import kind_of
 from simlab.studies.ratings import KIND
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError
-from simlab.world.files.fitted_checks import failed_checks
 from simlab.world.files.fitted_scales import FittedScales
-from simlab.world.files.fitted_world import read_world
+from simlab.world.files.fitted_world import failed_checks, read_world
 
 MOST_SEARCHED = 4000
 """So many letters of a file tell what it is."""

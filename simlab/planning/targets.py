@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from simlab.answers.plan import Smallest, Target
 from simlab.config import bound_options
 from simlab.measures.by_difference import power_at, power_from
-from simlab.measures.labels import LABELS
-from simlab.measures.ranges import RANGES
+from simlab.measures.labels import LABELS, RANGES
 from simlab.messages import or_nearest, shown
 from simlab.parts import bind
 from simlab.store.measures import Measures

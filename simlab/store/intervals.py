@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simlab.measures.intervals import at_the_edge, interval
 from simlab.measures.jackknife import clusters as clusters_of
 from simlab.measures.jackknife import succeeded
-from simlab.measures.ranges import CONDITIONAL, Range, range_of
+from simlab.measures.labels import CONDITIONAL, Range, range_of
+from simlab.measures.precision import at_the_edge, interval
 from simlab.store.measures import all_measures
 from simlab.store.opening import axes_of, outcomes_of_cell
 from simlab.types import BLOCK_FAILED, OK, UNRUN, Array, Bools, Floats, Ints, Outcomes

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.collection.shifts import effort_by, moment, week_of
+from simlab.design.collection.people import effort_by, moment, week_of
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -14,15 +14,18 @@ from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
 from simlab.studies.outcomes import rule_of, within, worst
 from simlab.studies.sealing import sealed
-from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, InputError, Outputs, Place, World
-from simlab.world.numbers import numbers
+from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, Floats, InputError, Latent, Outputs, Place, World
+from simlab.world.laws.fixed import FixedRatings
+from simlab.world.laws.scales import Scale
 
 Drawn = TypeVar("Drawn")
-
 KEPT = 4
 """Worlds that a process keeps."""
-
 _ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single outputs"}
+_NOTHING_ANEW = (
+    "pools and document_draws: of this world neither raters nor documents can be drawn anew (a recorded table has its "
+    "own, once); set pools=1 and document_draws=1"
+)
 
 
 def draw_world(config: Mapping[str, Any], world: int, pool: int = 0, draw: int = 0) -> World:
@@ -88,12 +91,6 @@ def again_at(written: str, world: int, pool: int, draw: int) -> World:
     return _checked(drawn, "raters", json.loads(written)["raters"])
 
 
-_NOTHING_ANEW = (
-    "pools and document_draws: of this world neither raters nor documents can be drawn anew (a recorded table has its "
-    "own, once); set pools=1 and document_draws=1"
-)
-
-
 def _checked(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
     """Make what a part has drawn read-only; raise InputError where a number in it cannot be."""
     for name, value in numbers(drawn):
@@ -116,3 +113,44 @@ def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]
         raise InputError(
             f"raters={name} {_ASK[question]}, which these systems do not offer; choose other raters or systems"
         )
+
+
+def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
+    """Go through the numbers of what a part has drawn: the name of each, and the numbers that must be finite.
+
+    What may be missing, or infinite by design, is left out: ratings where nobody sits, the quality of systems that are
+    always adequate, or never, the ends of a scale that has none. Records that are not simlab's own are known to their
+    plug-in alone.
+    """
+    if isinstance(drawn, World):
+        yield from _of_world(drawn)
+    elif isinstance(drawn, Latent):
+        # Infinity is a quality here, and as no bound holds it nothing but numbers that are none are shown.
+        yield "quality", np.where(np.isinf(drawn.quality), 0.0, drawn.quality)
+        yield from _of_record(drawn, except_for="quality")
+    elif isinstance(drawn, Scale):
+        yield from (("thresholds", drawn.thresholds), ("values", drawn.values))
+    elif isinstance(drawn, np.ndarray | float):
+        yield name, np.asarray(drawn)
+    elif isinstance(drawn, tuple) and hasattr(drawn, "_fields"):
+        for part, value in zip(drawn._fields, drawn, strict=True):
+            yield from numbers(value, part)
+    elif is_dataclass(drawn) and type(drawn).__module__.startswith("simlab."):
+        yield from _of_record(drawn)
+
+
+def _of_record(record: Any, except_for: str = "") -> Iterator[tuple[str, Floats]]:
+    for field in fields(record):
+        if field.name != except_for:
+            yield from numbers(getattr(record, field.name), field.name)
+
+
+def _of_world(world: World) -> Iterator[tuple[str, Floats]]:
+    laws: Mapping[str, Any] = world.answers
+    for law in laws.values():
+        if isinstance(law, FixedRatings):
+            yield "ratings", law.value[np.broadcast_to(world.frame.rater >= 0, law.value.shape)]
+        else:
+            yield from numbers(law, "answers")
+    yield from numbers(world.truth, "truth")
+    yield from numbers(world.metric, "metric")

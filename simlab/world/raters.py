@@ -13,8 +13,7 @@ from annotated_types import Ge, Gt, Le
 from simlab.messages import numbered
 from simlab.types import RATE, Anew, Frame, InputError, Ints, Outputs, RatedWorld, World
 from simlab.types.bounds import Count, LogSpread, Weight
-from simlab.world.laws.error_counts import potential_ratings
-from simlab.world.laws.marking import (
+from simlab.world.laws.error_counts import (
     KindSpread,
     Leanings,
     Marking,
@@ -25,6 +24,7 @@ from simlab.world.laws.marking import (
     draw_passages,
     draw_people,
     law_of,
+    potential_ratings,
     truth_of_pool,
 )
 

@@ -28,7 +28,7 @@ from simlab.tables.held import NOTHING, Ratings, Told
 from simlab.tables.lines import REMEDY
 from simlab.tables.reading import read, read_for_config
 from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
-from simlab.world.files.chosen import chosen_file
+from simlab.world.files.plain_document import chosen_file
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from simlab.types import Floats, InputError, Outputs
 from simlab.types.bounds import Count, Spread, Value
-from simlab.world.laws.scale_effects import Scale, ScaleEffects, latent_draw
+from simlab.world.laws.scales import Scale, ScaleEffects, latent_draw
 from simlab.world.systems import spread_segments
 
 Systems = Annotated[int, Ge(2), Le(10**9)]

@@ -135,7 +135,7 @@ def test_seeds_plant_other_truths_and_the_same_seed_the_same(tmp_path: Path) -> 
 
 
 def test_raters_together_have_no_favourite_so_that_both_truths_are_one() -> None:
-    from simlab.world.laws.scale_means import truth, truth_of_pool
+    from simlab.world.laws.scales import truth, truth_of_pool
 
     effects = planted.planted(5).effects
     apart = np.asarray(truth_of_pool(effects)) - np.asarray(truth(effects))

@@ -13,8 +13,7 @@ import simlab
 from simlab.cli import answer
 from simlab.config import accepted, compose_sweep
 from simlab.types import InputError
-from simlab.world.files.fitted_checks import failed_checks
-from simlab.world.files.fitted_world import BUILT_IN
+from simlab.world.files.fitted_world import BUILT_IN, failed_checks
 
 SMALL = ["systems.n_documents=12", "design.documents=12", "worlds=2", "studies=3", "--jobs", "1"]
 SAID = "failed 2 checks against its pilot (spread of systems (sd): 8.2, simulated 21 to 29; and 1 more)"

@@ -7,10 +7,9 @@ import pytest
 import xarray as xr
 from numpy.typing import NDArray
 
-from simlab.comparing.contrasts import compare
+from simlab.comparing.contrasts import compare, rank
 from simlab.comparing.differences import Point, mcse, paired
-from simlab.comparing.standings import rank
-from simlab.measures.intervals import margin
+from simlab.measures.precision import margin
 from simlab.types import InputError
 
 

@@ -10,8 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from simlab.comparing.contrasts import Row, compare
-from simlab.comparing.equal_cost import Equal, equalised
 from simlab.comparing.promises import Doubts
+from simlab.comparing.several_stores import Equal, equalised
 from simlab.types import InputError
 
 Cells = NDArray[np.float64]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.comparing.contrasts import Row
+from simlab.comparing.contrasts import Row, column, of_rows, over, records
 from simlab.comparing.differences import Contrast
-from simlab.comparing.labelled import column, of_rows, over, records
 
 AXES: dict[str, list[Any]] = {"documents": [10, 20, 30], "grouping": ["b", "a"]}
 

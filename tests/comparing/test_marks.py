@@ -12,13 +12,12 @@ import pytest
 import xarray as xr
 
 from simlab.cli import answer
-from simlab.comparing.contrasts import compare
+from simlab.comparing.contrasts import compare, rank
 from simlab.comparing.differences import Point, inside, paired
 from simlab.comparing.promises import Doubts, doubts, worst_and_best
 from simlab.comparing.several_stores import alone, differing, join
-from simlab.comparing.standings import rank
 from simlab.drawing.text import comparison
-from simlab.measures.intervals import never_seen
+from simlab.measures.precision import never_seen
 from simlab.store.opening import open_results
 
 WORLDS, STUDIES, PAIRS = 8, 6, 3

@@ -23,7 +23,7 @@ from simlab.effort import current_effort, use_effort
 from simlab.fitting.mqm import MQM
 from simlab.fitting.repetitions import equal_over, table_world
 from simlab.tables.reading import read
-from simlab.world.laws.scale_means import truth_of_pool
+from simlab.world.laws.scales import truth_of_pool
 from tests.concluding.nested_tables import write_nested
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simlab.config import describe_sweep, load_sweep
-from simlab.config.claims import Claim
+from simlab.config.sweepfile import Claim
 from simlab.types import InputError
 
 AXES = "aim: a\naxes: {design.documents: [10, 20]}\n"

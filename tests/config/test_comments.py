@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simlab.config.comments import OWN, sentences
+from simlab.config.explaining import OWN, sentences
 
 FILES = {
     "# @package a.b\n# An option\n# of two lines.\n_target_: a.b\nn: 1\n": {OWN: ("An option of two lines.", "")},

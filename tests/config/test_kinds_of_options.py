@@ -10,7 +10,7 @@ import pytest
 from simlab.config.composing import compose_sweep
 from simlab.config.groups import Options, find_options
 from simlab.config.overrides import Setting
-from simlab.config.questions import kind_choosing, kinds_among, kinds_of_option
+from simlab.config.settings import kind_choosing, kinds_among, kinds_of_option
 from simlab.config.sweepfile import MULTIRUN
 from simlab.studies.kinds import kind_of
 from simlab.types import InputError

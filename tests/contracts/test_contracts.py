@@ -20,11 +20,10 @@ from shipped import content
 from small_studies import CONF, grouping, judgement_study, preference_study, small_contest, small_systems, study
 
 from simlab import parts
-from simlab.config.comments import OWN, sentences
-from simlab.config.explaining import Key, explain_keys, explain_measure
+from simlab.config.explaining import OWN, Key, explain_keys, explain_measure, sentences
 from simlab.design.balance import deal_evenly, lay_table
-from simlab.design.following import Places, follow
 from simlab.design.grouping import Groups
+from simlab.design.protocol import Places, follow
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.studies.ratings.collecting import reveal

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from simlab.config import Sweep, compose_sweep
-from simlab.config.alike import Alike
-from simlab.config.sweep import Axis, Written, canonical
+from simlab.config.sweep import Alike, Axis, Written, canonical
 from simlab.engine import block_checks, ledger, run
 from simlab.engine.addresses import Finished, pack, unpack
 from simlab.engine.preparing import prepare

@@ -11,7 +11,7 @@ import fake_studies
 import pytest
 
 from simlab.config import compose_sweep
-from simlab.config.counting import MOST_CELLS, refuse_many
+from simlab.config.sections import MOST_CELLS, refuse_many
 from simlab.config.sweepfile import MULTIRUN
 from simlab.engine import bounds, preparing, run
 from simlab.engine.forecast import forecast

@@ -22,7 +22,7 @@ from simlab.commands.fitting_answers import Found
 from simlab.effort import USUAL, use_effort
 from simlab.fitting import laws
 from simlab.tables.held import NOTHING
-from simlab.world.files.fitted_checks import failed_checks
+from simlab.world.files.fitted_world import failed_checks
 
 SOUND = Fit(
     read=ReadTable(used=640, systems=8),

@@ -21,7 +21,7 @@ from simlab.fitting.preferences.posterior import posterior_of
 from simlab.rng import stream
 from simlab.studies.worlds import draw_world
 from simlab.types import COMPARE, InputError
-from simlab.world.files.fitted_preferences import read_fitted_preferences
+from simlab.world.fitted_preferences import read_fitted_preferences
 
 SHORT = Chains(4, 80, 60)
 

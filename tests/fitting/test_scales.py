@@ -27,7 +27,7 @@ from simlab.fitting.scales.sampling import Draws, begin, draw_effects, go_on, mu
 from simlab.fitting.scales.spreads import Alike, _evidence, lattice_step
 from simlab.fitting.scales.terms import terms_of
 from simlab.tables.held import Ratings
-from simlab.world.laws.scale_effects import ScaleEffects, thought, with_raters
+from simlab.world.laws.scales import ScaleEffects, thought, with_raters
 from tests.pilots import pilot
 from tests.statistics.scale_calibration import Size, design
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simlab.fitting_metrics.compared import compared
+from simlab.fitting_metrics.confusion import compared
 from simlab.tables import cells, evidence, judged, preferences
 from simlab.tables.cells import MOST_SYSTEMS
 from simlab.tables.judged import Outputs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simlab.drawing.text import fitted_metrics as text
-from simlab.fitting_metrics import report
+from simlab.fitting_metrics import files
 
 
 def learned(name: str, *notes: str) -> Any:
@@ -21,9 +21,9 @@ def fit(*metrics: Any, **more: Any) -> Any:
 
 
 def test_a_note_names_the_metrics_that_it_is_about() -> None:
-    notes = report.notes(fit(learned("bleu", "few outputs", "no draws"), learned("judge", "few outputs")))
+    notes = files.notes(fit(learned("bleu", "few outputs", "no draws"), learned("judge", "few outputs")))
     assert notes == ["of the table", "all metrics: few outputs", "bleu: no draws"]
-    assert report.notes(fit(learned("bleu", "few outputs"))) == ["of the table", "bleu: few outputs"]
+    assert files.notes(fit(learned("bleu", "few outputs"))) == ["of the table", "bleu: few outputs"]
 
 
 def test_what_two_metrics_tell_of_humans_is_told_once() -> None:
@@ -35,7 +35,7 @@ def test_what_two_metrics_tell_of_humans_is_told_once() -> None:
     metrics = [learned(name) for name in ("bleu", "judge")]
     for metric in metrics:
         metric.rates, metric.correlation = rates, correlation
-    rows = report.records(fit(*metrics))
+    rows = files.records(fit(*metrics))
     assert [(row["metric"], row["what"]) for row in rows] == [
         ("bleu", "rho"), ("bleu", "eta"), ("bleu", "correlation"), ("humans", "gamma"),
         ("judge", "rho"), ("judge", "eta"), ("judge", "correlation"),
@@ -52,12 +52,12 @@ def of_pairs(n: int) -> Any:
 
 
 def test_every_pair_is_listed_and_what_a_page_cuts_is_counted() -> None:
-    rows = report.records(fit(contests=of_pairs(6)))
+    rows = files.records(fit(contests=of_pairs(6)))
     assert len(rows) == 2 * 15
     page = text.page(rows, [], {}, [])
     assert all(row["what"] in page for row in rows)
     assert "more" not in page
-    many = report.records(fit(contests=of_pairs(20)))
+    many = files.records(fit(contests=of_pairs(20)))
     cut = text.page(many, [], {}, [])
     assert len(many) == 2 * 190
     assert f"and {2 * 190 - text.MOST_ROWS} numbers more: --format json" in cut

@@ -11,8 +11,7 @@ from scipy import stats
 
 from simlab.config import bound_options
 from simlab.measures import accounts
-from simlab.measures.labels import ACCOUNTS, LABELS
-from simlab.measures.ranges import range_of
+from simlab.measures.labels import ACCOUNTS, LABELS, range_of
 from simlab.store.measures import all_measures
 from simlab.studies.kinds import outcomes as declared
 from simlab.types import Estimate, Outcomes

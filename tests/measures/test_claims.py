@@ -10,9 +10,9 @@ from places import places
 from small_studies import judgement_study, preference_study, small_contest, small_systems, study
 
 from simlab.measures import errors, preferences
-from simlab.measures.claims import claims
-from simlab.measures.intervals import interval
-from simlab.measures.ranges import CONDITIONAL, range_of
+from simlab.measures.errors import claims
+from simlab.measures.labels import CONDITIONAL, range_of
+from simlab.measures.precision import interval
 from simlab.studies.blocks import run_block
 from simlab.types import Estimate, Outcomes
 

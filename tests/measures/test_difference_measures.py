@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.measures.estimates import difference_coverage, difference_width
-from simlab.measures.ranges import range_of
+from simlab.measures.labels import range_of
 
 PAIRS = list(itertools.combinations(range(3), 2))
 

@@ -8,8 +8,8 @@ from simlab.config.until import Target
 from simlab.engine.allocation import Goal, onwards, questions
 from simlab.engine.ledger import Entry
 from simlab.measures.jackknife import ratio_over_campaigns
+from simlab.measures.labels import ANY, CORRELATION, COUNT, DESIGNED, SHARE, Range
 from simlab.measures.precision import gap, standing, unseen
-from simlab.measures.ranges import ANY, CORRELATION, COUNT, DESIGNED, SHARE, Range
 from simlab.types import Estimate
 
 WORLDS = 60

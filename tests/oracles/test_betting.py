@@ -17,8 +17,7 @@ from simlab.analysis.preferences.betting import exact_bets
 from simlab.analysis.preferences.flipping import flips_asymptotic, flips_exact
 from simlab.analysis.preferences.sequential import betting_evidence, documents_cross, spending_boundary_crossed
 from simlab.analysis.preferences.steps import document_totals, steps_of
-from simlab.design.following import places_of, until
-from simlab.design.protocol import gather, looks, order_items
+from simlab.design.protocol import gather, looks, order_items, places_of, until
 from simlab.rng import stream
 from simlab.studies.preferences.checking import check_family
 from simlab.types import Contest, Evidence, InputError, TestSet, Trail

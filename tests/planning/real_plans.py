@@ -13,7 +13,7 @@ from simlab.answers.plan import SIZE
 from simlab.config import bound_options
 from simlab.engine.laboratory import Laboratory
 from simlab.formulas import systems_of_pairs
-from simlab.measures.claims import claims
+from simlab.measures.errors import claims
 from simlab.measures.jackknife import of_campaign, ratio_over_campaigns
 from simlab.parts import bind
 from simlab.planning.bench import Composer, bench, reseeded

@@ -13,7 +13,7 @@ from scipy import stats
 
 import simlab
 from simlab.config import compose_sweep, load_sweep
-from simlab.config.claims import Claim
+from simlab.config.sweepfile import Claim
 
 LEAST_WORLDS = 8
 """A few more than a first look takes: of two worlds the error is hardly known."""

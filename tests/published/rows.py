@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from simlab.config import load_sweep
-from simlab.config.claims import Claim
+from simlab.config.sweepfile import Claim
 
 HERE = Path(__file__).parent
 ROWS = HERE / "rows"

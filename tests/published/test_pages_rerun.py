@@ -11,8 +11,8 @@ import pytest
 from shipped import content
 
 from simlab.config import load_sweep
-from simlab.config.claims import Claim, check_cells, claims
 from simlab.config.plain_yaml import content_of
+from simlab.config.sweepfile import Claim, check_cells, claims
 from tests.published.reruns import cells, rerun
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, JUDGE, Contest, Documents, World
 from simlab.world.laws.comparisons import contest_frame, latent_scores
-from simlab.world.laws.documents import deviates
+from simlab.world.laws.davidson import deviates
 from simlab.world.laws.judgements import Needs, Potential, judgements_of
 from simlab.world.oracles import oracle
 from simlab.world.output_metrics import correlated

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from simlab.fitting_metrics import bounds, confusion, correlations, humans, rates
-from simlab.fitting_metrics.compared import Compared
-from simlab.fitting_metrics.confusion import concentration
+from simlab.fitting_metrics import confusion, correlations, fitting, humans, rates
+from simlab.fitting_metrics.confusion import Compared, concentration
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
 from simlab.tables.evidence import Trials
@@ -120,7 +119,7 @@ def test_scores_with_a_bound_give_what_is_true_of_the_scores_behind_them() -> No
     inside, alphas, labels, agreement = [], [], [], []
     for _ in range(fits):
         outputs = scored(rng, 3, 80, repeats, noise, 0.6)
-        found = bounds.adequacy_of_scores(outputs, 0.0, 1)
+        found = fitting.adequacy_of_scores(outputs, 0.0, 1)
         low, high = found.interval()
         alphas.append((low < alpha) & (alpha < high))
         agreement.append(found.item_agreement)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.measures.intervals import interval, margin
-from simlab.measures.ranges import SHARE
+from simlab.measures.labels import SHARE
+from simlab.measures.precision import interval, margin
 from simlab.rng import stream
 from simlab.types import Floats
 

@@ -15,8 +15,16 @@ from simlab import parts
 from simlab.rng import stream
 from simlab.types import RATE, Floats, Outputs, World
 from simlab.world.laws.fixed import FixedRatings
-from simlab.world.laws.scale_means import mean_scores
-from simlab.world.laws.scales import Scale, ScaledRatings, ScaleEffects, answer_flat, to_scores, truth, with_raters
+from simlab.world.laws.scales import (
+    Scale,
+    ScaledRatings,
+    ScaleEffects,
+    answer_flat,
+    mean_scores,
+    to_scores,
+    truth,
+    with_raters,
+)
 from simlab.world.scales import YES_OR_NO
 
 SPREADS = {

@@ -12,9 +12,8 @@ from small_studies import preference_study, study
 from simlab.studies import kinds
 from simlab.studies.outcomes import COMMON, LARGEST, are_codes, impossible, probabilities, within, worst
 from simlab.studies.sealing import sealed, writing_noticed
-from simlab.studies.worlds import draw_world
+from simlab.studies.worlds import draw_world, numbers
 from simlab.types import IMPOSSIBLE, OK, ImpossibleValue, InputError, Outcome
-from simlab.world.numbers import numbers
 
 NAN = float("nan")
 PAIR = ("replicate", "pair")

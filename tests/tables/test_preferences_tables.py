@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simlab.fitting.preferences.pilot import pilot_of
-from simlab.fitting_metrics.compared import compared
+from simlab.fitting_metrics.confusion import compared
 from simlab.tables import evidence, preferences
 from simlab.tables.held import Told
 from simlab.tables.preferences import Preferences

@@ -11,7 +11,7 @@ from ratings_files import MQM, PLAIN, mark, plain, written
 from simlab.tables.held import Ratings
 from simlab.tables.reading import read
 from simlab.types import InputError
-from simlab.world.files.chosen import chosen_file
+from simlab.world.files.plain_document import chosen_file
 
 
 def rated(folder: Path, *rows: str) -> Ratings:

@@ -8,7 +8,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr, ndtri
 
 from simlab.types import Floats, Latent
-from simlab.world.laws.scores import deviations, human_scores, skewed
+from simlab.world.laws.judgements import deviations, human_scores, skewed
 
 
 def law(quality: list[float], *, shared: float = 0.0) -> Latent:

@@ -1,4 +1,10 @@
-"""Draw who works: how quick people are, when they come, how long they stay."""
+"""Draw who works: how quick people are, when they come, how long they stay.
+
+Three scales run side by side, all in hours. *Effort* is what the work would take a person who never tires; *work* is
+what it does take; the *calendar* has nights, weekends and pauses as well. All days of work are alike, and a day is
+made of blocks without a rest, so that each of the three follows from the others in closed form: nobody has to be woken
+at the end of a shift. `x` hours into a block the pace is `exp(-drift * x)`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.types import STAYED, Chances, DesignFailure, Floats
+from simlab.types import STAYED, Array, Chances, DesignFailure, Floats
 
 MOST_IN_A_SEAT = 1000
 """So many people one after the other sit in a seat at most: where nobody stays, no campaign ends."""
+SLACK = 1e-9
+"""What ends so close to the end of a block, as a share of it, ends with it: rounding puts nothing off to the morrow."""
+ALMOST = 1.0 - 1e-15
+"""The share of all the effort that a person who never rests could ever make which is looked at: it takes for ever."""
+HOURS_A_DAY, DAYS_A_WEEK = 24.0, 7
 
 
 class Habits(NamedTuple):
@@ -92,3 +103,115 @@ class Seats:
 def mean_one(z: Floats, sd: float) -> Floats:
     """Return lognormal factors whose mean is 1, so that what work costs on average does not depend on their spread."""
     return np.asarray(np.exp(sd * z - sd**2 / 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Shifts:
+    """Hold the days of work in a week, `days[k]` counted from the start, and what a day is made of.
+
+    `full` blocks of `block` hours, each followed by a pause, then one of `last` hours; `drift` per hour without a rest.
+    `effort` and `work` are the hours of a whole day, `of_block` the effort of a full block.
+    """
+
+    days: tuple[int, ...]
+    block: float
+    pause: float
+    full: int
+    last: float
+    drift: float
+    effort: float
+    work: float
+    of_block: float
+
+
+def shifts_of(
+    weekday: int, *, hours_a_day: float, days_a_week: int, pause_every: float | None, pause: float, drift: float
+) -> Shifts:
+    """Lay out a week of work that begins on a day of the week; hours throughout, `pause_every` hours of work."""
+    block = hours_a_day if pause_every is None else min(pause_every, hours_a_day)
+    rest_after = 0.0 if pause_every is None else pause
+    full = int((hours_a_day + SLACK) // (block + rest_after))
+    last = min(max(hours_a_day - full * (block + rest_after), 0.0), block)
+    days = tuple(day for day in range(DAYS_A_WEEK) if (weekday + day) % DAYS_A_WEEK < days_a_week)
+    of_block, of_last = _effort(block, drift), _effort(last, drift)
+    return Shifts(days, block, rest_after, full, last, drift, full * of_block + of_last, full * block + last, of_block)
+
+
+def week_of(weekday: int, hours_a_day: float, days_a_week: int) -> Shifts:
+    """Lay out a week of people who need no pause and do not tire."""
+    return shifts_of(weekday, hours_a_day=hours_a_day, days_a_week=days_a_week, pause_every=None, pause=0.0, drift=0.0)
+
+
+class Moment(NamedTuple):
+    """Hold where an effort stands: hours on the calendar, hours of work before, hours since the last rest."""
+
+    hour: float
+    work: float
+    rested: float
+
+
+def moment(shifts: Shifts, effort: float, *, ends: bool) -> Moment:
+    """Say when an effort is reached; where that is at a rest, before it (`ends`), or after it."""
+    # Called for each task: written out.
+    days, blocks = effort / shifts.effort, 0
+    day = max(math.ceil(days - SLACK) - 1, 0) if ends else math.floor(days + SLACK)
+    rest = max(effort - day * shifts.effort, 0.0)
+    if shifts.last or shifts.full > 1:
+        share = rest / shifts.of_block
+        blocks = max(math.ceil(share - SLACK) - 1, 0) if ends else math.floor(share + SLACK)
+        rest = max(rest - blocks * shifts.of_block, 0.0)
+    within = min(_hours(rest, shifts.drift), shifts.block)
+    week, k = divmod(day, len(shifts.days))
+    hour = 24.0 * (7 * week + shifts.days[k]) + blocks * (shifts.block + shifts.pause) + within
+    return Moment(hour, day * shifts.work + blocks * shifts.block + within, within)
+
+
+def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floats, Floats]:
+    """Say of many efforts when each is reached, as `moment` does of one: hours, work, hours since a rest."""
+    day, rest = _wholes(effort, shifts.effort, ends=ends)
+    block, rest = _wholes(rest, shifts.of_block, ends=ends)
+    within = rest if shifts.drift == 0 else -np.log1p(-np.minimum(shifts.drift * rest, ALMOST)) / shifts.drift
+    within = np.minimum(within, shifts.block)
+    n = len(shifts.days)
+    week, k = np.divmod(day, n)
+    hour = 24.0 * (7 * week + np.array(shifts.days, float)[k.astype(np.intp)])
+    hour += block * (shifts.block + shifts.pause) + within
+    return hour, day * shifts.work + block * shifts.block + within, within
+
+
+def effort_by(shifts: Shifts, hour: float) -> float:
+    """Say how much effort somebody who works whenever they are there can have made by an hour on the calendar."""
+    if hour <= 0:
+        return 0.0
+    week, hour = divmod(hour, HOURS_A_DAY * DAYS_A_WEEK)
+    today = int(hour // HOURS_A_DAY)
+    before = week * len(shifts.days) + sum(day < today for day in shifts.days)
+    return before * shifts.effort + (_by_time(shifts, hour % HOURS_A_DAY) if today in shifts.days else 0.0)
+
+
+def effort_of(shifts: Shifts, work: float) -> float:
+    """Say how much effort so many hours of work, counted from the first shift, make."""
+    day, rest = divmod(work, shifts.work)
+    block, rest = divmod(rest, shifts.block)
+    return day * shifts.effort + block * shifts.of_block + _effort(rest, shifts.drift)
+
+
+def _by_time(shifts: Shifts, time: float) -> float:
+    block, rest = divmod(time, shifts.block + shifts.pause)
+    if block >= shifts.full:
+        time -= shifts.full * (shifts.block + shifts.pause)
+        return shifts.full * shifts.of_block + _effort(min(time, shifts.last), shifts.drift)
+    return block * shifts.of_block + _effort(min(rest, shifts.block), shifts.drift)
+
+
+def _effort(hours: float, drift: float) -> float:
+    return hours if drift == 0 else -math.expm1(-drift * hours) / drift
+
+
+def _hours(effort: float, drift: float) -> float:
+    return effort if drift == 0 else -math.log1p(-min(drift * effort, ALMOST)) / drift
+
+
+def _wholes(amount: Floats, unit: float, *, ends: bool) -> tuple[Array, Array]:
+    n = np.maximum(np.ceil(amount / unit - SLACK) - 1, 0) if ends else np.floor(amount / unit + SLACK)
+    return n, np.minimum(np.maximum(amount - n * unit, 0.0), unit)

@@ -6,11 +6,10 @@ import math
 import re
 from collections.abc import Sequence
 
-from simlab.comparing.contrasts import Row, less_is_better, rests_on_few
-from simlab.comparing.labelled import records
+from simlab.comparing.contrasts import Row, less_is_better, records, rests_on_few
 from simlab.drawing.text import tables
 from simlab.drawing.text.cells import BOUNDS, measured_column, replication
-from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.measures.labels import FEW_CLUSTERS
 from simlab.messages import word
 from simlab.store.units import scopes
 

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.measures.labels import FEW_CLUSTERS
 from simlab.messages import or_nearest, shown, word
 
 if TYPE_CHECKING:

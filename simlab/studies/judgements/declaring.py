@@ -1,4 +1,4 @@
-"""Declare studies of judgements: their keys, parts, outcomes, what a judgement covers and the memory that they take."""
+"""Declare studies of judgements: their keys, parts, outcomes, what a judgement covers and their memory."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.design.following import follow, places_of
+from simlab.design.protocol import follow, places_of
 from simlab.parts import bind, name_of
 from simlab.studies.kind import Shape
 from simlab.studies.preferences.preparing import prepare

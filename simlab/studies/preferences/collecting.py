@@ -1,4 +1,7 @@
-"""Collect comparisons in batches: an order of the items, a decision rule that is asked after each batch, a budget."""
+"""Collect comparisons in batches: an order of the items, a decision rule that is asked after each batch, a budget.
+
+On a clock, who compares what when says how far each pair gets; a rule may hear what was not to be expected.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.design.following import Places, places_of, until
-from simlab.design.protocol import gather, last_looks, looks, order_items
+from simlab.design.protocol import Places, gather, last_looks, looks, order_items, places_of, until
 from simlab.design.waiting import Rounds
 from simlab.rng import stream
 from simlab.studies.asking import Asking, Hearing, whole_looks

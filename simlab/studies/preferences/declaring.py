@@ -1,4 +1,4 @@
-"""Declare studies of preferences: their keys, parts and outcomes."""
+"""Declare studies of preferences: their keys, parts, outcomes, what a comparison covers, and their memory."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.following import Places, follow, places_of, said_of, until
-from simlab.design.protocol import count_looks, looks
+from simlab.design.protocol import Places, count_looks, follow, looks, places_of, said_of, until
 from simlab.studies.outcomes import are_codes
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.sealing import sealed

@@ -1,4 +1,4 @@
-"""Bind the parts of a study of preferences, once a cell."""
+"""Bind the parts of a study of preferences, once a cell, and declare what it concludes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conclude from ratings: normalise, add up by document, test every pair of systems. No world is known here."""
+"""Conclude from ratings: normalise, add up by document, test every pair of systems. No world is known here.
+
+A rule that watches ratings come claims differences in the order in which they did.
+"""
 
 from __future__ import annotations
 

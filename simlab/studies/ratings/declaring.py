@@ -1,4 +1,4 @@
-"""Declare studies of ratings: their keys, parts and outcomes."""
+"""Declare studies of ratings: their keys, parts, outcomes, what one rating covers and their memory."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.balance import Table
-from simlab.design.overlap import overlap
+from simlab.design.balance import Table, overlap
 from simlab.rng import stream
 from simlab.studies.clocked import Carried, Clock, carry_out, lapses
 from simlab.studies.money import bill

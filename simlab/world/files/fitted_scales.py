@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -13,9 +14,8 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
 from simlab.types import Floats, InputError, Speeds
-from simlab.world.files.fitted_speeds import Timing, speeds_of
 from simlab.world.files.plain_document import with_keys
-from simlab.world.laws.scale_effects import Scale, ScaleEffects
+from simlab.world.laws.scales import Scale, ScaleEffects
 
 Number = Annotated[float, Ge(-1e9), Le(1e9)]
 Spread = Annotated[float, Ge(0), Le(1e9)]
@@ -31,6 +31,10 @@ Tables = Annotated[list[Annotated[list[Row], MaxLen(5000)]], MinLen(1), MaxLen(2
 Tail = Annotated[float, Gt(2), Le(1e9)] | None
 Tails = Annotated[list[Tail], MaxLen(2000)]
 Cuts = Annotated[list[Annotated[list[Number], MaxLen(1000)]], MaxLen(2000)]
+Seconds = Annotated[float, Gt(0), Le(1e9)]
+LogSpread = Annotated[float, Ge(0), Le(10)]
+Count = Annotated[int, Ge(1)]
+SpreadColumn = Annotated[list[LogSpread], MinLen(1), MaxLen(2000)]
 
 
 class Parameters(TypedDict):
@@ -205,3 +209,64 @@ def _sealed(values: Any) -> Floats:
     array = np.array(values, float)
     array.flags.writeable = False
     return array
+
+
+class Span(TypedDict):
+    """Keys of an estimate and its 90 % interval; where one cluster tells nothing of the error there is none."""
+
+    low: NotRequired[float]
+    estimate: float
+    high: NotRequired[float]
+
+
+class AtCut(TypedDict):
+    """Keys of the hours of a table at one cut."""
+
+    cut: Seconds
+    hours: Annotated[float, Ge(0)]
+
+
+class Draws(TypedDict):
+    """Keys of draws from what is known; each world takes one."""
+
+    log_mean: Annotated[list[Annotated[float, Ge(-20), Le(25)]], MinLen(1), MaxLen(2000)]
+    rater_sd: SpreadColumn
+    login_sd: SpreadColumn
+
+
+class Timing(TypedDict):
+    """Keys of how fast people at large work, under which rule."""
+
+    rule: Literal["ends", "durations"]
+    cut: Seconds
+    hours: Annotated[list[AtCut], MaxLen(100)]
+    people: Count
+    logins: Count
+    answers: Count
+    answers_per_screen: Annotated[float, Gt(0)]
+    seconds_per_answer: Span
+    median_seconds: Span
+    rater_sd: Span
+    login_sd: Span
+    screen_sd: Span
+    log_mean: float
+    log_mean_se: Annotated[float, Ge(0)]
+    draws: Draws
+
+
+def speeds_of(timing: Timing | None, where: str) -> tuple[Speeds, ...]:
+    """Return the draws of speeds that a file holds; none where it holds none.
+
+    Raises InputError, beginning with `where`, for draws of different lengths.
+    """
+    if timing is None:
+        return ()
+    draws, screen_sd, cut = timing["draws"], timing["screen_sd"]["estimate"], timing["cut"]
+    if len({len(draws["log_mean"]), len(draws["rater_sd"]), len(draws["login_sd"])}) > 1:
+        raise InputError(f"{where}: timing.draws must have as many of log_mean, rater_sd and login_sd")
+    each = zip(draws["log_mean"], draws["rater_sd"], draws["login_sd"], strict=True)
+    # People at large take the mean of a lognormal, which no draw of a sensible file makes longer than a year.
+    return tuple(
+        Speeds(min(math.exp(mean + (rater**2 + login**2) / 2), 3e7), rater, login, screen_sd, cut)
+        for mean, rater, login in each
+    )

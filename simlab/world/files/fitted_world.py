@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,7 +10,7 @@ from hashlib import sha256 as digest_of
 from importlib.resources import as_file
 from importlib.resources import files as packaged
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
@@ -21,22 +22,29 @@ from simlab import files
 from simlab.messages import legible
 from simlab.types import Floats, InputError, Speeds
 from simlab.world.files import fitted_scales
-from simlab.world.files.chosen import chosen_file
-from simlab.world.files.fitted_scales import Checks, FittedScales, check_people
-from simlab.world.files.fitted_speeds import Timing, speeds_of
-from simlab.world.files.plain_document import document, refuse_other_format, with_keys
+from simlab.world.files.fitted_scales import Checks, FittedScales, Timing, check_people, speeds_of
+from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, with_keys
 from simlab.world.laws.fitted import Effects
 
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
 MAX_BYTES = 20_000_000
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote"
-
 Spread = Annotated[float, Ge(0), Le(10)]
 Positive = Annotated[float, Gt(0), Le(1e9)]
 Draws = Annotated[list[Spread], MinLen(1), MaxLen(2000)]
 Rows = Annotated[list[Annotated[list[Positive], MaxLen(5000)]], MinLen(1), MaxLen(2000)]
 AnyRows = Annotated[list[Annotated[list[Annotated[float, Ge(0), Le(1e9)]], MaxLen(5000)]], MinLen(1), MaxLen(2000)]
 Names = Annotated[list[Annotated[str, MinLen(1), MaxLen(300)]], MinLen(1), MaxLen(5000)]
+SINGLE = (
+    *("document_sd", "segment_sd", "system_document_sd", "rater_system_sd", "rater_document_sd", "rater_output_sd"),
+    *("dispersion", "noise_share", "major_share", "minor_sharpness"),
+    *("kind_document_sd", "kind_segment_sd", "rater_segment_sd", "segment_skew", "minor_noise", "segment_share"),
+)
+"""Parameters of a law that are single numbers."""
+_MAKER = re.compile(r"^simlab: *(\S+)", re.MULTILINE)
+_FORMAT = re.compile(r"simlab fitted (world|preferences|metric) [0-9]+")
+# A key at the left edge and what is indented below it; whoever writes YAML another way has it read whole.
+_BLOCK = re.compile(r"^checks:.*?(?=^[^\s#-]|\Z)", re.MULTILINE | re.DOTALL)
 
 
 class Parameters(TypedDict):
@@ -198,14 +206,6 @@ def _fitted(content: Content, where: str) -> FittedWorld:
     )
 
 
-SINGLE = (
-    *("document_sd", "segment_sd", "system_document_sd", "rater_system_sd", "rater_document_sd", "rater_output_sd"),
-    *("dispersion", "noise_share", "major_share", "minor_sharpness"),
-    *("kind_document_sd", "kind_segment_sd", "rater_segment_sd", "segment_skew", "minor_noise", "segment_share"),
-)
-"""Parameters of a law that are single numbers."""
-
-
 def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects:
     column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE}  # type: ignore[literal-required]
     return Effects(
@@ -224,3 +224,46 @@ def _row(rows: list[list[float]], k: int) -> Floats:
     row = np.array(rows[k], float)
     row.flags.writeable = False
     return row
+
+
+class FailedCheck(NamedTuple):
+    """Hold a trait of the pilot that lies outside what the world allows."""
+
+    name: str
+    real: float
+    low: float
+    high: float
+
+
+def failed_checks(path: str) -> tuple[FailedCheck, ...]:
+    """Return the checks that a fitted file says it failed; none of a file that was never checked, or is another one.
+
+    Raises InputError for a file that cannot be read, and for checks that are not written as `simlab fit` writes them.
+    """
+    file = files.expanded(path)
+    return _failed(file.absolute(), files.regular(file, legible(file), remedy=REMEDY))
+
+
+@lru_cache(maxsize=8)
+def _failed(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
+    where = legible(path)
+    text = files.text(files.content(path, where, most=MAX_BYTES, remedy=REMEDY), where)
+    if (told := _FORMAT.search(text)) is None:
+        return ()
+    by = _MAKER.search(text)
+    refuse_other_format({"format": told[0], "simlab": by and by[1]}, told[1], where, where)
+    if "checks" not in text:
+        return ()
+    found = _BLOCK.search(text)
+    held = document(text if found is None else found[0], where, REMEDY)
+    checks = held.get("checks") if isinstance(held, dict) else None
+    if checks is None:
+        return ()
+    try:
+        return tuple(_one(entry) for entry in checks["failed"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: checks.failed: each needs name, real, low, high; {REMEDY}") from error
+
+
+def _one(entry: Any) -> FailedCheck:
+    return FailedCheck(str(entry["name"]), *(float(entry[key]) for key in ("real", "low", "high")))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
-from simlab import schemas
+from simlab import files, schemas
 from simlab.messages import legible
 from simlab.types import InputError
 
 Held = TypeVar("Held")
-
 MAX_DEPTH = 12
 OTHER = {
     "world": "a world fitted to ratings; it is read as systems=fitted systems.path=FILE",
@@ -97,3 +97,18 @@ def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
         if name in ("AliasToken", "AnchorToken", "TagToken"):
             line = token.start_mark.line + 1
             raise InputError(f"{where}, line {line}: has an anchor, an alias or a tag of YAML; write the value itself")
+
+
+def chosen_file(path: str | None, sha256: str | None, *, empty: str, remedy: str) -> tuple[Path, files.State] | None:
+    """Return the file at `systems.path` and its state; None where that is null, for what is built in.
+
+    Raises InputError for a digest without a path, an empty path, and what is no regular file.
+    """
+    if path is None:
+        if sha256 is not None:
+            raise InputError("systems.sha256 is the digest of a file; give systems.path, too, or leave it out")
+        return None
+    if not path.strip():
+        raise InputError(f"systems.path is empty; {empty}")
+    file = files.expanded(path)
+    return file.absolute(), files.regular(file, legible(file), remedy=remedy)

@@ -25,8 +25,7 @@ from simlab.types import (
     TestSet,
     World,
 )
-from simlab.world.laws.davidson import choose, places
-from simlab.world.laws.documents import deviates, shares
+from simlab.world.laws.davidson import choose, deviates, places, shares
 
 GAP = -1
 

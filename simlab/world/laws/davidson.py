@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from simlab.types import Array, Davidson, Documents, Floats, RaterPool
-from simlab.world.laws.documents import deviates
 
 # Nodes cover normal deviates to 8 standard deviations; chances change over about a logit.
 _REACH, _LOGITS_PER_NODE, _MOST_NODES = 8.0, 1.0, 1001
@@ -123,3 +123,25 @@ def _lognormal(sd: float) -> Iterator[tuple[float, float]]:
         return
     node, weight = np.polynomial.hermite_e.hermegauss(8 + int(np.ceil(6 * sd)))
     yield from zip(np.exp(sd * node - sd**2 / 2), weight / weight.sum(), strict=True)
+
+
+def deviates(rng: np.random.Generator, shape: tuple[int, ...], documents: Documents) -> Floats:
+    """Draw standard normal deviates `[..., item]`, correlated by `documents.agreement` within a document.
+
+    Each item's own is drawn first, and what a document has in common only where there is something: worlds of
+    independent outputs keep their numbers.
+    """
+    own = rng.standard_normal(shape)
+    if documents.agreement == 0 or documents.size == 1:
+        return own
+    n_items = shape[-1]
+    common = rng.standard_normal((*shape[:-1], -(-n_items // documents.size)))
+    shared, rest = np.sqrt(documents.agreement), np.sqrt(1 - documents.agreement)
+    return np.asarray(shared * common[..., documents.of(n_items)] + rest * own)
+
+
+def shares(rng: np.random.Generator, shape: tuple[int, ...], documents: Documents) -> Floats:
+    """Draw uniform numbers `[..., item]` whose normal deviates correlate by `documents.agreement` in a document."""
+    if documents.agreement == 0 or documents.size == 1:
+        return rng.random(shape)
+    return np.asarray(ndtr(deviates(rng, shape, documents)))

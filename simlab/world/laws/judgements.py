@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from simlab.formulas import threshold_rates
 from simlab.types import JUDGE, Answers, Contest, Floats, Ints, Latent, OutputMetric, Parts, World
 from simlab.world.alphas import alphas_of, spread_of
 from simlab.world.laws.comparisons import latent_scores
-from simlab.world.laws.scores import deviations, human_scores, skewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,3 +328,22 @@ def _of_binary(metric: OutputMetric, alpha: Floats) -> tuple[Floats, Floats]:
     slope = np.divide(covariance, variance, out=unknown.copy(), where=variance > 0)
     spread = np.sqrt(alpha * (1 - alpha) * variance)
     return np.divide(covariance, spread, out=unknown, where=spread > 0), slope
+
+
+def human_scores(scale: str, latent: Floats, law: Latent) -> Floats:
+    """Turn latent scores `[system, item]` into what is judged on a scale, before leniency and noise."""
+    if scale != "skewed_score":
+        return latent
+    return law.quality[:, None] + spread_of(law)[:, None] * skewed(deviations(latent, law))
+
+
+def deviations(latent: Floats, law: Latent) -> Floats:
+    """Standardise latent scores within each system; nothing deviates where all are adequate, or none."""
+    quality = np.where(np.isfinite(law.quality), law.quality, 0.0)[:, None]
+    finite = np.where(np.isfinite(latent), latent, 0.0)
+    return np.asarray((finite - quality) / spread_of(law)[:, None])
+
+
+def skewed(normal: Floats) -> Floats:
+    """Turn standard normal deviations into exponential ones of mean 0 and standard deviation 1, in the same order."""
+    return np.asarray(-log_ndtr(-normal) - 1)

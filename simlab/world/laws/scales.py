@@ -9,26 +9,22 @@ answer is whether it is above 0. Ordinal and binary latents have a residual of s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from simlab.types import RATE, Anew, Answers, Floats, Frame, Ints, World
 from simlab.world.laws.fixed import UNMARKED, FixedRatings
-from simlab.world.laws.scale_effects import Scale as Scale
-from simlab.world.laws.scale_effects import ScaleEffects as ScaleEffects
-from simlab.world.laws.scale_effects import answer_again as answer_again
-from simlab.world.laws.scale_effects import answer_flat as answer_flat
-from simlab.world.laws.scale_effects import latent_draw as latent_draw
-from simlab.world.laws.scale_effects import residuals, thought
-from simlab.world.laws.scale_effects import score_range as score_range
-from simlab.world.laws.scale_effects import to_scores as to_scores
-from simlab.world.laws.scale_effects import with_raters as with_raters
-from simlab.world.laws.scale_means import expected_scores, truth_of_pool
-from simlab.world.laws.scale_means import truth as truth
+
+_DENSE = 1_000_000
+"""As many pairs are drawn at once rather than sorted out."""
+_SHARPNESS_NODES, _TAIL_NODES, _TABLE, _REACH = 16, 64, 4001, 12.0
+_MOST_LEVELS = 4096
+"""Steps that are so fine beside the spread are no steps: the mean differs by less than 1e-4 of a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +122,290 @@ def _rated(rng: np.random.Generator, made: Made, worth: Floats, *, potential: bo
     value[frame.rater < 0] = np.nan
     fixed = FixedRatings(value, np.full(value.shape, UNMARKED))
     return World(frame, {RATE: fixed}, worth, of_pool=of_pool)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Say how a latent value becomes a score.
+
+    `low` and `high` are floor and ceiling of a gaussian score (-inf, inf: none), `step` what scores are multiples of,
+    counted from `low` or 0 (0: any number), `tail` the degrees of freedom of a Student residual, above 2 (inf: normal).
+    `thresholds[k]` cuts an ordinal latent into categories worth `values[k]`, one more than cuts; binary: one cut at 0.
+    """
+
+    law: Literal["gaussian", "ordinal", "binary"]
+    low: float
+    high: float
+    step: float
+    tail: float
+    thresholds: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleEffects:
+    """Hold one set of parameters, on the latent scale.
+
+    `system[system]` is the mean of each system's latent over documents and raters at large who are neither sharp nor
+    blunt, `leniency[rater]` what a rater adds, `sharpness[rater]` the factor by which a rater spreads what all raters
+    see of outputs about `mean` before anything of the rater's own is added (1: as it is; rater r of an ordinal scale
+    has thresholds of their own by both), `taste[system, rater]` what a rater adds for a system. The `*_sd` are standard
+    deviations of what is drawn anew with documents: of documents, segments in them, systems on documents, outputs
+    (systems on segments, the same for all raters), raters on documents, and the residual (with Student tails, too).
+    `system_sd`, `leniency_sd`, `sharpness_sd` (of the logarithm, whose mean is 0) and `rater_system_sd` are those of
+    systems and raters at large, `mean` is the mean latent.
+    """
+
+    mean: float
+    system: Floats
+    leniency: Floats
+    sharpness: Floats
+    taste: Floats
+    document_sd: float
+    segment_sd: float
+    system_document_sd: float
+    output_sd: float
+    rater_document_sd: float
+    residual_sd: float
+    system_sd: float
+    leniency_sd: float
+    sharpness_sd: float
+    rater_system_sd: float
+    scale: Scale
+
+
+def to_scores(scale: Scale, latent: Floats) -> Floats:
+    """Turn what raters think into what they write down, same shape."""
+    if scale.law != "gaussian":
+        return np.asarray(scale.values[np.searchsorted(scale.thresholds, latent)])
+    if scale.step > 0:
+        origin = first_step(scale)
+        latent = np.rint((latent - origin) / scale.step) * scale.step + origin
+    return np.clip(latent, scale.low, scale.high)
+
+
+def score_range(scale: Scale) -> tuple[float, float]:
+    """Return the least and the largest score that a scale has; infinite where it has no end."""
+    if scale.law == "gaussian":
+        return scale.low, scale.high
+    return float(scale.values[0]), float(scale.values[-1])
+
+
+def first_step(scale: Scale) -> float:
+    """Return the score that steps are counted from."""
+    return scale.low if np.isfinite(scale.low) else 0.0
+
+
+def latent_draw(rng: np.random.Generator, effects: ScaleEffects, document: Ints) -> Floats:
+    """Draw what documents bring, whoever rates them: `[system, item]`, the systems' means left out.
+
+    `document[item]` says which items belong together. It is the sum of the effects of document, segment, system on
+    document, and output.
+    """
+    n_systems, n_documents = len(effects.system), int(document.max()) + 1
+    by_item = effects.document_sd * rng.standard_normal(n_documents)[document]
+    by_item = by_item + effects.segment_sd * rng.standard_normal(len(document))
+    by_both = effects.system_document_sd * rng.standard_normal((n_systems, n_documents))
+    by_output = effects.output_sd * rng.standard_normal((n_systems, len(document)))
+    return np.asarray(by_item + by_both[:, document] + by_output)
+
+
+def with_raters(rng: np.random.Generator, effects: ScaleEffects, n_raters: int) -> ScaleEffects:
+    """Draw so many raters, for the same systems, from raters at large."""
+    leniency = effects.leniency_sd * rng.standard_normal(n_raters)
+    sharpness = np.exp(effects.sharpness_sd * rng.standard_normal(n_raters))
+    taste = effects.rater_system_sd * rng.standard_normal((len(effects.system), n_raters))
+    return replace(effects, leniency=leniency, sharpness=sharpness, taste=taste)
+
+
+def residuals(rng: np.random.Generator, tail: float, shape: int | tuple[int, ...]) -> Floats:
+    """Draw residuals of standard deviation 1, with Student tails where `tail` is finite."""
+    if np.isinf(tail):
+        return np.asarray(rng.standard_normal(shape))
+    return np.asarray(rng.standard_t(tail, shape) * np.sqrt((tail - 2) / tail))
+
+
+def answer_flat(
+    rng: np.random.Generator, effects: ScaleEffects, system: Ints, item: Ints, rater: Ints, document: Ints
+) -> Floats:
+    """Draw other documents and other answers of a flat design: the score of each rating.
+
+    `system[k]`, `item[k]` and `rater[k]` are indices, `document[item]` says which items belong together. Systems and
+    raters are those of `effects`; an output that is rated several times is the same output. Nothing is as large as all
+    systems by items by raters.
+    """
+    where = document[item]
+    seen = effects.document_sd * np.take(rng.standard_normal(int(document.max()) + 1), where)
+    seen += effects.segment_sd * np.take(rng.standard_normal(len(document)), item)
+    seen += effects.system_document_sd * _of_pairs(rng, system, where)
+    seen += effects.output_sd * _of_pairs(rng, system, item)
+    return _answered(rng, effects, system, rater, where, seen)
+
+
+def answer_again(
+    rng: np.random.Generator,
+    effects: ScaleEffects,
+    seen: Floats,
+    system: Ints,
+    item: Ints,
+    rater: Ints,
+    document: Ints,
+) -> Floats:
+    """Draw other answers of a flat design about the same outputs, `seen[system, item]` being what documents bring.
+
+    What raters make of documents is drawn anew with the residual; indices are those of `answer_flat`.
+    """
+    return _answered(rng, effects, system, rater, document[item], _at(seen, system, item))
+
+
+def _answered(
+    rng: np.random.Generator, effects: ScaleEffects, system: Ints, rater: Ints, document: Ints, seen: Floats
+) -> Floats:
+    own = effects.rater_document_sd * _of_pairs(rng, rater, document)
+    own += effects.residual_sd * residuals(rng, effects.scale.tail, len(system))
+    return to_scores(effects.scale, thought(effects, system, rater, seen) + own)
+
+
+def thought(effects: ScaleEffects, system: Ints, rater: Ints, seen: Floats) -> Floats:
+    """Return what raters think on average of outputs that differ by `seen` from their system's mean.
+
+    Indices and `seen` broadcast; what raters make of documents, and the residual, are left out.
+    """
+    spread = np.take(effects.sharpness, rater) * (np.take(effects.system, system) - effects.mean + seen)
+    return np.asarray(effects.mean + spread + np.take(effects.leniency, rater) + _at(effects.taste, system, rater))
+
+
+def _at(table: Floats, row: Ints, column: Ints) -> Floats:
+    """Return `table[row, column]`, faster."""
+    return np.take(table, np.multiply(row, table.shape[1], dtype=np.int64) + column)
+
+
+def _of_pairs(rng: np.random.Generator, first: Ints, second: Ints) -> Floats:
+    """Draw a standard normal number for each pair of indices, the same wherever the pair comes again."""
+    width = int(second.max()) + 1
+    n_pairs = (int(first.max()) + 1) * width
+    code = np.multiply(first, width, dtype=np.int64) + second
+    if n_pairs <= max(_DENSE, len(code)):
+        return np.take(rng.standard_normal(n_pairs), code)
+    pairs, place = np.unique(code, return_inverse=True)
+    return np.asarray(rng.standard_normal(len(pairs))[place])
+
+
+def truth(effects: ScaleEffects) -> Floats:
+    """Return each system's mean score over documents and raters at large: `[system]`, in scores.
+
+    All effects but two are normal, so that the mean of a censored, rounded or cut score has a closed form; over how
+    sharp raters are, and over Student tails, it is averaged by quadrature.
+    """
+    own = (effects.leniency_sd, effects.rater_system_sd, effects.rater_document_sd)
+    seen = (effects.document_sd, effects.segment_sd, effects.system_document_sd, effects.output_sd)
+    of_rater, of_output = (float(np.square(spreads).sum()) for spreads in (own, seen))
+    total = np.zeros(len(effects.system))
+    for sharpness, weight in _sharpness_nodes(effects.sharpness_sd):
+        mean = effects.mean + sharpness * (effects.system - effects.mean)
+        normal_sd = np.sqrt(of_rater + sharpness**2 * of_output)
+        total += weight * mean_scores(effects.scale, mean, float(normal_sd), effects.residual_sd)
+    return total
+
+
+def truth_of_pool(effects: ScaleEffects, weight: Floats | None = None) -> Floats:
+    """Return each system's mean score over documents and these raters: `[system]`, in scores.
+
+    Raters count as their `weight[rater]` says (None: all alike). What a rater makes of documents is averaged over
+    documents; leniency, sharpness and taste are the raters' own.
+    """
+    own = effects.mean + effects.sharpness * (effects.system[:, None] - effects.mean)
+    latent = own + effects.leniency + effects.taste
+    seen = (effects.document_sd, effects.segment_sd, effects.system_document_sd, effects.output_sd)
+    spread = np.sqrt(effects.rater_document_sd**2 + effects.sharpness**2 * np.square(seen).sum())
+    if weight is not None and np.ptp(spread) == 0:
+        return np.asarray(mean_scores(effects.scale, latent, float(spread[0]), effects.residual_sd) @ weight)
+    by_rater = [
+        mean_scores(effects.scale, latent[:, r], float(spread[r]), effects.residual_sd) for r in range(len(spread))
+    ]
+    return np.asarray(np.average(by_rater, axis=0, weights=weight))
+
+
+def expected_scores(scale: Scale, latent: Floats, residual_sd: float) -> Floats:
+    """Return the mean score of raters who think `latent`, over the residual; same shape.
+
+    Many values are looked up in a table of the function, which is smooth wherever there is a residual.
+    """
+    if latent.size <= _TABLE or residual_sd == 0:
+        return mean_scores(scale, latent, 0.0, residual_sd)
+    table = np.linspace(latent.min(), latent.max(), _TABLE)
+    return np.asarray(np.interp(latent, table, mean_scores(scale, table, 0.0, residual_sd)))
+
+
+def mean_scores(scale: Scale, mean: Floats, normal_sd: float, residual_sd: float) -> Floats:
+    """Return the mean score of a latent: `mean`, plus a normal part, plus the residual; same shape as `mean`."""
+    total = np.zeros(mean.shape)
+    for factor, weight in _tail_nodes(scale.tail if residual_sd > 0 else np.inf):
+        total += weight * _of_normal(scale, mean, float(np.hypot(normal_sd, residual_sd * factor)))
+    return total
+
+
+def _of_normal(scale: Scale, mean: Floats, sd: float) -> Floats:
+    """Return the mean score of a normal latent."""
+    if sd == 0:
+        return to_scores(scale, mean)
+    cuts, values = _levels(scale, mean, sd)
+    if values is None:
+        return _censored(scale, mean, sd)
+    above = ndtr((mean[..., None] - cuts) / sd)
+    return np.asarray(values[0] + above @ np.diff(values))
+
+
+def _levels(scale: Scale, mean: Floats, sd: float) -> tuple[Floats, Floats | None]:
+    """Return cuts and the scores between them; None where any number can be a score."""
+    if scale.law != "gaussian":
+        return scale.thresholds, scale.values
+    low = max(scale.low, float(mean.min()) - _REACH * sd)
+    high = min(scale.high, float(mean.max()) + _REACH * sd)
+    if scale.step == 0 or (high - low) / scale.step > _MOST_LEVELS:
+        return np.empty(0), None
+    origin = first_step(scale)
+    first, last = np.rint((low - origin) / scale.step), np.ceil((high - origin) / scale.step)
+    grid = origin + scale.step * np.arange(first, max(first, last) + 1)
+    return grid[:-1] + scale.step / 2, np.clip(grid, scale.low, scale.high)
+
+
+def _censored(scale: Scale, mean: Floats, sd: float) -> Floats:
+    """Return the mean of a normal variable that is held between floor and ceiling."""
+    kept = mean.astype(float)
+    if np.isfinite(scale.low):
+        kept = kept + sd * _shortfall((scale.low - mean) / sd)
+    if np.isfinite(scale.high):
+        kept = kept - sd * _shortfall((mean - scale.high) / sd)
+    return kept
+
+
+def _shortfall(z: Floats) -> Floats:
+    """Return the mean of what a standard normal variable falls short of z by."""
+    return np.asarray(z * ndtr(z) + np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))
+
+
+def _sharpness_nodes(sd: float) -> Iterator[tuple[float, float]]:
+    """List factors with weights that stand for a lognormal factor of median 1 (Gauss-Hermite)."""
+    if sd == 0:
+        yield 1.0, 1.0
+        return
+    z, weight = np.polynomial.hermite_e.hermegauss(_SHARPNESS_NODES)
+    factor = np.exp(sd * z)
+    yield from zip(factor.tolist(), (weight / weight.sum()).tolist(), strict=True)
+
+
+def _tail_nodes(tail: float) -> Iterator[tuple[float, float]]:
+    """List standard deviations with weights whose mixture of normals is a Student law of standard deviation 1.
+
+    The precision is a gamma variable with mean 1; the density of its logarithm u falls off like exp(tail (u - e^u) / 2)
+    on both sides, so that the trapezoidal rule converges fast.
+    """
+    if np.isinf(tail):
+        yield 1.0, 1.0
+        return
+    right = np.sqrt(140 / tail)
+    u = np.linspace(-right - 70 / tail, right, _TAIL_NODES)
+    weight = np.exp(tail / 2 * (u - np.exp(u) + 1))
+    factor = np.sqrt((tail - 2) / tail) * np.exp(-u / 2)
+    yield from zip(factor.tolist(), (weight / weight.sum()).tolist(), strict=True)

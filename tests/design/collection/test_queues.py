@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from working_crews import IDEAL, dealt, one_stream, worked
 
-from simlab.design.collection.floor import Controls, Floor, Rules
-from simlab.design.collection.people import Habits, Seats
-from simlab.design.collection.piles import Piles
-from simlab.design.collection.recording import log_of
-from simlab.design.collection.shifts import week_of
+from simlab.design.collection.crew import log_of
+from simlab.design.collection.floor import Controls, Floor, Piles, Rules
+from simlab.design.collection.people import Habits, Seats, week_of
 from simlab.rng import stream
 from simlab.types import Chances, Floats, Log, Work
 

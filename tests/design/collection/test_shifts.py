@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simlab.design.collection.shifts import Shifts, effort_by, effort_of, moment, moments, shifts_of
+from simlab.design.collection.people import Shifts, effort_by, effort_of, moment, moments, shifts_of
 
 
 def week(

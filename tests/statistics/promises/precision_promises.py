@@ -11,9 +11,8 @@ from promise_rows import Row, stream
 from simlab.config.until import Target
 from simlab.engine.allocation import Goal, onwards, questions
 from simlab.engine.ledger import Entry
-from simlab.measures.intervals import interval
-from simlab.measures.precision import LEAST_CLUSTERS
-from simlab.measures.ranges import range_of
+from simlab.measures.labels import range_of
+from simlab.measures.precision import LEAST_CLUSTERS, interval
 from simlab.types import Estimate, Floats
 
 LEAST_COVERAGE, MOST_BIAS = 0.93, 0.1

@@ -20,8 +20,7 @@ from simlab.analysis.preferences.corrected import corrected
 from simlab.analysis.preferences.posterior import posterior_summary
 from simlab.analysis.preferences.sequential import claims
 from simlab.config import compose
-from simlab.design.following import places_of
-from simlab.design.protocol import gather, looks, order_items
+from simlab.design.protocol import gather, looks, order_items, places_of
 from simlab.studies.blocks import run_block
 from simlab.types import Evidence, Place, TestSet, Verdicts
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simlab.comparing.contrasts import Row, less_is_better
-from simlab.comparing.labelled import records
+from simlab.comparing.contrasts import Row, less_is_better, records
 from simlab.drawing import view
 from simlab.drawing.reports.sweeping.seeing import Record, Seen, by_cell, compared, largest, named, paired, place
 from simlab.drawing.reports.terms import Cell, Points, Section, Table, Value

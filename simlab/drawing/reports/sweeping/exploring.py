@@ -12,7 +12,7 @@ from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell
 from simlab.drawing.reports.terms import Axis, Cell, Explorer, Quantity, Table
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
-from simlab.measures.ranges import range_of
+from simlab.measures.labels import range_of
 from simlab.store.coordinates import as_written
 from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.intervals import range_in

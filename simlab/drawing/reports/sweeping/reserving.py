@@ -13,7 +13,7 @@ from simlab.drawing.reports.sweeping.seeing import Record, Seen, place
 from simlab.drawing.text import cells, tables
 from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
-from simlab.measures.ranges import FEW_CLUSTERS
+from simlab.measures.labels import FEW_CLUSTERS
 from simlab.store.coordinates import as_written
 from simlab.store.quality_warnings import skewness_warning, undivided_warning
 from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
