@@ -3,11 +3,11 @@
 All that a user of von Däniken et al. 2022 needs, gathered from the rooms in which it is worked out.
 """
 
-from simlab.analysis.adequacy.drawn_grid import Drawn, drawn_differences
-from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
+from simlab.analysis.adequacy.grid import PUBLISHED, Drawn, drawn_differences, measurable_grid
 from simlab.analysis.adequacy.inverse import Mix, Prices, cheapest_mix, smallest
 from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
 from simlab.analysis.adequacy.measurable_difference import (
+    Among,
     Joint,
     Measurable,
     detectable_difference,
@@ -16,9 +16,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     power_of,
 )
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.posterior import alpha_posterior
-from simlab.analysis.adequacy.quadrature import Posterior
-from simlab.analysis.adequacy.several import Among
+from simlab.analysis.adequacy.posterior import Posterior, alpha_posterior
 from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
 
 __all__ = [

@@ -13,12 +13,18 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from simlab.analysis.adequacy.drawn_grid import drawn_differences, quantile
-from simlab.analysis.adequacy.grid import measurable_grid
-from simlab.analysis.adequacy.measurable_difference import detectable_difference, joint_difference, power_of
+from simlab.analysis.adequacy.grid import drawn_differences, measurable_grid, quantile
+from simlab.analysis.adequacy.measurable_difference import (
+    MOST_SYSTEMS,
+    Among,
+    Find,
+    Rule,
+    detectable_difference,
+    joint_difference,
+    power_of,
+)
 from simlab.analysis.adequacy.measurable_difference import measurable_difference as difference_of
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.several import MOST_SYSTEMS, Among, Find, Rule
 from simlab.types import Floats, InputError
 
 Number = Annotated[int, Ge(0), Le(10**9)]

@@ -6,13 +6,13 @@ worked out.
 
 from simlab.analysis.means.bootstrap import (
     bootstrap_interval,
+    document_bootstrap,
     empirical_data_efficiency,
     noiseless_judgements,
     perfect_metric,
     perfect_metric_published,
 )
 from simlab.analysis.means.components import VarianceComponents, variance_component_errors, variance_components
-from simlab.analysis.means.document_bootstrap import document_bootstrap
 from simlab.analysis.means.documents import DocumentMean, Totals, document_mean, totals
 from simlab.analysis.means.estimates import (
     Finite,
@@ -25,6 +25,7 @@ from simlab.analysis.means.estimates import (
     ppi,
     sample_mean,
 )
+from simlab.analysis.means.intervals import clopper_pearson, effective_number, wilson
 from simlab.analysis.means.planning import (
     Split,
     data_efficiency,
@@ -33,7 +34,6 @@ from simlab.analysis.means.planning import (
     price_of_precision,
     split_budget,
 )
-from simlab.analysis.means.shares import clopper_pearson, effective_number, wilson
 from simlab.analysis.means.stopping import (
     Looks,
     anytime_bernstein_looks,

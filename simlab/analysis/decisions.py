@@ -14,21 +14,29 @@ from annotated_types import Ge, Gt, Lt
 from scipy.special import betainc, betaincinv, betaln, xlog1py
 
 from simlab.analysis import sign_test
-from simlab.analysis.preferences.betting import both_ways, exact_bets
-from simlab.analysis.preferences.corrected import corrected, corrected_crossed
+from simlab.analysis.preferences.betting import (
+    Estimand,
+    Unit,
+    beyond,
+    both_ways,
+    document_totals,
+    exact_bets,
+    trail_of,
+    within,
+)
+from simlab.analysis.preferences.cluster_flips import flips_asymptotic, flips_exact
 from simlab.analysis.preferences.families import OfEValues, OfPValues, ever_crossed, ever_rejected, holm
-from simlab.analysis.preferences.flipping import flips_asymptotic, flips_exact
-from simlab.analysis.preferences.margins import beyond, within
-from simlab.analysis.preferences.pooling import Sharing, priors
+from simlab.analysis.preferences.posterior import Sharing, priors
 from simlab.analysis.preferences.sequential import (
     Spending,
     betting_evidence,
+    corrected,
+    corrected_crossed,
     documents_cross,
     last_reading,
     mixture_evidence,
     spending_boundary_crossed,
 )
-from simlab.analysis.preferences.steps import Estimand, Unit, document_totals, trail_of
 from simlab.formulas import passes, stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
 from simlab.types.bounds import Concentration

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.analysis.adequacy.beta_rates import youden_of
 from simlab.analysis.adequacy.joint import Counts
-from simlab.analysis.adequacy.mixtures import Inferred, contrasts, inferred, of_points
 from simlab.analysis.adequacy.partial_rates import partial_rates
 from simlab.analysis.adequacy.posterior import alpha_posterior
-from simlab.analysis.adequacy.shared_rates import shared_rates, youden
+from simlab.analysis.adequacy.shared_rates import (
+    Inferred,
+    contrasts,
+    inferred,
+    of_points,
+    shared_rates,
+    youden,
+    youden_of,
+)
 from simlab.types import Contrasts, Estimates, Floats, InputError, KnownRates, Youden
 
 FEWEST = 6

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from simlab.analysis.means import bets
+from simlab.analysis.means import stopping
 from simlab.types import Followed, InputError, Ints, Stops
 from simlab.types.bounds import Value
 
@@ -52,8 +52,8 @@ def betting_width(
     n = looks(followed, batch_size)
 
     def at(look: int, missing: float) -> tuple[float, float]:
-        made = bets.on_judgements(followed.y[: n[look]], least, most, missing)
-        return bets.interval(made, missing, least, most)
+        made = stopping.on_judgements(followed.y[: n[look]], least, most, missing)
+        return stopping.interval(made, missing, least, most)
 
     return _stops(n, width, at, followed.level, level)
 
@@ -63,15 +63,15 @@ def ppi_width(
 ) -> Stops:
     """Stop at a betting confidence sequence of what the metric leaves open: sequential prediction-powered inference.
 
-    Bets are on `y - a (g - r)`, the slope a learned from the judgements before; see `simlab.analysis.means.bets`.
+    Bets are on `y - a (g - r)`, the slope a learned from the judgements before; see `simlab.analysis.means.stopping`.
     Raises InputError as `betting_width`, and for a metric of which too little is known.
     """
     least, most = ends(followed, "ppi_width", low, high)
     n, metric = looks(followed, batch_size), _metric(followed)
 
     def at(look: int, missing: float) -> tuple[float, float]:
-        made = bets.with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
-        return bets.interval(made, missing, least, most)
+        made = stopping.with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
+        return stopping.interval(made, missing, least, most)
 
     return _stops(n, width, at, followed.level, level)
 
@@ -111,14 +111,14 @@ def ends(followed: Followed, rule: str, low: float | None, high: float | None) -
     return low, high
 
 
-def _metric(followed: Followed) -> bets.Metric:
+def _metric(followed: Followed) -> stopping.Metric:
     if followed.g is None or followed.other is None:
         raise InputError(
             "decision=ppi_width bets against what the metric says of other outputs; choose a metric with "
             "systems.test_set=fixed, or raise budget.metric_ratings to budget.human_ratings at least"
         )
     noise = 1 / followed.fresh if followed.fresh else 0.0
-    return bets.Metric(np.clip(followed.g, *followed.metric_scale), followed.other, followed.metric_scale, noise)
+    return stopping.Metric(np.clip(followed.g, *followed.metric_scale), followed.other, followed.metric_scale, noise)
 
 
 def _stops(

@@ -10,9 +10,9 @@ import numpy as np
 import simlab
 from simlab import files
 from simlab.analysis.adequacy.grid import PUBLISHED
+from simlab.analysis.adequacy.inverse import rules
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.rules import rules
 from simlab.commands.launch import Launched
 from simlab.messages import legible, or_nearest
 from simlab.rng import stream

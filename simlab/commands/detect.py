@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simlab.analysis.adequacy import inverse
+from simlab.analysis.adequacy.inverse import among, detected
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.settings import among, detected
 from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
 from simlab.answers.records import LARGEST
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined

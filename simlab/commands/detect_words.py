@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from simlab.analysis.adequacy.several import FINDS, RULES, Among
+from simlab.analysis.adequacy.measurable_difference import FINDS, RULES, Among
 from simlab.analysis.adequacy.thresholds import best_threshold
 from simlab.messages import or_nearest
 from simlab.types import InputError

@@ -8,9 +8,8 @@ from scipy.special import beta as beta_function
 from scipy.special import betainc, betaincinv, betaln
 
 from simlab.analysis.adequacy import likelihood
-from simlab.analysis.adequacy.nodes import legendre, nodes, running
-from simlab.analysis.adequacy.posterior import alpha_posterior, check_metric
-from simlab.analysis.adequacy.quadrature import exact, posterior_rows
+from simlab.analysis.adequacy.likelihood import legendre, nodes, running
+from simlab.analysis.adequacy.posterior import alpha_posterior, check_metric, exact, posterior_rows
 from simlab.types import InputError
 
 

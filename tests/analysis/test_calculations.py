@@ -9,12 +9,12 @@ import pytest
 
 from simlab.analysis import calculations
 from simlab.analysis.adequacy.measurable_difference import (
+    Among,
     detectable_difference,
     joint_difference,
     measurable_difference,
 )
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.several import Among
 from simlab.types import InputError
 
 KEYS: dict[str, Any] = {

@@ -7,14 +7,7 @@ import pytest
 from vote_worlds import World, draw, flips_of_studies
 
 from simlab.analysis.preferences import cluster_flips
-from simlab.analysis.preferences.cluster_flips import (
-    Lead,
-    Pooling,
-    cluster_sums,
-    flipped_lead,
-    reach,
-    studentize,
-)
+from simlab.analysis.preferences.cluster_flips import Lead, Pooling, cluster_sums, flipped_lead, reach, studentize
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.votes import Votes, way_of
 from simlab.types import Floats, Ints

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.analysis.preferences.corrected import boundaries
+from simlab.analysis.preferences.sequential import boundaries
 
 
 @pytest.mark.parametrize("spending", ["obrien_fleming", "pocock"])

@@ -11,9 +11,9 @@ from scipy import stats
 
 from simlab.analysis import estimators
 from simlab.analysis.means import estimates
-from simlab.analysis.means.contrasts import pair_errors, two_sided
 from simlab.analysis.means.documents import document_mean, totals
 from simlab.analysis.means.estimates import Rest
+from simlab.analysis.means.intervals import pair_errors, two_sided
 from simlab.rng import stream
 from simlab.types import Floats, InputError, Judged, Parts
 

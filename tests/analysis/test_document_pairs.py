@@ -5,8 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence, intervals, of_differences
-from simlab.analysis.means.document_worlds import BUNDLES, bundled, confirmed, drawn_again, equal, some_claims
+from simlab.analysis.means.document_pairs import (
+    BUNDLES,
+    Compared,
+    Influence,
+    bundled,
+    compared,
+    confirmed,
+    drawn_again,
+    equal,
+    influence,
+    intervals,
+    of_differences,
+    some_claims,
+)
 from simlab.analysis.means.documents import Totals, document_mean
 from simlab.analysis.means.metric_gain import gain, slope_for_all, spread_of
 from simlab.rng import stream

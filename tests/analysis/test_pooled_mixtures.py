@@ -11,7 +11,7 @@ import pytest
 
 from simlab.analysis import decisions
 from simlab.analysis.preference import posterior_summary, win_decisions, win_posterior
-from simlab.analysis.preferences.pooling import priors
+from simlab.analysis.preferences.posterior import priors
 from simlab.rng import stream
 from simlab.types import Evidence, InputError
 

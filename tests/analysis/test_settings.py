@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simlab.analysis.adequacy.settings import detected
+from simlab.analysis.adequacy.inverse import detected
 
 
 def setting(**changes: Any) -> dict[str, Any]:

@@ -9,11 +9,10 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import studentized_range
 
-from simlab.analysis.adequacy.drawn_grid import drawn_differences, quantile
+from simlab.analysis.adequacy.grid import drawn_differences, quantile
 from simlab.analysis.adequacy.inverse import smallest
-from simlab.analysis.adequacy.measurable_difference import detectable_difference, measurable_difference
+from simlab.analysis.adequacy.measurable_difference import Among, detectable_difference, measurable_difference
 from simlab.analysis.adequacy.plans import Plan, check, drawn, each, ravel
-from simlab.analysis.adequacy.several import Among
 from simlab.rng import stream
 from simlab.types import InputError
 

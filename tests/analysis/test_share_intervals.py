@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.means.shares import clopper_pearson, effective_number, wilson
+from simlab.analysis.means.intervals import clopper_pearson, effective_number, wilson
 from simlab.types import InputError
 
 

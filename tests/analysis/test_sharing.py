@@ -10,11 +10,9 @@ from scipy.optimize import brentq
 from scipy.special import xlog1py, xlogy
 from scipy.stats import norm
 
-from simlab.analysis.adequacy import partial_evidence, partial_rates
-from simlab.analysis.adequacy.beta_rates import youden_of
+from simlab.analysis.adequacy import partial_rates
 from simlab.analysis.adequacy.joint import Counts, difference
-from simlab.analysis.adequacy.mixtures import below, contrasts, quantile
-from simlab.analysis.adequacy.shared_rates import shared_rates, youden
+from simlab.analysis.adequacy.shared_rates import below, contrasts, quantile, shared_rates, youden, youden_of
 from simlab.analysis.sharing import check_sharing, with_joint_rates, with_own_rates, with_partial_rates
 from simlab.rng import stream
 from simlab.types import Estimates, Floats, InputError
@@ -158,7 +156,7 @@ def test_finer_and_wider_grids_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     coarse = partly(alike(0.3))
     for name, value in {"STEP": 0.08, "SPREADS": 9, "POINTS": 5000, "BEYOND": 2.0}.items():
         monkeypatch.setattr(partial_rates, name, value)
-    monkeypatch.setattr(partial_evidence, "DROPPED", 60.0)
+    monkeypatch.setattr(partial_rates, "DROPPED", 60.0)
     fine = partly(alike(0.3))
     np.testing.assert_allclose(coarse.value, fine.value, atol=1e-3)
     np.testing.assert_allclose(coarse.sd, fine.sd, rtol=0.01)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from simlab.analysis.raters.mixed_model import fit, step_from
 from simlab.analysis.raters.model_comparisons import MANY, compared, model_studies
-from simlab.analysis.segment_t import segment_t
+from simlab.analysis.raters.t_tests import segment_t
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.types import Floats, Ints, Rated
 

@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from vote_worlds import World, draw
 
-from simlab.analysis.preferences.dropping import drop
-from simlab.analysis.preferences.scales import explained, scale
+from simlab.analysis.preferences.scales import drop, explained, scale
 from simlab.analysis.preferences.strengths import (
     covariances,
     distances,

@@ -10,8 +10,7 @@ import pytest
 from rated_tables import rated, scattered, side_by_side
 from scipy import linalg, stats
 
-from simlab.analysis.raters.clusters import spread
-from simlab.analysis.raters.contributions import by_pair
+from simlab.analysis.raters.contributions import by_pair, spread
 from simlab.analysis.raters.flips import flipped, rater_flips
 from simlab.analysis.raters.t_tests import by_rater, two_way
 from simlab.rng import stream

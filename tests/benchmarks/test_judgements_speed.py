@@ -15,7 +15,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from simlab import rng as addresses
-from simlab.analysis.adequacy import beta_rates
+from simlab.analysis.adequacy import shared_rates
 from simlab.config import compose_sweep
 from simlab.studies.blocks import run_block
 from simlab.studies.worlds import drawn_at
@@ -35,7 +35,7 @@ CELLS = {
 
 def forget() -> None:
     addresses._held = addresses._Held()
-    beta_rates._youden.cache_clear()
+    shared_rates._youden.cache_clear()
     drawn_at.cache_clear()
 
 
@@ -62,7 +62,7 @@ def test_a_block_of_judgements_against_its_studies(name: str, benchmark: Any) ->
         for config in configs:
             for place in places:
                 addresses._held = addresses._Held()
-                beta_rates._youden.cache_clear()
+                shared_rates._youden.cache_clear()
                 run_block(config, [place])
 
     at_once()

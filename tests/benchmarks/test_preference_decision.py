@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.preference import win_decisions, win_posterior
-from simlab.analysis.preferences.pooling import priors
+from simlab.analysis.preferences.posterior import priors
 from simlab.analysis.preferences.refining import ERROR, ERROR_NEAR
 from simlab.rng import stream
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.adequacy.grid import PUBLISHED
-from simlab.analysis.adequacy.settings import detected
+from simlab.analysis.adequacy.inverse import detected
 from simlab.cli import answer
 from simlab.commands import calculator
 from simlab.drawing.calculators.page import page

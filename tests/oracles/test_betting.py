@@ -13,10 +13,9 @@ import pytest
 from simlab.analysis import sign_test
 from simlab.analysis.decisions import betting
 from simlab.analysis.preferences import betting as preferences_betting
-from simlab.analysis.preferences.betting import exact_bets
-from simlab.analysis.preferences.flipping import flips_asymptotic, flips_exact
+from simlab.analysis.preferences.betting import document_totals, exact_bets, steps_of
+from simlab.analysis.preferences.cluster_flips import flips_asymptotic, flips_exact
 from simlab.analysis.preferences.sequential import betting_evidence, documents_cross, spending_boundary_crossed
-from simlab.analysis.preferences.steps import document_totals, steps_of
 from simlab.design.protocol import gather, looks, order_items, places_of, until
 from simlab.rng import stream
 from simlab.studies.preferences.checking import check_family

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis import decisions, sign_test
-from simlab.analysis.preferences.corrected import boundaries
-from simlab.analysis.preferences.sequential import claims, mixture_evidence, spent_by
+from simlab.analysis.preferences.sequential import boundaries, claims, mixture_evidence, spent_by
 from simlab.design.protocol import looks
 from simlab.rng import stream
 from simlab.types import Evidence, Verdicts

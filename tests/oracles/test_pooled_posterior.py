@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.preference import win_posterior
-from simlab.analysis.preferences.pooling import priors
+from simlab.analysis.preferences.posterior import priors
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("pooled_posteriors.json").read_text())
 APPROXIMATE = {"alike": 0.21, "apart": 0.03}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from places import places
 
-from simlab.analysis.adequacy.settings import detected
-from simlab.analysis.adequacy.several import Among
+from simlab.analysis.adequacy.inverse import detected
+from simlab.analysis.adequacy.measurable_difference import Among
 from simlab.config import compose
 from simlab.studies.blocks import run_block
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.raters.model_comparisons import Comparisons, compared
-from simlab.analysis.segment_t import segment_t
+from simlab.analysis.raters.t_tests import segment_t
 from simlab.rng import stream
 from simlab.types import Rated
 from tests.statistics.null_tables import NULLS, SCALES, Null, mixed, nested, null_table

@@ -14,7 +14,7 @@ import pytest
 from shared_data import SHARED
 
 from simlab.analysis.raters.model_comparisons import compared
-from simlab.analysis.segment_t import segment_t
+from simlab.analysis.raters.t_tests import segment_t
 from simlab.concluding.ratings.concluding import study_of
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from places import places
 
-from simlab.analysis.means.metric_correction import corrected
+from simlab.analysis.means.metric_gain import corrected
 from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.blocks import run_block

@@ -1,17 +1,23 @@
-"""Compute measurable differences on a grid of settings, sharing what settings have in common."""
+"""Compute measurable differences on a grid of settings, sharing what settings have in common.
+
+At expected counts a setting has one measurable difference; an evaluation that is carried out has the one of its counts.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from simlab.analysis.adequacy import likelihood, quadrature
-from simlab.analysis.adequacy.nodes import Nodes
-from simlab.analysis.adequacy.plans import Plan, check, critical, each, expected, ravel
-from simlab.types import Floats
+from simlab.analysis.adequacy import likelihood, posterior
+from simlab.analysis.adequacy.likelihood import Nodes
+from simlab.analysis.adequacy.plans import Plan, called_adequate, check, critical, each, expected, other_alpha, ravel
+from simlab.rng import stream
+from simlab.types import Floats, InputError
 
 PUBLISHED: Mapping[str, Sequence[float]] = {
     "n_human": (0, 10, 100, 500, 1000, 2000, 5000, 10_000),
@@ -22,12 +28,14 @@ PUBLISHED: Mapping[str, Sequence[float]] = {
     "n_calibration": (0, 10, 100, 500, 1000, 2000, 5000, 10_000),
 }
 """The grid of the published calculator, 158,400 settings."""
-
 PANELS, PER_PANEL, SIZES = 20, 6, (8, 16)
 """Fewer nodes than for a single posterior: expected counts do not contradict each other."""
-
 BLOCK = 32
 """Settings of the metric in one task: small enough that all cores have some."""
+ROWS = 256
+"""Posteriors of the metric's ratings in one task."""
+PANELS_OF_DRAWN = 32
+"""More nodes than at expected counts: humans and a metric that are drawn contradict each other now and then."""
 
 
 def measurable_grid(
@@ -76,7 +84,7 @@ def _block(rows: Plan[Floats], human: Floats, level: float, constrain: bool) -> 
     plan = expected(rows)
     n_plus, n = np.stack(each, axis=1), np.broadcast_to(human, (len(rows.alpha), len(human)))
     metric = [plan.counts.m_plus, plan.counts.m, *(plan.calibration or plan.quality)]
-    sd = quadrature.exact(n_plus, n, level).sd
+    sd = posterior.exact(n_plus, n, level).sd
     rated = np.flatnonzero(plan.counts.m > 0)
     if len(rated):
         sd[rated] = moments([x[rated] for x in metric], n_plus[rated], n[rated], constrain)[1]
@@ -87,13 +95,150 @@ def moments(
     metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool, panels: int = PANELS
 ) -> tuple[Floats, Floats]:
     """Return the posterior mean and standard deviation for each of several human counts `[row, variant]`."""
-    rule, log_likelihood = quadrature.ratings(metric, n_plus, n, constrain, panels, PER_PANEL, SIZES)
+    rule, log_likelihood = posterior.ratings(metric, n_plus, n, constrain, panels, PER_PANEL, SIZES)
     log_density = log_likelihood[:, None] + likelihood.human(
         rule.alpha[:, None], n_plus[..., None, None], n[..., None, None]
     )
-    share = quadrature.shares(Nodes(rule.alpha[:, None], rule.weight[:, None]), log_density)
+    share = posterior.shares(Nodes(rule.alpha[:, None], rule.weight[:, None]), log_density)
     # Moments as matrix products: shares of all variants meet the same nodes.
     alpha, flat = rule.alpha.reshape(len(n), -1, 1), share.reshape(*n.shape, -1)
     mean = (flat @ alpha)[..., 0]
     off = alpha[..., 0][:, None] - mean[..., None]
     return mean, np.asarray(np.sqrt(np.einsum("rvk,rvk,rvk->rv", flat, off, off)))
+
+
+class Drawn(NamedTuple):
+    """Hold, draw by draw, the measurable difference and whether a difference was found, `[..., draw]`.
+
+    `found` is 0 or 1; NaN where no difference was asked about, and where there is no rating.
+    """
+
+    epsilon: Floats
+    found: Floats
+
+
+class Setting(NamedTuple):
+    """Hold the metric's side of a setting; all numbers of human ratings share its draws."""
+
+    n_metric: float
+    rho: float
+    eta: float
+    alpha: float
+    n_calibration: float | None = None
+
+
+def drawn_differences(
+    plan: Plan[ArrayLike],
+    *,
+    draws: int = 50,
+    seed: int = 0,
+    difference: float | None = None,
+    level: float = 0.05,
+    constrain: bool = False,
+    jobs: int | None = None,
+) -> Drawn:
+    """Draw the counts of every setting of a plan; all broadcast. Settings that differ in n_human share the metric's.
+
+    With a `difference` a second system, which is that much worse than one from .5 on and better than one below, is
+    drawn, too, and it is `found` where the two are told apart. Draws of a setting are the same whatever the others are.
+
+    Raises InputError for a plan that cannot be, fewer than 2 draws, and a `difference` that no other alpha can have.
+
+    >>> one = drawn_differences(Plan([0, 100], 1000, 0.7, 0.7, 0.6), draws=20)
+    >>> one.epsilon.mean(-1).round(3).tolist()
+    [0.109, 0.085]
+    """
+    if draws < 2:
+        raise InputError(f"draws={draws} is fewer than 2; an error needs at least two draws")
+    checked, flipped = check(plan, level)
+    rows = ravel(checked)
+    if difference is not None:
+        other_alpha(rows.alpha, difference)
+    human, which = np.unique(rows.n_human, return_inverse=True)
+    sides = np.stack([x for x in rows[1:] if x is not None], axis=1)
+    settings, at = np.unique(sides, axis=0, return_inverse=True)
+    step = max(ROWS // draws, 1)
+
+    def some(start: int) -> Floats:
+        held = [Setting(*map(float, setting)) for setting in settings[start : start + step]]
+        return _drawn_block(held, human, draws, seed, difference, level, constrain)
+
+    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        found = np.concatenate(list(pool.map(some, range(0, len(settings), step))))
+    each = found[at.ravel(), :, which.ravel()]
+    return Drawn(*(each[..., k].reshape(*flipped.shape, draws) for k in range(2)))
+
+
+def _drawn_block(
+    settings: Sequence[Setting],
+    human: Floats,
+    draws: int,
+    seed: int,
+    difference: float | None,
+    level: float,
+    constrain: bool,
+) -> Floats:
+    """Return what `Drawn` holds `[setting, draw, human, what]`."""
+    mean, sd = _posteriors(settings, human, draws, seed, "one", constrain)
+    rated = (human > 0) | (np.array([s.n_metric for s in settings]) > 0)[:, None, None]
+    epsilon = np.where(rated, critical(level) * np.sqrt(2) * sd, 1.0)
+    found = np.full(sd.shape, np.nan)
+    if difference is not None:
+        away = [s._replace(alpha=float(other_alpha(np.array(s.alpha), difference))) for s in settings]
+        other, spread = _posteriors(away, human, draws, seed, "other", constrain)
+        found = np.where(rated, np.abs(mean - other) > critical(level) * np.hypot(sd, spread), np.nan)
+    return np.stack([epsilon, found], axis=-1)
+
+
+def _posteriors(
+    settings: Sequence[Setting], human: Floats, draws: int, seed: int, which: str, constrain: bool
+) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of alpha `[setting, draw, human]`."""
+    metric, n_plus = zip(*(_counts(setting, human, draws, seed, which) for setting in settings), strict=True)
+    counts, plus = np.concatenate(metric, axis=1), np.concatenate(n_plus)
+    n = np.broadcast_to(human, plus.shape)
+    mean, sd = np.empty(plus.shape), np.empty(plus.shape)
+    rated = np.repeat([setting.n_metric > 0 for setting in settings], draws)
+    bare = posterior.exact(plus[~rated], n[~rated], 0.05)
+    mean[~rated], sd[~rated] = bare.mean, bare.sd
+    if rated.any():
+        mean[rated], sd[rated] = moments(list(counts[:, rated]), plus[rated], n[rated], constrain, PANELS_OF_DRAWN)
+    shape = (len(settings), draws, len(human))
+    return mean.reshape(shape), sd.reshape(shape)
+
+
+def _counts(setting: Setting, human: Floats, draws: int, seed: int, which: str) -> tuple[Floats, Floats]:
+    """Draw what the metric says `[m_plus, m, and what tells of rho and eta; draw]`, and humans `[draw, human]`.
+
+    Draws have the address of their setting, so that a grid with more settings repeats them.
+    """
+    n_metric, rho, eta, alpha, n_calibration = setting
+    rng = stream(seed, "drawn_differences", which, repr(setting))
+    q = float(np.clip(called_adequate(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
+    counts = [rng.binomial(int(n_metric), q, draws), np.full(draws, n_metric)]
+    if n_calibration is None:
+        counts += [np.full(draws, rho), np.full(draws, eta)]
+    else:
+        p = rng.binomial(int(n_calibration), alpha, draws)
+        n = int(n_calibration) - p
+        counts += [rng.binomial(p, rho), p, rng.binomial(n, eta), n]
+    by_humans = [
+        stream(seed, "drawn_differences", which, "human", repr(alpha), int(n)).binomial(int(n), alpha, draws)
+        for n in human
+    ]
+    return np.stack(counts).astype(float), np.stack(by_humans, axis=1).astype(float)
+
+
+def quantile(values: Floats, share: float) -> tuple[Floats, Floats]:
+    """Return a quantile over draws (the last axis), and how much each draw has to do with it.
+
+    The root of the mean square of the latter over the root of the number of draws is the error of the quantile:
+    half of what lies between the quantiles of one error of the share to either side (Woodruff 1952).
+    """
+    n = values.shape[-1]
+    step = np.sqrt(share * (1 - share) / n)
+    low, at, high = np.quantile(values, [max(share - step, 0), share, min(share + step, 1)], axis=-1)
+    width = (high - low) / (min(share + step, 1) - max(share - step, 0))
+    below = values <= at[..., None]
+    off = below.mean(-1, keepdims=True) - below
+    return at, off * width[..., None]

@@ -7,35 +7,40 @@ matter of luck; unrounded, it falls smoothly. An answer n reaches the wanted dif
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
+from simlab.analysis.adequacy import likelihood, posterior
 from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
-from simlab.analysis.adequacy.measurable_difference import detectable_difference, power_of
+from simlab.analysis.adequacy.measurable_difference import (
+    Among,
+    detectable_difference,
+    joint_difference,
+    measurable_difference,
+    power_of,
+)
 from simlab.analysis.adequacy.plans import Plan, apart, check, critical, expected, ravel
-from simlab.analysis.adequacy.several import Among
 from simlab.types import Floats, InputError
 
 Numbers: TypeAlias = Plan[float]
 Unknown = Literal["n_human", "n_metric", "n_calibration", "accuracy"]
-
 MOST = 10**9
 """More ratings than anybody collects; what is measurable with so many is called the limit."""
-
 PRECISION = 1e-4
 HALF = 0.5
 """The power with which a measurable difference is found; plans for it are the published ones."""
 TWO = Among()
-
 REMEDIES = {
     "n_human": "ask for a larger difference",
     "n_metric": "add human ratings, raise n_calibration, or take a better metric",
     "n_calibration": "add human or metric ratings, or take a better metric",
     "accuracy": "add human or metric ratings, or raise n_calibration",
 }
+_STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
+Row: TypeAlias = dict[str, Any]
 
 
 class Prices(NamedTuple):
@@ -232,9 +237,6 @@ def cheapest_mix(
     return _finished(plan, best[1], wanted, prices)
 
 
-_STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
-
-
 def _none_yet(plan: Numbers) -> int | None:
     return None if plan.n_calibration is None else 0
 
@@ -289,3 +291,89 @@ def _finished(plan: Numbers, point: Floats, wanted: Wanted, prices: Prices) -> M
     human, metric, calibration = prices.each
     price = chosen.n_human * human + chosen.n_metric * metric + (n_calibration or 0) * calibration
     return Mix(chosen, price, epsilon_of(chosen, level=level, constrain=constrain))
+
+
+def detected(rows: Sequence[Row], difference: float | None = None) -> list[Row]:
+    """Return the measurable and detectable differences of each setting, and the power at a `difference`.
+
+    A setting has `n_human`, `n_metric`, `n_calibration`, `rho`, `eta`, `alpha`, `level` and `power`; None stands for
+    what is not there. It may have `n_systems`, `multiplicity` and `find`, as `Among` has them; then differences are
+    between any two of so many systems. `flipped` says that the metric was turned round, since rho + eta < 1.
+
+    Raises InputError for settings that cannot be.
+    """
+    answers: list[Row] = [{} for _ in rows]
+    for alike in _alike(rows):
+        columns = _columns([rows[k] for k in alike], rows[alike[0]], difference)
+        for position, k in enumerate(alike):
+            answers[k] = {name: column[position].item() for name, column in columns.items()}
+    return answers
+
+
+def _alike(rows: Sequence[Row]) -> Iterable[list[int]]:
+    """Group rows that one call can compute."""
+    groups: dict[Any, list[int]] = {}
+    for k, row in enumerate(rows):
+        groups.setdefault((row["level"], row["power"], among(row), row["n_calibration"] is None), []).append(k)
+    return groups.values()
+
+
+def among(row: Row) -> Among:
+    """Return the systems of a setting: two, if nothing is said. Raises InputError for what cannot be."""
+    return Among(**{name: row[name] for name in Among._fields if name in row}).checked()
+
+
+def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[str, Any]:
+    names = ["n_human", "n_metric", "rho", "eta", "alpha"]
+    names += [] if first["n_calibration"] is None else ["n_calibration"]
+    # Without metric ratings any metric will do.
+    plan = Plan(*(np.array([1.0 if row[name] is None else row[name] for row in rows]) for name in names))
+    systems = among(first)
+    level, power = systems.level(first["level"]), systems.power(first["power"])
+    detectable = detectable_difference(plan, level=level, power=power)
+    published = measurable_difference(plan, level=level)
+    joint = joint_difference(plan, level=level)
+    answer = {
+        "epsilon": published.epsilon,
+        "epsilon_joint": joint.epsilon,
+        "detectable": detectable,
+        "detectable_joint": joint_detectable(plan, level=level, power=power),
+        "flipped": published.flipped,
+    }
+    if difference is not None:
+        answer["power_published"] = systems.found(power_of(plan, difference, level=level))
+        answer["power_joint"] = systems.found(joint_power(plan, difference, level=level))
+    return answer
+
+
+def rules(level: float = 0.05) -> dict[str, Any]:
+    """Return what a single setting of `measurable_difference` is computed with, as plain numbers and lists.
+
+    `refining` and `panels` are the quantiles at which panels over alpha are cut, `panel` the rule within one, `outer`
+    the number of Gauss-Jacobi nodes and `inner` the rule over rho, eta and q.
+
+    >>> rules()["cells"], round(rules()["critical"], 2), len(rules()["panels"])
+    (64, 1.96, 15)
+    """
+    return {
+        "critical": critical(level),
+        "cells": likelihood.CELLS,
+        "rounds": likelihood.ROUNDS,
+        "temper": likelihood.TEMPER,
+        "refining": _cuts(likelihood.CELLS),
+        "panels": _cuts(posterior.PANELS),
+        "panel": _rule(posterior.PER_PANEL),
+        "outer": likelihood.SIZES[0],
+        "inner": _rule(likelihood.SIZES[1]),
+        "tail": likelihood.TAIL,
+        "most": MOST,
+    }
+
+
+def _cuts(n: int) -> list[float]:
+    return [float(p) for p in ndtr(np.linspace(-likelihood.REACH, likelihood.REACH, n + 1))]
+
+
+def _rule(k: int) -> dict[str, list[float]]:
+    node, weight = likelihood.legendre(k)
+    return {"node": node.tolist(), "weight": weight.tolist()}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
-from simlab.analysis.adequacy.nodes import legendre, nodes
+from simlab.analysis.adequacy.likelihood import legendre, nodes
 from simlab.types import Floats
 
 ALPHAS, WINDOW = 32, 9.0

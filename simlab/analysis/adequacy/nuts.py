@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from simlab.analysis.adequacy.quadrature import Posterior
+from simlab.analysis.adequacy.posterior import Posterior
 from simlab.analysis.chains import chains_of
 from simlab.types import Floats, InputError
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from simlab.analysis.adequacy.joint import Counts, difference, difference_known
-from simlab.analysis.adequacy.posterior import check_metric
-from simlab.analysis.adequacy.quadrature import posterior_rows
+from simlab.analysis.adequacy.posterior import check_metric, posterior_rows
 from simlab.types import Bools, Floats, InputError
 
 N_co = TypeVar("N_co", covariant=True)

@@ -2,20 +2,26 @@
 
 Source: von Däniken et al. 2022, "On the Effectiveness of Automated Metrics for Text Generation Systems", section 3:
 error-free ratings, error-prone ratings with rho and eta provided or estimated, and the mixed case.
+
+Where von Däniken et al. 2022 sample, simlab integrates.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaincinv
 
-from simlab.analysis.adequacy.quadrature import Posterior, posterior_rows
-from simlab.types import InputError
+from simlab.analysis.adequacy import likelihood
+from simlab.analysis.adequacy.likelihood import Nodes, legendre, nodes, running
+from simlab.types import Floats, InputError
 
 Calibration = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 """TP of P outputs that are adequate, and TN of N that are not, were rated so by the metric; in this order."""
+PANELS, PER_PANEL = 14, 8
+BLOCK = 2048
 
 
 def alpha_posterior(
@@ -100,3 +106,124 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
     rated = np.asarray(m) > 0
     check_metric(np.where(rated, rho, 1.0), np.where(rated, eta, 1.0))
     return [rho, eta]
+
+
+class Posterior(NamedTuple):
+    """Hold what is known of alpha; `low`, `high` bound the equal-tailed interval, `mode` is NaN where all are."""
+
+    mean: Floats
+    sd: Floats
+    mode: Floats
+    low: Floats
+    high: Floats
+
+
+def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> Posterior:
+    """Infer alpha from checked rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
+    posterior = exact(rows[0], rows[1], level)
+    mixed = np.flatnonzero(rows[3] > 0)
+    for start in range(0, len(mixed), BLOCK):
+        some = mixed[start : start + BLOCK]
+        block = [x[some] for x in rows]
+        for whole, part in zip(posterior, integrate(block, constrain, level), strict=True):
+            whole[some] = part
+    return posterior
+
+
+def exact(n_plus: Floats, n: Floats, level: float) -> Posterior:
+    """Return the posterior given error-free ratings: Beta(n_plus + 1, n - n_plus + 1)."""
+    first, second = n_plus + 1.0, n - n_plus + 1.0
+    mean = first / (n + 2)
+    mode = np.divide(n_plus, n, out=np.full_like(mean, np.nan), where=n > 0)
+    bounds = (betaincinv(first, second, p) for p in (level / 2, 1 - level / 2))
+    return Posterior(mean, np.sqrt(mean * (1 - mean) / (n + 3)), mode, *bounds)
+
+
+def integrate(rows: list[Floats], constrain: bool, level: float) -> Posterior:
+    """Integrate over alpha given rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
+    n_plus, n, *metric = rows
+    rule, log_likelihood = ratings(metric, n_plus[:, None], n[:, None], constrain, PANELS, PER_PANEL)
+    log_density = log_likelihood + likelihood.human(rule.alpha, n_plus[:, None, None], n[:, None, None])
+    share = shares(rule, log_density)
+    mean, sd = moments(rule, share)
+    bounds = (_quantile(rule, share, p) for p in (level / 2, 1 - level / 2))
+    return Posterior(mean, sd, _mode(rule, log_density), *bounds)
+
+
+def ratings(
+    metric: list[Floats],
+    n_plus: Floats,
+    n: Floats,
+    constrain: bool,
+    panels: int,
+    k: int,
+    sizes: tuple[int, int] = likelihood.SIZES,
+) -> tuple[Nodes, Floats]:
+    """Return nodes, and the log-likelihood of the metric's ratings there, `[row, panel, k]`.
+
+    `metric` holds m_plus, m and rho, eta or TP, P, TN, N, each `[row]`; nodes serve all human counts `[row, variant]`.
+    The likelihood does not depend on them, so it is computed once and human counts are varied at little cost. `sizes`:
+    nodes over rho, eta and q at each alpha.
+    """
+    m_plus, m, *quality = metric
+    given = likelihood.evidence(m_plus, m, quality, constrain) if len(quality) == 4 else None
+
+    def rough(alpha: Floats) -> Floats:
+        own = likelihood.human(alpha[:, None], n_plus[..., None], n[..., None])
+        other = likelihood.known(alpha, *metric) if given is None else likelihood.sketch(alpha, given)
+        return np.asarray(own + other[:, None])
+
+    if given is None:
+        rule = nodes(rough, len(m), panels, k)
+        return rule, likelihood.known(rule.alpha, *metric)
+    # Where rho and eta are all but unknown, the likelihood has a kink where a metric that is always right about one
+    # class and always wrong about the other fits: alpha rho + (1 - alpha)(1 - eta) = q at rho, 1 - eta = 1, 0 or 0, 1.
+    q = (m_plus + 1) / (m + 2)
+    rule = nodes(rough, len(m), panels, k, kinks=np.stack([q, 1 - q], axis=1))
+    return rule, likelihood.integrated(rule.alpha.reshape(len(m), -1), given, sizes).reshape(rule.alpha.shape)
+
+
+def shares(rule: Nodes, log_density: Floats) -> Floats:
+    """Return the posterior's mass at each node, adding up to one over panels and nodes (the last two axes)."""
+    mass = rule.weight * np.exp(log_density - log_density.max((-2, -1), keepdims=True))
+    return np.asarray(mass / mass.sum((-2, -1), keepdims=True))
+
+
+def moments(rule: Nodes, share: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of alpha."""
+    mean = np.einsum("...pk,...pk->...", share, rule.alpha)
+    off = rule.alpha - mean[..., None, None]
+    return mean, np.sqrt(np.einsum("...pk,...pk,...pk->...", share, off, off))
+
+
+def _quantile(rule: Nodes, share: Floats, p: float) -> Floats:
+    """Find where the distribution function passes p: in its panel it is a polynomial, between two nodes a parabola."""
+    per_panel = share.sum(-1)
+    before = np.cumsum(per_panel, axis=1) - per_panel
+    at_nodes = before[..., None] + share / legendre(share.shape[-1])[1] @ running(share.shape[-1]).T
+    density = np.divide(share, rule.weight, out=np.zeros_like(share), where=rule.weight > 0)
+    alpha, below, height = (x.reshape(len(share), -1) for x in (rule.alpha, at_nodes, density))
+    last = np.clip((below < p).sum(1), 1, alpha.shape[1] - 1)
+    rows = np.arange(len(share))
+    (a0, f0, d0), (a1, f1, d1) = ([x[rows, last - k] for x in (alpha, below, height)] for k in (1, 0))
+    part = np.clip((p - f0) / np.maximum(f1 - f0, 1e-300), 0.0, 1.0)
+    root = d0 + np.sqrt(np.maximum(d0 * d0 + (d1 - d0) * part * (d0 + d1), 0.0))
+    step = np.divide(part * (d0 + d1), root, out=part.copy(), where=root > 0)
+    return np.asarray(a0 + (a1 - a0) * step)
+
+
+def _mode(rule: Nodes, log_density: Floats) -> Floats:
+    """Put a parabola through the highest node and its neighbours; beyond the last node the mode is 0 or 1."""
+    rows = np.arange(len(log_density))
+    alpha, height = (x.reshape(len(rows), -1) for x in (rule.alpha, log_density))
+    top = height.argmax(1)
+    at = np.clip(top, 1, alpha.shape[1] - 2)
+    (x0, x1, x2), (y0, y1, y2) = ([v[rows, at + d] for d in (-1, 0, 1)] for v in (alpha, height))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left, right = (y1 - y0) / (x1 - x0), (y2 - y1) / (x2 - x1)
+        bend = (right - left) / (x2 - x0)
+        inside = (x0 + x1) / 2 - left / (2 * np.where(bend < 0, bend, -1.0))
+    # Two nodes meet where a panel has no width.
+    inside = np.where(np.isfinite(inside), inside, x1)
+    mode = np.clip(inside, alpha[rows, np.maximum(top - 1, 0)], alpha[rows, np.minimum(top + 1, alpha.shape[1] - 1)])
+    return np.where(top == 0, 0.0, np.where(top == alpha.shape[1] - 1, 1.0, mode))

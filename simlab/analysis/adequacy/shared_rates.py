@@ -1,4 +1,4 @@
-"""Infer the alphas of all systems together where one metric, with the same rho and eta for all, has rated them.
+"""Infer the alphas of systems whose metric has the same rho and eta for all: together, or from a calibration alone.
 
 What is wrong with the estimate of rho and eta is wrong for all systems and mostly cancels in their differences. Given
 rho and eta the systems are independent, so all is a mixture over rho and eta.
@@ -6,13 +6,25 @@ rho and eta the systems are independent, so all is a mixture over rho and eta.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betainc, betaincinv, ndtr, ndtri
 
 from simlab.analysis.adequacy.joint import ALONG, Counts, given, plane
-from simlab.analysis.adequacy.mixtures import of_points
+from simlab.analysis.adequacy.likelihood import legendre
 from simlab.types import Floats
+
+NODES = 48
+FARTHEST = 4.0
+"""Alphas, their differences and rho + eta - 1 lie within -1 and 1; their normal stand-ins hardly leave twice that."""
+ROUNDS = 40
+NEAR = 1e-7
+TINY = 1e-300
+NEGLIGIBLE = 1e-10
+"""Weights below this share of the largest, thousands of them together, change no probability that is looked at."""
 
 
 class Rates(NamedTuple):
@@ -43,3 +55,121 @@ def youden(rates: Rates, level: float) -> tuple[float, float, float]:
     weight, at = rates.weight.reshape(-1, ALONG).sum(1), rates.youden.reshape(-1, ALONG)[:, 0]
     low, high = (of_points(p, weight, at) for p in (level / 2, 1 - level / 2))
     return float(weight @ at), low, high
+
+
+def youden_of(calibration: Floats, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
+    """Return mean and bounds of rho + eta - 1 `[row]` from `calibration[row, 4]` (TP, P, TN, N), uniform priors.
+
+    `constrain`: rho + eta > 1 is known. The law of the sum is integrated over the quantiles of rho. Rows that share
+    their calibration share what it tells.
+    """
+    rows = len(calibration)
+    shared = rows > 1 and bool((calibration == calibration[0]).all())
+    found = _youden(np.asarray(calibration[:1] if shared else calibration, float).tobytes(), constrain, level)
+    mean, low, high = (np.repeat(part, rows if shared else 1) for part in found)
+    return mean, low, high
+
+
+@lru_cache(256)
+def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
+    """Work it out once for all cells that are told the same of a metric, whatever else they pay for."""
+    tp, p, tn, n = np.frombuffer(counts).reshape(-1, 4).T
+    node, part = legendre(NODES)
+    rho = betaincinv(tp[:, None] + 1, (p - tp)[:, None] + 1, node)
+
+    def unconstrained(x: Floats) -> Floats:
+        eta = np.clip(x[:, None] + 1 - rho, 0, 1)
+        return np.asarray((part * betainc(tn[:, None] + 1, (n - tn)[:, None] + 1, eta)).sum(1))
+
+    worse = unconstrained(np.zeros(len(p))) if constrain else np.zeros(len(p))
+
+    def distribution(x: Floats) -> Floats:
+        return np.asarray(np.maximum(unconstrained(x) - worse, 0.0) / (1 - worse))
+
+    low, high = (quantile(q, distribution, len(p), within=1.0) for q in (level / 2, 1 - level / 2))
+    if not constrain:
+        return (tp + 1) / (p + 2) + (tn + 1) / (n + 2) - 1, low, high
+    # The mean of what lies above 0 is the integral of the probability of being above x.
+    above = [1 - distribution(np.full(len(p), x)) for x in node]
+    return np.asarray(part @ above), low, high
+
+
+class Inferred(NamedTuple):
+    """Hold what a posterior says of several quantities: mean, standard deviation and the bounds of an interval."""
+
+    mean: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+
+
+def inferred(weight: Floats, mean: Floats, variance: Floats, level: float) -> Inferred:
+    """Sum up mixtures of normal laws `mean[row, node]`, `variance[row, node]`; intervals are equal-tailed."""
+    middle = mean @ weight
+    sd = np.sqrt((variance + (mean - middle[:, None]) ** 2) @ weight)
+    few, at, spread = thinned(weight, mean, np.sqrt(variance))
+    bounds = (quantile(p, lambda x: below(x, few, at, spread), len(mean)) for p in (level / 2, 1 - level / 2))
+    return Inferred(middle, sd, *bounds)
+
+
+def contrasts(
+    weight: Floats, mean: Floats, variance: Floats, level: float, beside: Floats | float = 0.0
+) -> tuple[Inferred, Floats]:
+    """Hold each two systems `[system, node]`, independent at a node, against each other; return p-values, too.
+
+    A p-value is twice the posterior probability of the less likely sign. Where a difference may be off by `beside`
+    `[pair]` for another reason, the interval is that much wider on both sides, and the p-value the largest that this
+    allows.
+    """
+    first, second = np.triu_indices(len(mean), 1)
+    weight, mean, variance = thinned(weight, mean, variance)
+    apart, spread = mean[first] - mean[second], variance[first] + variance[second]
+    found = inferred(weight, apart, spread, level)
+    toward = np.where(found.mean > 0, 1.0, -1.0)[:, None]
+    tail = below(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
+    return found._replace(low=found.low - beside, high=found.high + beside), np.minimum(2 * tail, 1.0)
+
+
+def thinned(weight: Floats, *others: Floats) -> tuple[Floats, ...]:
+    """Leave out nodes (the last axis) whose `weight[node]` does not count; the rest adds up to one."""
+    kept = weight > NEGLIGIBLE * weight.max()
+    return weight[kept] / weight[kept].sum(), *(other[..., kept] for other in others)
+
+
+def below(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> Floats:
+    """Return the probability of being below `x[row]` under normal laws `mean[row, node]`, `sd[row, node]`."""
+    return np.asarray((weight * ndtr((x[:, None] - mean) / np.maximum(sd, TINY))).sum(-1))
+
+
+def quantile(p: float, distribution: Callable[[Floats], Floats], rows: int, within: float = FARTHEST) -> Floats:
+    """Find where each row's increasing `distribution(x[row])` passes p, between -within and within.
+
+    The Illinois variant of the secant method, on the scale of a normal law's quantiles, where mixtures are almost
+    straight; every third step halves the bracket, so that it always ends.
+    """
+    wanted = float(ndtri(p))
+
+    def off(x: Floats) -> Floats:
+        return np.asarray(ndtri(np.clip(distribution(x), 1e-16, 1 - 1e-16)) - wanted)
+
+    low: Floats = np.full(rows, -within)
+    high: Floats = np.full(rows, within)
+    middle = low
+    at_low, at_high = off(low), off(high)
+    for step in range(ROUNDS):
+        secant = high - at_high * (high - low) / np.where(at_high > at_low, at_high - at_low, 1.0)
+        middle = np.where((step % 3 == 2) | (at_high <= at_low), (low + high) / 2, np.clip(secant, low, high))
+        there = off(middle)
+        above = there >= 0
+        at_low, at_high = np.where(above, at_low / 2, there), np.where(above, there, at_high / 2)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+        if np.all((np.abs(there) < NEAR) | (high - low < NEAR)):
+            break
+    return middle
+
+
+def of_points(p: float, weight: Floats, at: Floats) -> float:
+    """Return the p-quantile of weighted points `at[node]`, between two points a straight line."""
+    order = np.argsort(at, kind="stable")
+    share = weight[order] / weight.sum()
+    return float(np.interp(p, np.cumsum(share) - share / 2, at[order]))

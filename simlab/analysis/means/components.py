@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simlab.analysis.means.checks import reject
+from simlab.analysis.means.estimates import reject
 from simlab.types import Floats
 
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simlab.analysis.means.checks import reject
-from simlab.analysis.means.estimates import Finite
+from simlab.analysis.means.estimates import Finite, reject
 from simlab.types import Floats, Ints
 
 LEAST_LEFT = 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import chdtri, ndtri
 from simlab.analysis import signs
 from simlab.analysis.means.document_pairs import of_differences
 from simlab.analysis.means.documents import Totals, apart
-from simlab.types import Floats
+from simlab.types import Floats, Ints, Seen
 
 
 class Gain(NamedTuple):
@@ -82,3 +83,24 @@ def by_fisher(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Fl
     """Return bounds of correlations whose transform has the errors `se`."""
     z, reach = np.arctanh(np.clip(correlation, -0.999999, 0.999999)), -ndtri(level / 2) * se
     return np.tanh(z - reach), np.tanh(z + reach)
+
+
+def corrected(seen: Seen, metric: Floats) -> Seen:
+    """Subtract from each rating what the metric explains of it, and add what it says of all segments of the system.
+
+    `metric[system, item]` scores all segments. One slope is estimated for all systems from the ratings seen, within
+    systems: `a = sum (y - ybar) (g - gbar) / sum (g - gbar)^2`. A rating y becomes `y - a (g - mean of g over all
+    segments)`, so that a system's mean over segments is corrected by control variates with a plug-in coefficient.
+    Source: Chaganty, Mussmann and Liang 2018, algorithm 1.
+    """
+    said = metric[seen.system, seen.item]
+    y, g = (_within(values, seen.system, len(metric)) for values in (seen.value, said))
+    variation = float(g @ g)
+    slope = float(y @ g) / variation if variation > 0 else 0.0
+    return replace(seen, value=seen.value - slope * (said - metric.mean(1)[seen.system]))
+
+
+def _within(values: Floats, group: Ints, n: int) -> Floats:
+    """Subtract the mean of each value's group."""
+    count = np.maximum(np.bincount(group, minlength=n), 1)
+    return np.asarray(values - (np.bincount(group, weights=values, minlength=n) / count)[group])

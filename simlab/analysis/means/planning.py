@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from simlab.analysis.means.checks import at_least, check_correlation, check_level, reject
+from simlab.analysis.means.estimates import at_least, check_correlation, check_level, reject
 from simlab.types import Floats
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlab.analysis.means import document_worlds
-from simlab.analysis.means.document_pairs import Influence
-from simlab.analysis.means.document_worlds import Segments
+from simlab.analysis.means import document_pairs
+from simlab.analysis.means.document_pairs import Influence, Segments
 from simlab.analysis.means.documents import Totals
 from simlab.answers.conclude import UNKNOWN, Control, Interval, Pair, RepeatedShares, Repetition
 from simlab.concluding.judgements.gathering import Evidence
@@ -33,11 +32,11 @@ def control(
     seed: int,
 ) -> Control:
     """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim."""
-    studies = document_worlds.affordable(of, len(places[0]), current_effort().equal_studies)
-    found, documents = document_worlds.some_claims(
+    studies = document_pairs.affordable(of, len(places[0]), current_effort().equal_studies)
+    found, documents = document_pairs.some_claims(
         stream(seed, "conclude", "control"), of, places, corrected=corrected, level=level, studies=studies
     )
-    naive = document_worlds.uncorrected(_segments(evidence, systems, places), documents, level)
+    naive = document_pairs.uncorrected(_segments(evidence, systems, places), documents, level)
     promised, plain = float(found.mean()), float(naive.mean())
     return Control(
         studies=studies,
@@ -66,8 +65,8 @@ def repetition(
     bar = np.array([(pair.high - pair.low) / 2 for pair in pairs])[claimed]
     rng, same = stream(seed, "conclude", "repetition"), (UNKNOWN, UNKNOWN)
     if evidence.noise is not None:
-        same = _widened(document_worlds.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
-    other = _widened(document_worlds.confirmed(rng, of, claims, bar))
+        same = _widened(document_pairs.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
+    other = _widened(document_pairs.confirmed(rng, of, claims, bar))
     sign, anew = (RepeatedShares.of(*one) for one in zip(same, other, strict=True))
     unknown = dict.fromkeys(("new_raters", "new_study"), "raters of judgements are taken as given")
     if evidence.noise is None:
@@ -75,7 +74,7 @@ def repetition(
     return Repetition(same_sign=sign, claimed_again=anew, studies=WORLDS * 400, world=TRUE, unknown=unknown)
 
 
-def _widened(shares: tuple[document_worlds.Confirmed, document_worlds.Confirmed]) -> tuple[Interval, Interval]:
+def _widened(shares: tuple[document_pairs.Confirmed, document_pairs.Confirmed]) -> tuple[Interval, Interval]:
     sign, claim = (Interval.of(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
     return sign, claim
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.adequacy.beta_rates import youden_of
+from simlab.analysis.adequacy.shared_rates import youden_of
 from simlab.analysis.means.metric_gain import by_fisher, spread_of
 from simlab.answers.conclude import Interval, Rated
 from simlab.concluding.judgements.gathering import Evidence

@@ -15,8 +15,7 @@ from simlab.analysis.preferences.assurance import (
     settle_anytime,
     settle_exactly,
 )
-from simlab.analysis.preferences.cluster_flips import PRIOR
-from simlab.analysis.preferences.flipping import least_clusters
+from simlab.analysis.preferences.cluster_flips import PRIOR, least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import contributions, orders_of
 from simlab.analysis.preferences.sequential import mixture_evidence

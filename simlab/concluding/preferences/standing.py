@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simlab.analysis.preferences.dropping import Dropped, drop
 from simlab.analysis.preferences.places import by_chance, systems_at_one_place
-from simlab.analysis.preferences.scales import Explained, Scale, explained, quantile, scale
+from simlab.analysis.preferences.scales import Dropped, Explained, Scale, drop, explained, quantile, scale
 from simlab.analysis.preferences.strengths import Strengths, errors_of, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, way_of, way_of_all
 from simlab.answers.conclude import Limit, Rank, System, ranked

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
-from simlab.analysis.segment_t import segment_t
+from simlab.analysis.raters.t_tests import segment_t
 from simlab.answers.conclude import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.gate import NOT_ASKED, unrepeated, with_gate

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simlab.analysis.raters.marginal import means
 from simlab.analysis.raters.model_comparisons import Comparisons
+from simlab.analysis.raters.uncertainty import means
 from simlab.answers.conclude import System
 from simlab.concluding.ratings.intervals import least_error
 from simlab.concluding.standing import ranks_of

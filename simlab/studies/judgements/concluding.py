@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.estimators import sample_mean
-from simlab.analysis.means.contrasts import pair_errors, quantile, two_sided
+from simlab.analysis.means.intervals import pair_errors, quantile, two_sided
 from simlab.analysis.multiplicity import adjusted
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import Prepared

@@ -10,7 +10,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from simlab.analysis.means.metric_correction import corrected
+from simlab.analysis.means.metric_gain import corrected
 from simlab.analysis.multiplicity import adjusted
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from simlab.analysis import multiplicity, sign_test, significance
-from simlab.analysis.means import bootstrap, contrasts, intervals, planning, shares
+from simlab.analysis.means import bootstrap, intervals, planning
 from simlab.analysis.means import components as judged_components
 from simlab.analysis.means import documents as of_documents
 from simlab.analysis.means.estimates import Rest, interval
@@ -50,12 +50,12 @@ def sample_mean(seed: int) -> Numbers:
 
 def wilson(seed: int) -> Numbers:
     k, n = samples.shares(seed)
-    return shares.wilson(k / n, n, LEVEL)._asdict()
+    return intervals.wilson(k / n, n, LEVEL)._asdict()
 
 
 def clopper_pearson(seed: int) -> Numbers:
     k, n = samples.shares(seed)
-    return shares.clopper_pearson(k / n, n, LEVEL)._asdict()
+    return intervals.clopper_pearson(k / n, n, LEVEL)._asdict()
 
 
 def sign_test_exact(seed: int) -> Numbers:
@@ -84,9 +84,9 @@ def welch_t(seed: int) -> Numbers:
 
 def _of_pair(seed: int, *, shared: bool) -> Numbers:
     found = _estimated(samples.paired(seed))
-    gap, errors = found.value[:1] - found.value[1:], contrasts.pair_errors(found, shared=shared)
-    reach = contrasts.quantile(1 - LEVEL / 2, errors) * errors.se
-    p_value = contrasts.two_sided(gap, errors)
+    gap, errors = found.value[:1] - found.value[1:], intervals.pair_errors(found, shared=shared)
+    reach = intervals.quantile(1 - LEVEL / 2, errors) * errors.se
+    p_value = intervals.two_sided(gap, errors)
     return {"p_value": p_value[0], "low": (gap - reach)[0], "high": (gap + reach)[0]}
 
 

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from simlab.analysis import estimators
-from simlab.analysis.means.contrasts import pair_errors, two_sided
+from simlab.analysis.means.intervals import pair_errors, two_sided
 from simlab.config import compose
 from simlab.studies.blocks import run_block
 from simlab.types import Estimates, Floats, Judged, Parts

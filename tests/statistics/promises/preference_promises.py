@@ -16,9 +16,8 @@ from promise_rows import FRESH, Row, stream
 from scipy.special import ndtr, ndtri
 
 from simlab.analysis import decisions
-from simlab.analysis.preferences.corrected import corrected
 from simlab.analysis.preferences.posterior import posterior_summary
-from simlab.analysis.preferences.sequential import claims
+from simlab.analysis.preferences.sequential import claims, corrected
 from simlab.config import compose
 from simlab.design.protocol import gather, looks, order_items, places_of
 from simlab.studies.blocks import run_block

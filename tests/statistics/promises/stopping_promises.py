@@ -11,7 +11,7 @@ from promise_rows import Row, stream
 from scipy.special import ndtri
 
 from simlab.analysis import stopping_rules
-from simlab.analysis.means.shares import wilson
+from simlab.analysis.means.intervals import wilson
 from simlab.types import Floats, Followed, Stops
 
 LEVEL, PLANNED, WIDTH = 0.05, 400, 0.2

@@ -7,8 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.analysis.raters.clusters import spread
-from simlab.analysis.raters.contributions import by_pair
+from simlab.analysis.raters.contributions import by_pair, spread
 from simlab.analysis.raters.model_comparisons import compared
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.types import Bools, Floats, Ints, Rated
