@@ -97,7 +97,7 @@ def test_power_is_that_of_the_differences_that_matter() -> None:
     assert [power_from(outcomes, smallest=s).value for s in (0.5, 2.0, 4.5)] == [1 / 3, 1 / 2, 1.0]
     wanted = targets.read("power_from=.5,power_at=.5", None)
     for smallest, value in ((0.5, 1 / 3), (2.0, 1 / 2), (4.5, 1.0)):
-        found = targets.measures(wanted, Smallest(smallest, "points", "as given"), clock=False)
+        found = targets.measures(wanted, Smallest(value=smallest, unit="points", why="as given"), clock=False)
         assert found["power"](outcomes).value == value
         assert found["power_from"](outcomes).value == value
     assert {"money", "no_wrong_claim", "ended_as_planned", "significant_share"} <= set(found)
