@@ -1,4 +1,4 @@
-"""Hold designs against each other on the same worlds: paired differences, their errors, ties that are ties."""
+"""Compare designs on the same worlds: paired differences, their errors, ties, and where each design stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say which keys a study has and what they may be; refuse what is wrong in one line.
+"""Check the keys of a study: which there are, what they may be, how many cells a grid has.
 
 The keys of a part are derived from its signature. The others are written down here, once.
 """

@@ -1,4 +1,4 @@
-"""Read a sweep: one YAML file per question.
+"""Read a sweep: one YAML file per question, with the claims of its finding.
 
 A value in a file means what it means behind `key=`; see `simlab.config.plain_yaml`.
 

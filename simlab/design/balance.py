@@ -1,4 +1,4 @@
-"""Deal units of outputs to raters: evenly, or towards a wanted unevenness of load."""
+"""Deal units of outputs to raters, evenly or towards a wanted unevenness; ask second raters about some documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write what was learned of a metric as the file that fitted metrics draw from, readable and with its counts."""
+"""Write what was learned of a metric: as the file that fitted metrics draw from, and as records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit whatever a table tells of metrics and systems, and say what it does not tell."""
+"""Fit whatever a table tells of metrics and systems, and list what it does not tell."""
 
 from __future__ import annotations
 

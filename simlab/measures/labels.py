@@ -1,8 +1,8 @@
-"""Say how each performance measure is written on an axis, and what bounds it.
+"""Write performance measures on an axis, and bound them.
 
-`limits` and `order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as
-the best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the
-best design has the least.
+`limits` and `order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as the
+best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the best
+design has the least.
 
 A range is no attribute of a store: what a measure can be is known of its definition.
 """

@@ -1,4 +1,4 @@
-"""Draw worlds: systems first, then who judges them, then the metric."""
+"""Draw worlds: systems first, then who judges them, then the metric; refuse numbers that cannot be."""
 
 from __future__ import annotations
 

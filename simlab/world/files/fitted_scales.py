@@ -1,4 +1,4 @@
-"""Check the file of a world fitted on a scale: every value before any of it is used."""
+"""Check what the file of a fitted world says of scales, and of how fast people work."""
 
 from __future__ import annotations
 

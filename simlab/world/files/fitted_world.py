@@ -1,4 +1,4 @@
-"""Read the file of a fitted world: plain YAML, every value checked before any of it is used."""
+"""Read the file of a fitted world, every value checked before any is used, and which checks its pilot failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings that come about by counting errors: some that all raters of an output see, some of each rating's own."""
+"""State how raters count errors: some that all raters of an output see, some of each rating alone."""
 
 from __future__ import annotations
 
