@@ -6,7 +6,7 @@ between the two cells around it, `m = (1 - w) m_1 + w m_2` with `w = (c - c_1) /
 clusters (worlds), so influence values combine as the values do, and those of mean costs, where campaigns differ in what
 they cost, enter by the delta method:
 
-influence of m = (1 - w) I(m_1) + w I(m_2) - (m_2 - m_1) / (c_2 - c_1) ((1 - w) I(c_1) + w I(c_2))
+    influence of m = (1 - w) I(m_1) + w I(m_2) - (m_2 - m_1) / (c_2 - c_1) ((1 - w) I(c_1) + w I(c_2))
 
 What the line misses of a curve between two cells is no error that replication would show: it is the less, the closer
 the cells are.

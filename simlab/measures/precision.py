@@ -4,10 +4,10 @@ Whoever stops when an error looks small stops too often where it is small by cha
 skewed the value is off with it: by about `skewness x error / sqrt(clusters)`, in one look or in many. A few clusters do
 not even show how skewed they are. So nothing stops on its own error
 
-* before 30 clusters; * where a share is measured, before so many that the 95 % bound of what none of them has seen (the
-rule of three) is as near as that of the error wanted: a share near 0 or 1, which is a skewed one, has as many whatever
-it looks like; * where anything else is measured, before the value can be off by no more than a tenth of the error
-wanted.
+* before 30 clusters;
+* where a share is measured, before so many that the 95 % bound of what none of them has seen (the rule of three) is as
+  near as that of the error wanted: a share near 0 or 1, which is a skewed one, has as many whatever it looks like;
+* where anything else is measured, before the value can be off by no more than a tenth of the error wanted.
 
 Where all clusters agree an error of 0 is none: what is bounded waits, as a share does, for as many as bound an event
 that none has seen, which may be as far away as the range is wide. Of what has no bounds no error can be told.

@@ -1,8 +1,8 @@
 """State the laws of ratings on a scale: a latent sum of effects that is answered on a bounded, stepped or cut scale.
 
-What a rater thinks of an output is `mean + system + document + segment + system x document + output + leniency + rater
-x system + rater x document + residual`, all effects independent and normal. `gaussian`: it is the score, censored at
-the floor and the ceiling of the scale and rounded to its steps; the residual may have Student tails. `ordinal`: the
+What a rater thinks of an output is `mean + system + document + segment + system x document + output + leniency +
+rater x system + rater x document + residual`, all effects independent and normal. `gaussian`: it is the score, censored
+at the floor and the ceiling of the scale and rounded to its steps; the residual may have Student tails. `ordinal`: the
 score is the category between whose thresholds it falls, each rater using the scale in their own way. `binary`: the
 answer is whether it is above 0. Ordinal and binary latents have a residual of standard deviation 1.
 """
