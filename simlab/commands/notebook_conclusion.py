@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simlab.answers.conclude import Conclusion
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Concluded:
     """Hold what may be concluded from a table.
 
@@ -37,6 +37,15 @@ class Concluded:
     record: Mapping[str, Any]
     text: str
     found: Conclusion
+
+    def __repr__(self) -> str:
+        """Say what was claimed of how many pairs."""
+        claimed = sum(one.verdict != 0 for one in self.found.pairs)
+        return f"<Concluded: {claimed} of {len(self.found.pairs)} pairs of systems claimed; .text is the page>"
+
+    def _repr_html_(self) -> str | None:
+        """Return the page, for notebooks."""
+        return self.found._repr_html_()
 
     def plot(self, out: File | None = None, *, style: str = "screen", width: str | None = None) -> Figure:
         """Draw order, pairs, raters and metrics; `style` and `width` as for `simlab.plot`.

@@ -182,7 +182,7 @@ def test_a_paragraph_cites_what_was_used_and_nothing_else() -> None:
     assert "Canay, I. A., Romano, J. P. and Shaikh, A. M. (2017)" in text
     assert "Romano, J. P. and Wolf, M. (2005)" in text
     assert "Holm" not in text
-    assert "S3 came out first (rank 1), with a mean of 74.1 (points; 95 % interval 72.0 to 76.2)." in text
+    assert "S3 came out first (rank 1), at 74.1 (mean, points; 95 % interval 72.0 to 76.2)." in text
     assert "Of 28 pairs of systems 23 are claimed. 5 stay open, which is not to say equal" in text
     assert "We promise that with 95 % probability no claim is wrong" in text
     assert "Ville, J. (1939)" in paragraphs.paragraph(made.compared())

@@ -181,7 +181,7 @@ def _first(found: Conclusion, digits: int) -> Iterator[str]:
     value, span = number(best.estimate, digits), numbers.span(best.low, best.high, digits)
     rank = "rank 1" if best.rank_high == 1 else f"its rank may be {numbers.rank(best.rank_low, best.rank_high)}"
     within = "; ".join([*([unit] if unit else []), f"{confidence(found)} interval {span}"])
-    yield f"{best.system} came out first ({rank}), with a {noun} of {value} ({within})."
+    yield f"{best.system} came out first ({rank}), at {value} ({noun}, {within})."
 
 
 def _are(claimed: int) -> str:

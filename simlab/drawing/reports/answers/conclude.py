@@ -99,7 +99,7 @@ def _first(found: Conclusion) -> Iterator[str]:
         digits = numbers.decimals(found)
         value = numbers.amount(numbers.measured(best.estimate, best.low, best.high, digits), unit)
         rank = "rank 1" if best.rank_high == 1 else f"its rank may be {numbers.rank(best.rank_low, best.rank_high)}"
-        yield f"{best.system} came out first ({rank}), with a {noun} of {value}."
+        yield f"{best.system} came out first ({rank}): {noun} {value}."
 
 
 def cited(found: Conclusion) -> list[str]:
