@@ -101,7 +101,7 @@ def test_a_table_that_lacks_nearly_half_is_an_interim_look(tmp_path: Path) -> No
     late = concluded(table, beside(table))
     assert late.plan is not None
     assert late.plan.look == 2
-    assert late.plan.deviations == ["earlier looks: look 1 at 25 answers"]
+    assert list(late.plan.deviations) == ["earlier looks: look 1 at 25 answers"]
     assert "this table was looked at before" in late.promise.broken
     assert concluded(table, beside(table)).plan == late.plan  # the same table once more is no further look
 
@@ -176,7 +176,7 @@ def test_other_raters_are_listed(tmp_path: Path) -> None:
     changed(table, "else,", "rater,")
     found = concluded(table, beside(table))
     assert found.plan is not None
-    assert found.plan.deviations == [
+    assert list(found.plan.deviations) == [
         "1 rating by other raters than planned, of which 1 rater that the plan does not have"
     ]
     assert any(one.rater.startswith("else") for one in found.raters)
@@ -235,7 +235,7 @@ def test_a_plan_alone_gives_the_analysis_and_what_leaves_it(kind: str, tmp_path:
     alone = concluded(table, plan_alone(config, tmp_path))
     assert alone.plan is not None
     assert [one.n for one in alone.systems] == [one.n for one in told.systems]
-    assert (alone.plan.deviations, alone.promise.holds) == ([], True)
+    assert (list(alone.plan.deviations), alone.promise.holds) == ([], True)
     assert [one.estimate for one in alone.systems] == pytest.approx([one.estimate for one in told.systems])
     assert [one.direction for one in alone.pairs] == [one.direction for one in told.pairs]
 
@@ -244,7 +244,7 @@ def test_a_plan_of_other_sizes_is_said(tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
     found = concluded(table, plan_alone(patched(SMALL, {"design.documents": 12, "systems.n_systems": 4}), tmp_path))
     assert found.plan is not None
-    assert found.plan.deviations == ["3 systems, planned are 4", "8 documents, planned are 12"]
+    assert list(found.plan.deviations) == ["3 systems, planned are 4", "8 documents, planned are 12"]
     assert found.plan.planned == 90
     assert not found.promise.holds
 

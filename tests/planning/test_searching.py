@@ -166,7 +166,7 @@ def test_designs_that_cannot_be_carried_out_are_left_out_with_a_word() -> None:
 
 def test_limits_are_kept() -> None:
     made = problem(4)
-    wanted = replace(WANTED, limits=Limits(100.0, None, None))
+    wanted = replace(WANTED, limits=Limits(money=100.0, currency=None, deadline=None))
     found = search(MadeBench(made.truth, 4), made.designs, wanted)
     assert made.is_right(found.advice, wanted)
     assert made.truth(found.advice or found.best)["money"] <= 100
