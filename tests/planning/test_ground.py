@@ -101,7 +101,8 @@ def test_the_truth_of_the_preset_is_in_points() -> None:
 @pytest.mark.parametrize("smallest", [0, -1, float("nan"), float("inf")])
 def test_no_difference_is_no_smallest_difference(smallest: float) -> None:
     held = of_preset(Given(MONEY))
-    assert (found := smallest_of(held, 2.5)) and (found.value, found.unit) == (2.5, "points")
+    found = smallest_of(held, 2.5)
+    assert (found.value, found.unit) == (2.5, "points")
     with pytest.raises(InputError, match=r"^--smallest-difference .*: a difference that matters is above 0$"):
         smallest_of(held, smallest)
 

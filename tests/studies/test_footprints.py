@@ -19,14 +19,14 @@ from simlab.types import InputError
 MEASURE = """
 import ctypes, gc, json, re, sys
 from simlab.config import compose
-from simlab.studies import layouts, worlds
+from simlab.studies import blocks, worlds
 from simlab.studies.blocks import run_block
 from simlab.types import Place
 def now(what): return int(re.search(what + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 words = json.loads(sys.argv[1])
 small = [word for word in words if not re.search(r"n_|_rat|pool|documents", word)]
 run_block(compose(small), [Place(9)])
-worlds.drawn_at.cache_clear(); layouts._layouts.clear(); gc.collect(); ctypes.CDLL("libc.so.6").malloc_trim(0)
+worlds.drawn_at.cache_clear(); blocks._layouts.clear(); gc.collect(); ctypes.CDLL("libc.so.6").malloc_trim(0)
 config = compose(words)
 open("/proc/self/clear_refs", "w").write("5")
 before = now("VmRSS")

@@ -193,9 +193,9 @@ def unit_of(held: More) -> str:
 def more(held: More) -> str:
     """Write how many more settle something, and what they cost in answers.
 
-    >>> more(More("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
+    >>> more(More.of("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
     '210 to 900 more documents (420 to 1,800 ratings of these two)'
-    >>> more(More("comparisons", 400, 210, float("inf"), 5000))
+    >>> more(More.of("comparisons", 400, 210, float("inf"), 5000))
     '210 to beyond 5,000 more comparisons'
     """
     if not math.isfinite(held.low):

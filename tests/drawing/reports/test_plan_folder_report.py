@@ -193,7 +193,7 @@ def changed(file: Path, **change: Any) -> None:
         ("plan.json", f'{{"schema": {schemas.PLAN}, "simlab": "0.2.0", "asked": {{}}}}', "digest is missing"),
         ("study.yaml", "design: {documents: 8}", ""),
         ("study.yaml", "{", "is not valid YAML"),
-        ("conclusion.json", "{}", "has no question; conclude anew"),
+        ("conclusion.json", "{}", "question: is missing; conclude anew"),
         ("conclusion.json", "\\x00", "is not JSON"),
         ("key.csv", "slot,system\\n", "key"),
     ],
