@@ -364,94 +364,6 @@ def plot(
     raise typer.Exit(drawn.code)
 
 
-@command(app, example="simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my")
-def plan(
-    words: Annotated[list[str] | None, typer.Argument(metavar="[TABLE|WORLD] [KEY=VALUE]", hidden=True)] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="M=X[,M=X]", help="Reach this; else power=.8,no_wrong_claim=.95.")
-    ] = None,
-    floor: Annotated[str | None, typer.Option(metavar="M=X[,M=X]", help="And let these be no less.")] = None,
-    smallest_difference: Annotated[
-        float | None, typer.Option(metavar="X", help="The smallest difference that matters, on your scale.")
-    ] = None,
-    over: Annotated[
-        str | None, typer.Option(metavar="KEY[=A,B|A..B],...", help="Choose among these; else what the world allows.")
-    ] = None,
-    candidates: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Choose among these designs: .csv, or .yaml.")
-    ] = None,
-    scenarios: Annotated[
-        str | None, typer.Option(metavar="WORLD[,WORLD]", help="Ask in these worlds, too, whether the advice holds.")
-    ] = None,
-    margin: Annotated[float, typer.Option(metavar="X", help="Values of a target this close are as good.")] = 0.02,
-    confidence: Annotated[
-        float, typer.Option(metavar="X", help="Let the choice be right with this probability.")
-    ] = 0.95,
-    at_most: Annotated[
-        str, typer.Option("--at-most", metavar="N|T", help="Simulate at most N studies, or so long: 90s, 3m.")
-    ] = "5000",
-    systems: Annotated[int | None, typer.Option(metavar="N", help="Without a pilot: so many systems.")] = None,
-    raters: Annotated[int | None, typer.Option(metavar="N", help="So many raters.")] = None,
-    price: Annotated[float | None, typer.Option(metavar="X", help="What a rating costs.")] = None,
-    budget: Annotated[float | None, typer.Option(metavar="X", help="What there is to spend.")] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="T", help="When it must be done: 5d, 36h, friday, or a date.")
-    ] = None,
-    law: Annotated[
-        Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary"],
-        typer.Option(help="Fit this law to TABLE; auto: the one that predicts best."),
-    ] = "auto",
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The study's folder; by default in outputs/, by what is asked.")
-    ] = None,
-    family: Annotated[
-        Literal["all", "against", "best", "ranks", "fdr"] | None,
-        typer.Option(help="Freeze what will be promised: see `conclude --family`.", show_default=False),
-    ] = None,
-    against: Annotated[str | None, typer.Option(metavar="SYSTEM", help="Freeze this baseline.")] = None,
-    jobs: Jobs = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 1,
-    force: Force = False,
-    form: Format = "table",
-    save: Save = None,
-    **told: Unpack[TableOptions],
-) -> None:
-    """Name the design to buy: the cheapest that finds what must be found.
-
-    TABLE holds the ratings of a pilot, WORLD is what `simlab fit` wrote, or a study file; without either the presets'
-    worlds serve. KEY=VALUE says the rest: budget.total, budget.deadline, budget.price_per_rating, and any other key.
-    """
-    from simlab.commands import plan as plans
-
-    keep = keeping(save)
-    asked = plans.Asked(
-        words=tuple(words or ()),
-        target=target,
-        floor=floor,
-        smallest=smallest_difference,
-        over=over,
-        candidates=candidates,
-        scenarios=scenarios,
-        margin=margin,
-        confidence=confidence,
-        at_most=at_most,
-        systems=systems,
-        raters=raters,
-        price=price,
-        budget=budget,
-        by=by,
-        law=law,
-        out=out,
-        jobs=jobs,
-        seed=seed,
-        told=told_of(**told),
-        force=force,
-        family=family,
-        against=against,
-    )
-    end(plans.answer(asked, form, keep))
-
-
 @command(app, example="simlab conclude ratings.csv --against baseline --figure order.png")
 def conclude(
     words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
@@ -763,6 +675,12 @@ add(
     example="simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png",
 )
 add(app, pilots.corrupt, _written_by("corrupt"), example="simlab corrupt sentences.jsonl --out trials.jsonl")
+add(
+    app,
+    studies.plan,
+    _written_by("plan"),
+    example="simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my",
+)
 add(
     app,
     studies.assign,

@@ -1,4 +1,4 @@
-"""StudyPlan which design to buy, and write the folder of the study that carries it out."""
+"""Plan which design to buy, and write the folder of the study that carries it out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab import files
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS, Launched
-from simlab.commands.notes import note
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from simlab.planning.terms import Ground
     from simlab.types import FamilyName
 
-Keep = Callable[[str], None]
 Say = Callable[[str], None]
 
 
@@ -80,11 +78,12 @@ class Asked(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """Hold a plan, the composed study of its design, and the folder that both were written to."""
+    """Hold a plan, the composed study of its design, the folder that both were written to, and what was asked."""
 
     plan: StudyPlan
     study: Mapping[str, Any]
     out: Path
+    asked: Asked
 
     @property
     def record(self) -> PlanAnswer:
@@ -95,28 +94,20 @@ class Planned(NamedTuple):
         return PlanAnswer((self.plan.model_copy(update={"study": str(self.out / FOLDER_FILE)}),))
 
 
-def answer(asked: Asked, form: Form, keep: Keep | None = None) -> Launched:
-    """Plan a study, write its folder, and return what to print; exit code 3 where nothing reaches the targets.
-
-    Raises InputError, before anything is carried out, for what is asked wrongly.
-    """
+def write(found: Planned, form: Form, given: Mapping[str, Any]) -> Launched:
+    """Write a plan in a form; exit code 3 where nothing reaches the targets."""
     from simlab.answers.plan import front_rows
-    from simlab.commands import saving
     from simlab.drawing.text import tables
 
-    planned = carried_out(asked, say=note)
-    as_json = json.dumps(planned.record.plain(), indent=1)
-    unkept = saving.kept(keep, as_json) if keep else []
     text = {
-        "json": lambda: as_json,
-        "csv": lambda: tables.to_csv(front_rows(planned.plan)),
-        "table": lambda: page(planned, asked),
+        "json": lambda: json.dumps(found.record.plain(), indent=1),
+        "csv": lambda: tables.to_csv(front_rows(found.plan)),
+        "table": lambda: page(found),
     }
-    code = DONE if planned.plan.reached and not unkept else RESERVED
-    return Launched(text[form]().rstrip("\n"), unkept, code)
+    return Launched(text[form]().rstrip("\n"), (), DONE if found.plan.reached else RESERVED)
 
 
-def page(planned: Planned, asked: Asked) -> str:
+def page(planned: Planned) -> str:
     """Write a plan on a page, with the command that comes next."""
     from simlab.commands.plan_next import following
     from simlab.drawing.reports.answers.plan import report
@@ -124,7 +115,7 @@ def page(planned: Planned, asked: Asked) -> str:
 
     plan, out = planned.plan, planned.out
     wrote = f"wrote {out}/: study.yaml (frozen, {str(plan.digest)[:6]}), plan.json, front.csv, front.png, paragraph.md"
-    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {following(plan, out, asked)}"
+    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {following(plan, out, planned.asked)}"
 
 
 def family_of(asked: Asked) -> FrozenFamily | None:
@@ -185,7 +176,7 @@ def carried_out(asked: Asked, say: Say) -> Planned:
         found, study = carrying_out.carried_out(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return Planned(plan_folder.keep(out, found, study, said, family), study, out)
+        return Planned(plan_folder.keep(out, found, study, said, family), study, out, asked)
 
 
 def _digest(subject: Path) -> str:

@@ -2,19 +2,141 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
 
 import typer
 
-from simlab.commands.flags import Columns, File, Plugins, RowsWhere, path_of, told_of
+from simlab.commands.flags import Columns, File, Force, Jobs, Plugins, RowsWhere, TableOptions, path_of, told_of
+from simlab.commands.notes import note
 from simlab.commands.typed import verb
 from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.commands.assign import Sheets
+    from simlab.commands.notebook_plans import PlannedStudy
+    from simlab.commands.plan import Planned
     from simlab.commands.report import Written
+
+Wanted: TypeAlias = Mapping[str, float] | str
+"""Targets of a plan, by their measures, or as they are typed."""
+
+
+def _planned(planned: Planned) -> PlannedStudy:
+    from simlab.commands.notebook_plans import of_plan
+
+    return of_plan(planned)
+
+
+@verb(_planned)
+def plan(
+    subject: Annotated[File | None, typer.Argument(metavar="TABLE|WORLD", hidden=True)] = None,
+    *settings: Annotated[str | Mapping[str, object], typer.Argument(metavar="KEY=VALUE", hidden=True)],
+    target: Annotated[
+        Wanted | None, typer.Option(metavar="M=X[,M=X]", help="Reach this; else power=.8,no_wrong_claim=.95.")
+    ] = None,
+    floor: Annotated[Wanted | None, typer.Option(metavar="M=X[,M=X]", help="And let these be no less.")] = None,
+    smallest_difference: Annotated[
+        float | None, typer.Option(metavar="X", help="The smallest difference that matters, on your scale.")
+    ] = None,
+    over: Annotated[
+        str | None, typer.Option(metavar="KEY[=A,B|A..B],...", help="Choose among these; else what the world allows.")
+    ] = None,
+    candidates: Annotated[
+        File | None, typer.Option(metavar="FILE", help="Choose among these designs: .csv, or .yaml.")
+    ] = None,
+    scenarios: Annotated[
+        Sequence[File] | str | None,
+        typer.Option(metavar="WORLD[,WORLD]", help="Ask in these worlds, too, whether the advice holds."),
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="X", help="Values of a target this close are as good.")] = 0.02,
+    confidence: Annotated[
+        float, typer.Option(metavar="X", help="Let the choice be right with this probability.")
+    ] = 0.95,
+    at_most: Annotated[
+        str | int, typer.Option("--at-most", metavar="N|T", help="Simulate at most N studies, or so long: 90s, 3m.")
+    ] = "5000",
+    systems: Annotated[int | None, typer.Option(metavar="N", help="Without a pilot: so many systems.")] = None,
+    raters: Annotated[int | None, typer.Option(metavar="N", help="So many raters.")] = None,
+    price: Annotated[float | None, typer.Option(metavar="X", help="What a rating costs.")] = None,
+    budget: Annotated[float | None, typer.Option(metavar="X", help="What there is to spend.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="T", help="When it must be done: 5d, 36h, friday, or a date.")
+    ] = None,
+    law: Annotated[
+        Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary"],
+        typer.Option(help="Fit this law to TABLE; auto: the one that predicts best."),
+    ] = "auto",
+    out: Annotated[
+        File | None, typer.Option(metavar="DIR", help="The study's folder; by default in outputs/, by what is asked.")
+    ] = None,
+    family: Annotated[
+        Literal["all", "against", "best", "ranks", "fdr"] | None,
+        typer.Option(help="Freeze what will be promised: see `conclude --family`.", show_default=False),
+    ] = None,
+    against: Annotated[str | None, typer.Option(metavar="SYSTEM", help="Freeze this baseline.")] = None,
+    jobs: Jobs = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 1,
+    force: Force = False,
+    progress: bool = False,
+    **told: Unpack[TableOptions],
+) -> Planned:
+    """Name the design to buy: the cheapest that finds what must be found.
+
+    TABLE holds the ratings of a pilot, WORLD is what `simlab fit` wrote, or a study file; without either the presets'
+    worlds serve. KEY=VALUE says the rest: budget.total, budget.deadline, budget.price_per_rating, and any other key.
+
+    Returns the design, its figures in worlds that the search had not seen, and all designs that were looked at. In
+    notebooks `target` and `floor` may be mappings (`{"power": 0.8}`). The study's folder is `out`, by default one in
+    `outputs/`.
+
+    Raises InputError, before anything is carried out, for what is asked wrongly.
+
+    >>> planned = simlab.plan("pilot.csv", "budget.total=2000", price=0.5, out="my")  # doctest: +SKIP
+    >>> planned.design["design.documents"], planned.measures["power"]["value"]  # doctest: +SKIP
+    """
+    from simlab.commands import plan as plans
+    from simlab.commands.words import words
+
+    others = (
+        scenarios
+        if scenarios is None or isinstance(scenarios, str)
+        else ",".join([os.fspath(one) for one in scenarios])
+    )
+    asked = plans.Asked(
+        words=(*([] if subject is None else [os.fspath(subject)]), *words(settings, axes=False)),
+        target=_typed(target),
+        floor=_typed(floor),
+        smallest=smallest_difference,
+        over=over,
+        candidates=path_of(candidates),
+        scenarios=others or None,
+        margin=margin,
+        confidence=confidence,
+        at_most=str(at_most),
+        systems=systems,
+        raters=raters,
+        price=price,
+        budget=budget,
+        by=by,
+        law=law,
+        out=path_of(out),
+        jobs=jobs,
+        seed=seed,
+        told=told_of(**told),
+        force=force,
+        family=family,
+        against=against,
+    )
+    return plans.carried_out(asked, say=note)
+
+
+def _typed(wanted: Wanted | None) -> str | None:
+    """Write targets as they are typed."""
+    return wanted if wanted is None or isinstance(wanted, str) else ",".join(f"{k}={x!r}" for k, x in wanted.items())
 
 
 def _dealt(sheets: Sheets) -> list[Path]:
