@@ -56,6 +56,7 @@ from simlab.commands.halting import halted
 from simlab.commands.notes import note, reservations
 from simlab.commands.typed import LINE, add, command, drawn, end, keeping
 from simlab.messages import Reservation
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.commands.launch import Launched
@@ -763,9 +764,6 @@ def _refuse_repeated(command: Any, words: list[str]) -> None:
         value = before[k].partition("=")[2] if "=" in before[k] else next(iter(before[k + 1 : k + 2]), None)
         unnamed = value == "" and option.metavar in ("DIR", "FILE")
         if len(given) > 1 or unnamed:
-            # Help comes this way too, and types import numpy.
-            from simlab.types import InputError
-
             kind = "folder" if option.metavar == "DIR" else "file"
             blank = f"names nothing (an unset variable?); name a {kind}"
             raise InputError(f"{name} {'is given twice; give it once' if len(given) > 1 else blank}")

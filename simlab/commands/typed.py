@@ -201,11 +201,14 @@ def keeping(save: Path | None) -> Callable[[str], None] | None:
 
 
 def _refuse_below(given: Given, parameters: Sequence[inspect.Parameter]) -> None:
-    """Raise InputError for a number below the least that its option takes, as the command line does."""
+    """Raise InputError for what is no whole number, or below the least that its option takes, as when it is typed."""
     for one in parameters:
         least = next((told.min for told in getattr(one.annotation, "__metadata__", ()) if hasattr(told, "min")), None)
         value = given.get(one.name)
-        if least is not None and value is not None and value < least:
+        if least is None or value is None:
+            continue
+        # Numbers of numpy are whole numbers, too; True is none.
+        if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
             raise InputError(f"{one.name}={shown(value)} must be a whole number >= {least:g}")
 
 
