@@ -69,7 +69,7 @@ def test_a_sign_comes_again_more_often_than_a_claim(short_effort):
     found = repetition(study, table_world(study.ratings, 0, 20), 0)
     assert found is not None
     claimed = np.count_nonzero(study.verdict)
-    for sign, anew in zip(found.same_sign, found.claimed_again, strict=True):
+    for sign, anew in zip(dict(found.same_sign).values(), dict(found.claimed_again).values(), strict=True):
         assert 0 <= anew.low <= anew.value <= anew.high <= 1
         # A claim that is found again has its sign again: all signs are at least as likely as all claims.
         assert 1 - anew.value >= (1 - sign.value) / claimed - 0.05
