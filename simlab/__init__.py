@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_plans import PlannedStudy
-    from simlab.commands.passing_on import export, merge
     from simlab.commands.pilots import agreement, backtest, corrupt, fit, fit_metric, mutt
     from simlab.commands.studies import assign, plan, report
+    from simlab.commands.transfer import export, merge
     from simlab.store.opening import config_of, open_results
     from simlab.types import InputError
 
@@ -68,7 +68,7 @@ _HOME = {
     **dict.fromkeys(("agreement", "backtest", "corrupt", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
     **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
     **dict.fromkeys(("assign", "plan", "report"), "simlab.commands.studies"),
-    **dict.fromkeys(("export", "merge"), "simlab.commands.passing_on"),
+    **dict.fromkeys(("export", "merge"), "simlab.commands.transfer"),
     "PlannedStudy": "simlab.commands.notebook_plans",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),
     "InputError": "simlab.types",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
-from simlab.commands import designs, passing_on, pilots, studies
+from simlab.commands import designs, pilots, studies, transfer
 from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
@@ -698,13 +698,13 @@ add(
 )
 add(
     app,
-    passing_on.merge,
+    transfer.merge,
     _written_by("merge"),
     example="simlab merge outputs/all outputs/item_grouping-shard-*-of-16",
 )
 add(
     app,
-    passing_on.export,
+    transfer.export,
     _written_by("export"),
     example="simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv",
     forms=False,

@@ -23,6 +23,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", r
 _LONGEST_NUMBER = 400
 _LONGEST_NAME = 250
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BUILT_IN = "simlab:"
+"""What comes behind it is no file of the user, but a table that simlab brings along."""
 
 
 class State(NamedTuple):
@@ -31,10 +33,6 @@ class State(NamedTuple):
     mtime_ns: int
     size: int
     inode: int
-
-
-BUILT_IN = "simlab:"
-"""What comes behind it is no file of the user, but a table that simlab brings along."""
 
 
 def expanded(path: str) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./:+-]*", re.ASCII)
 _WORDS = ("null", "true", "false", "nan", "inf")
+_CROSSED = {"pools": "pools", "document_draws": "draws of documents"}
 
 
 class Reservation(UserWarning):
@@ -119,9 +120,6 @@ def replicated(sizes: Mapping[str, Any], sign: str = "×") -> str:
     crossed = [f"{sizes[key]} {words}" for key, words in _CROSSED.items() if sizes.get(key, 1) > 1]
     worlds = "1 world" if sizes["worlds"] == 1 else f"{sizes['worlds']} worlds"
     return f" {sign} ".join([worlds, *crossed, f"{sizes['studies']} studies"])
-
-
-_CROSSED = {"pools": "pools", "document_draws": "draws of documents"}
 
 
 def numbered(word: str, n: int) -> tuple[str, ...]:

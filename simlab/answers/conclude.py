@@ -31,6 +31,10 @@ MetricVerdict: TypeAlias = Literal["trust", "correct", "leave_out"]
 Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
 FamilySays: TypeAlias = Literal["claimed", "step_down", "excludes", "open"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
+PLAIN = Field(default=None, validation_alias="plain", serialization_alias="plain")
+YOUDEN = "youden"
+SIGN_BY_CHANCE = 0.5
+"""A repetition of nothing finds the sign of one claim with this probability."""
 
 
 def _python(held: Any) -> Any:
@@ -143,9 +147,6 @@ class Promise(Record):
     holds: Flag
     says: str
     broken: str = ""
-
-
-PLAIN = Field(default=None, validation_alias="plain", serialization_alias="plain")
 
 
 class System(Record):
@@ -353,11 +354,6 @@ class RepeatedShares(Record):
     new_documents: Interval = UNKNOWN
     new_raters: Interval = UNKNOWN
     new_study: Interval = UNKNOWN
-
-
-YOUDEN = "youden"
-SIGN_BY_CHANCE = 0.5
-"""A repetition of nothing finds the sign of one claim with this probability."""
 
 
 class Repetition(Record):

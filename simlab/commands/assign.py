@@ -27,7 +27,7 @@ from simlab.tables.held import NOTHING, Told
 LANGUAGES = "eng-deu"
 
 
-class Asked(NamedTuple):
+class AssignOptions(NamedTuple):
     """Hold what is asked of an assignment: the files of items and raters, where sheets go and in which form.
 
     `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
@@ -55,7 +55,7 @@ class Sheets(NamedTuple):
     files: list[Path]
 
 
-def carry_out(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> Sheets:
+def carry_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -> Sheets:
     """Assign a study, or what a first batch left open, and write its sheets.
 
     Raises InputError, before anything is written, for what does not fit.
@@ -80,7 +80,7 @@ def write(found: Sheets, form: Form, given: Given) -> Launched:
     return Launched(json.dumps(record, indent=1, ensure_ascii=False) if form == "json" else to_csv(record["loads"]))
 
 
-def carried_out(folder: Path, asked: Asked, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
+def carried_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
     """Assign a study and write its sheets; return the assignment, and the sheets, the key and the study.
 
     Raises InputError, before anything is written, for what does not fit.

@@ -19,7 +19,7 @@ from simlab.messages import legible, shown
 from simlab.types import InputError, Place
 
 if TYPE_CHECKING:
-    from simlab.commands.export import Again
+    from simlab.commands.export import RepeatedCampaign
 
 MOST_ROUNDS = 8
 
@@ -99,7 +99,7 @@ def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:
     ]
 
 
-def _where(again: Again) -> str:
+def _where(again: RepeatedCampaign) -> str:
     from simlab.commands.export import named
 
     cell = [f"{name}={shown(value)}" for name, value in again.cell.items()]

@@ -16,7 +16,7 @@ from simlab.metric_tests import lexicon, sentences
 from simlab.types import InputError
 
 
-def carry_out(source: Path, types: str, words: Path | None, out: Path, *, seed: int) -> sentences.Made:
+def carry_out(source: Path, types: str, words: Path | None, out: Path, *, seed: int) -> sentences.CorruptedSentences:
     """Corrupt the sentences of a file and write the trials.
 
     Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
@@ -38,7 +38,7 @@ def carry_out(source: Path, types: str, words: Path | None, out: Path, *, seed: 
     return made
 
 
-def write(made: sentences.Made, form: Form, given: Given) -> Launched:
+def write(made: sentences.CorruptedSentences, form: Form, given: Given) -> Launched:
     """Write how many trials there are of which corruption in a form."""
     rows = sentences.summary(made)
     return Launched(_table(rows, made, given["out"]) if form == "table" else tables.write(rows, form))
@@ -50,7 +50,7 @@ def _same(out: Path, source: Path) -> bool:
     return False
 
 
-def _table(rows: list[dict[str, object]], made: sentences.Made, out: Path) -> str:
+def _table(rows: list[dict[str, object]], made: sentences.CorruptedSentences, out: Path) -> str:
     cells = [[str(row[key]) for key in ("corruption", "kind", "trials", "left_out", "needs")] for row in rows]
     header = ["corruption", "kind", "trials", "left out", "a sentence needs"]
     return "\n".join(

@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from simlab.commands.typed import verb
-from simlab.messages import or_nearest, shown
-from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.commands.detect import Detected
-
-SOLVE = ("n_human", "n_metric", "n_calibration", "accuracy", "mix")
+    from simlab.commands.detect import DetectedSettings
 
 
-def _detected(found: Detected) -> xr.Dataset:
+def _label_detect(found: DetectedSettings) -> xr.Dataset:
     from simlab.commands.notebook_answers import of_grid
 
     return of_grid(found.detections, found.given)
 
 
-@verb(_detected)
+@verb(_label_detect)
 def detect(
     *settings: Annotated[str | Mapping[str, object], typer.Argument(metavar="KEY=VALUE", hidden=True)],
     difference: Annotated[
@@ -44,7 +40,7 @@ def detect(
         bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
     ] = False,
     **more: object,
-) -> Detected:
+) -> DetectedSettings:
     """Tell which difference between systems is measurable.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
@@ -58,17 +54,15 @@ def detect(
 
     >>> simlab.detect(n_human=100, n_metric=[1000, 10000], rho=.7, eta=.7)["detectable"]  # doctest: +SKIP
     """
-    from simlab.commands.detect import Detected, detections
+    from simlab.commands.detect import DetectedSettings, detections
     from simlab.commands.detect_words import parsed
 
-    if solve is not None and solve not in SOLVE:
-        raise InputError(f"solve={shown(solve)} is unknown; {or_nearest(str(solve), SOLVE)}")
     costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
-    given = {key: list(dict.fromkeys(values)) for key, values in parsed(_words([*settings, more])).items()}
-    return Detected(detections(given, difference, solve, costs, joint, points), given)
+    given = {key: list(dict.fromkeys(values)) for key, values in parsed(_write_settings([*settings, more])).items()}
+    return DetectedSettings(detections(given, difference, solve, costs, joint, points), given)
 
 
-def _words(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
+def _write_settings(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
     """Write settings as they are typed: values are numbers, none and free."""
     written: list[str] = []
     for given in settings:

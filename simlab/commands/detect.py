@@ -18,14 +18,14 @@ from simlab.drawing.text.tables import Form
 from simlab.types import InputError
 
 
-class Detected(NamedTuple):
+class DetectedSettings(NamedTuple):
     """Hold what was detected, and the settings that were given, each with its values."""
 
     detections: Detections
     given: Given
 
 
-def write(found: Detected, form: Form, given: Mapping[str, Any]) -> Launched:
+def write(found: DetectedSettings, form: Form, given: Mapping[str, Any]) -> Launched:
     """Write what settings detect, or the numbers that were looked for, in a form."""
     if form != "table":
         return Launched(tables.write_tables(found.detections, form))

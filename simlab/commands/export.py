@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["table", "events", "netcdf", "parquet"]
 
 
-class Again(NamedTuple):
+class RepeatedCampaign(NamedTuple):
     """Hold a campaign that was carried out again: its config, its cell's values on the axes, and what it collected.
 
     `doubts` say in what it is not the campaign that the folder keeps.
@@ -36,7 +36,7 @@ class Again(NamedTuple):
     doubts: tuple[str, ...]
 
 
-class Exported(NamedTuple):
+class ExportedFiles(NamedTuple):
     """Hold the files that were written, what is to be doubted in them, what comes next, and the exit code."""
 
     files: list[Path]
@@ -52,7 +52,7 @@ def carry_out(
     out: Path,
     form: Form,
     plugins: Sequence[str] = (),
-) -> Exported:
+) -> ExportedFiles:
     """Write a campaign's table and the file beside it, or a whole store, without the place that is `given`.
 
     Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
@@ -63,7 +63,7 @@ def carry_out(
 
         where = named(folder)
         files, code = whole(where, apart(conditions), given, out, form)
-        return Exported(files, (), step(*reported(where)), code)
+        return ExportedFiles(files, (), step(*reported(where)), code)
     from simlab.commands.words import words
     from simlab.concluding import exported
 
@@ -71,10 +71,10 @@ def carry_out(
     place = Place(**{name: number or 0 for name, number in given.items()})
     again = carried_out(folder, words(conditions, axes=False), place, plugins)
     files = exported.export(again.collected, again.study, again.cell, place, out, form)
-    return Exported(files, again.doubts, _following(files), RESERVED if again.doubts else DONE)
+    return ExportedFiles(files, again.doubts, _following(files), RESERVED if again.doubts else DONE)
 
 
-def write(found: Exported, form: str, given: Mapping[str, Any]) -> Launched:
+def write(found: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched:
     """Name the files that were written."""
     names = "\n".join(legible(file, 200) for file in found.files)
     return Launched(names, (*found.doubts, found.following), found.code)
@@ -108,7 +108,9 @@ def _following(files: Sequence[Path]) -> str:
     return step("conclude", table, "--plan", study)
 
 
-def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()) -> Again:
+def carried_out(
+    folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()
+) -> RepeatedCampaign:
     """Carry out one campaign of a folder again, by the rules of `verify --replay`, up to what it collects.
 
     Raises InputError for a folder that cannot be trusted, and for a campaign that it does not hold or that failed.
@@ -142,7 +144,7 @@ def carried_out(folder: Path | None, conditions: Sequence[str], place: Place, pl
         for name in differing[:1]
     ]
     study = {**config, "measure": entry.config.get("measure", {}), "engine": _engine(entry)}
-    return Again(config, study, values, place, collected, tuple(doubts))
+    return RepeatedCampaign(config, study, values, place, collected, tuple(doubts))
 
 
 def _engine(entry: Entry) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from simlab import files as on_disk
 from simlab.answers.fit import PREFERENCE, Fit
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.fitting_answers import Found
+from simlab.commands.fitting_answers import FitResult
 from simlab.commands.launch import Launched
 from simlab.commands.next_steps import step, told_in, told_words
 from simlab.commands.notes import note
@@ -38,7 +38,7 @@ WORLD = "fitted.yaml"
 
 def carry_out(
     table: Path | None, told: Told, law: str, out: Path | None, plot: Path | None, seed: int, cut: float = CUT
-) -> Found:
+) -> FitResult:
     """Fit a world to a table; write the world, and draw it, where files for that are named.
 
     The file of a world that failed its checks is written, too, and says so. Raises InputError before anything is fitted
@@ -54,7 +54,7 @@ def carry_out(
     return replace(found, fit=found.fit.model_copy(update={"written": None if out is None else str(out)}))
 
 
-def write(found: Found, form: Form, given: Given) -> Launched:
+def write(found: FitResult, form: Form, given: Given) -> Launched:
     """Write what a fit tells of its pilot in a form; the exit code is 3 where checks failed."""
     code = RESERVED if found.reserved else DONE
     if form == "json":
@@ -67,7 +67,7 @@ def write(found: Found, form: Form, given: Given) -> Launched:
     return Launched(text, found.notes, code)
 
 
-def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> Found:
+def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> FitResult:
     """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
 
     Speeds are learnt from the times of ratings, gaps cut at `cut` seconds.
@@ -86,14 +86,14 @@ def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut:
     return _of_ratings(table, told, law, seed, say, cut)
 
 
-def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float) -> Found:
+def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float) -> FitResult:
     from simlab.fitting.laws import laws
     from simlab.tables import understood
 
     read = recorded.table(table, told)
     ratings = as_errors(read)
     found = report(ratings, laws(), law, seed, say, cut)
-    return Found(
+    return FitResult(
         found.answer(understood.record(read)),
         option="systems=fitted systems.path={path}",
         world=found.content(about(table, found)),
@@ -124,7 +124,7 @@ def draw(fit: Fit, out: Path) -> None:
     files.write(lambda: figure_of(make_report(fit)), out)
 
 
-def following(found: Found, out: Path | None, table: Path | None, told: Told) -> str:
+def following(found: FitResult, out: Path | None, table: Path | None, told: Told) -> str:
     """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters.
 
     A world that is not written yet is written first.

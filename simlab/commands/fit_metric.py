@@ -22,14 +22,13 @@ from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Fit, Learned, Options
 from simlab.messages import legible
 from simlab.tables import evidence, understood
-from simlab.tables.held import NOTHING
-from simlab.tables.held import Told as TableTold
+from simlab.tables.held import NOTHING, Told
 from simlab.tables.judged import Outputs
 from simlab.tables.understood import where_record
 from simlab.types import InputError
 
 
-def write(found: Told, form: Form, given: Given) -> Launched:
+def write(found: MetricFits, form: Form, given: Given) -> Launched:
     """Write what was learned of metrics in a form, and a file for each."""
     found.write()
     if form == "csv":
@@ -39,7 +38,7 @@ def write(found: Told, form: Form, given: Given) -> Launched:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MetricFits:
     """Hold what a table tells of metrics: rows with intervals, notes, and a file for each metric that it tells of.
 
     `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use. `read`
@@ -69,8 +68,8 @@ def learned_from(
     references: int | None,
     options: Options,
     out: Path | None,
-    beside: TableTold = NOTHING,
-) -> Told:
+    beside: Told = NOTHING,
+) -> MetricFits:
     """Fit the metrics of a table and say what was learned; nothing is written.
 
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned.
@@ -91,10 +90,10 @@ def learned_from(
     note(f"{legible(file)}: {line}")
     for more in understood.beside(read):
         note(f"  {more}")
-    return Told(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
+    return MetricFits(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 
 
-def _directed(options: Options, beside: TableTold) -> Options:
+def _directed(options: Options, beside: Told) -> Options:
     """Take `--better` for the direction of human scores; raise InputError where it contradicts another option."""
     if beside.better is None:
         return options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.answers.fit import PREFERENCE, Component, Fit
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.commands.fitting_answers import Found
+from simlab.commands.fitting_answers import FitResult
 from simlab.fitting.report import answer_checks, disagreement
 from simlab.messages import legible
 from simlab.tables import preferences
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simlab.fitting.report import Say
 
 
-def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
+def found_in(table: Path, told: Told, seed: int, say: Say) -> FitResult:
     """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
     from simlab.fitting.preferences.checks import checks, components, content
     from simlab.fitting.preferences.fitting import fitted as fitted_to
@@ -33,7 +33,7 @@ def found_in(table: Path, told: Told, seed: int, say: Say) -> Found:
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")
     held = checks(fitted, seed)
-    return Found(
+    return FitResult(
         Fit(
             read=read_record(ReadTable, preferences.record(compared), "read"),
             law=PREFERENCE,

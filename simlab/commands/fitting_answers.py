@@ -11,7 +11,7 @@ from simlab.fitting.report import DIFFER
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FitResult:
     """Hold an answer, the `world` for the file, and notes on the table.
 
     `option` are the words that put the file at `{path}` to use.

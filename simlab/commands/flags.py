@@ -92,6 +92,8 @@ RowsWhere = Annotated[
 Table = Annotated[File | None, typer.Argument(metavar="FILE", hidden=True)]
 Figure = Annotated[File | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf."), FIGURES]
 Seed = Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)]
+DEFAULTS: Mapping[str, Any] = {"alike": "refuse"}
+"""What options of a group are that are left out; else None."""
 
 
 class TableOptions(TypedDict, total=False):
@@ -105,10 +107,6 @@ class TableOptions(TypedDict, total=False):
     alike: Alike
     wide: Wide
     decimal: Decimal
-
-
-DEFAULTS: Mapping[str, Any] = {"alike": "refuse"}
-"""What options of a group are that are left out; else None."""
 
 
 def told_of(

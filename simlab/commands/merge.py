@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
 
 
-class Merged(NamedTuple):
+class MergedFolders(NamedTuple):
     """Hold the folder, lines about what went wrong, one about what is missing, if so, and the number of blocks."""
 
     out: Path
@@ -26,7 +26,7 @@ class Merged(NamedTuple):
     blocks: int
 
 
-def write(found: Merged, form: Form, given: Given) -> launch.Launched:
+def write(found: MergedFolders, form: Form, given: Given) -> launch.Launched:
     """Write the finding of what is there; of what is missing it says so."""
     if not found.blocks:
         return launch.Launched("no campaign was carried out in any of these folders", found.missing, NOTHING)
@@ -44,7 +44,7 @@ def carry_out(
     plugins: Sequence[str] = (),
     allow_version: bool = False,
     quiet: bool = False,
-) -> Merged:
+) -> MergedFolders:
     """Merge folders into one. Raises InputError, before anything is written, for what cannot be merged."""
     from simlab.measures.labels import LABELS
     from simlab.store.folder import remember_last
@@ -57,4 +57,4 @@ def carry_out(
     lines += remember_last(out) if merged.blocks else []
     for line in lines:
         note(line)
-    return Merged(out, lines, [missing] if missing else [], merged.blocks)
+    return MergedFolders(out, lines, [missing] if missing else [], merged.blocks)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.answers.fit import Fit
-    from simlab.commands.fitting_answers import Found
+    from simlab.commands.fitting_answers import FitResult
 
 UNITS = {
     **KEYS,
@@ -106,7 +106,7 @@ class FittedMetrics:
         return f"<FittedMetrics: {len(self.learned.row)} numbers; files of {', '.join(self.texts)}>"
 
 
-def of_fit(found: Found) -> FittedWorld:
+def of_fit(found: FitResult) -> FittedWorld:
     """Label a fit."""
     fit = found.fit
     components = [{"component": one.name, **dict(one)} for one in fit.components]

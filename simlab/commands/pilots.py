@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from simlab.answers.agreement import Agreement
     from simlab.answers.backtest import Backtest, BacktestAdvice
     from simlab.answers.mutt import MetricAgreement, PassRates
-    from simlab.commands.fit_metric import Told as ToldOfMetrics
-    from simlab.commands.fitting_answers import Found
+    from simlab.commands.fit_metric import MetricFits
+    from simlab.commands.fitting_answers import FitResult
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
-    from simlab.metric_tests.sentences import Made
+    from simlab.metric_tests.sentences import CorruptedSentences
 
 LawName: TypeAlias = Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"]
 DESIGN = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition")
 """What says of a row of a backtest which design it is of."""
 
 
-def _measured(found: Agreement) -> Agreement:
+def _label_agreement(found: Agreement) -> Agreement:
     return found
 
 
-@verb(_measured)
+@verb(_label_agreement)
 def agreement(
     table: Table = None,
     *,
@@ -77,7 +77,7 @@ def agreement(
     return measure(path_of(table), path_of(plot), told_of(**told), cut, path_of(speeds))
 
 
-def _fitted(found: Found) -> FittedWorld:
+def _label_fit(found: FitResult) -> FittedWorld:
     from simlab.commands.notebook_answers import of_fit
 
     for line in found.fit.unmixed:
@@ -87,7 +87,7 @@ def _fitted(found: Found) -> FittedWorld:
     return of_fit(found)
 
 
-@verb(_fitted)
+@verb(_label_fit)
 def fit(
     table: Table = None,
     *,
@@ -106,7 +106,7 @@ def fit(
     cut: Cut = 300.0,
     progress: bool = False,
     **told: Unpack[TableOptions],
-) -> Found:
+) -> FitResult:
     """Make a world from the ratings of a pilot, and check it.
 
     The table holds ratings or preferences; left out, it is the built-in ratings. Use the world with systems=fitted
@@ -127,7 +127,7 @@ def fit(
     return fits.carry_out(path_of(table), told_of(**told), law, path_of(out), path_of(report), seed, cut)
 
 
-def _backtested(found: Backtest | BacktestAdvice) -> xr.Dataset:
+def _label_backtest(found: Backtest | BacktestAdvice) -> xr.Dataset:
     from simlab.answers.backtest import BacktestAdvice
     from simlab.commands.notebook_answers import listed, with_units
 
@@ -137,7 +137,7 @@ def _backtested(found: Backtest | BacktestAdvice) -> xr.Dataset:
     return with_units(listed("prediction", rows, (*DESIGN, "target", "method", "law", "measure", "unknown")))
 
 
-@verb(_backtested)
+@verb(_label_backtest)
 def backtest(
     table: Table = None,
     *,
@@ -178,11 +178,11 @@ def backtest(
     return backtests.answer_of(path_of(table), asked, advice=advice, plot=path_of(plot), quiet=not progress)
 
 
-def _tested(found: PassRates | MetricAgreement) -> PassRates | MetricAgreement:
+def _label_mutt(found: PassRates | MetricAgreement) -> PassRates | MetricAgreement:
     return found
 
 
-@verb(_tested)
+@verb(_label_mutt)
 def mutt(
     source: Annotated[File, typer.Argument(metavar="DIR|FILE", hidden=True)],
     *,
@@ -235,14 +235,14 @@ def mutt(
     )
 
 
-def _corrupted(made: Made) -> xr.Dataset:
+def _label_corrupt(made: CorruptedSentences) -> xr.Dataset:
     from simlab.commands.notebook_answers import listed
     from simlab.metric_tests.sentences import summary
 
     return listed("corruption", summary(made), ("kind", "needs"))
 
 
-@verb(_corrupted)
+@verb(_label_corrupt)
 def corrupt(
     source: Annotated[File, typer.Argument(metavar="FILE", hidden=True)],
     *,
@@ -252,7 +252,7 @@ def corrupt(
         File | None, typer.Option(metavar="FILE", help="Take words of near_syms and sem_opps from here, too.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Choose otherwise.", min=0)] = 0,
-) -> Made:
+) -> CorruptedSentences:
     """Corrupt sentences of yours by rules, for simlab mutt.
 
     FILE is a .jsonl or .tsv with sentence and references. T is neg_subj, neg_verb, sem_opps, shuffled, double_PP,
@@ -270,7 +270,7 @@ def corrupt(
     return corruptions.carry_out(Path(source), types, path_of(words), Path(out), seed=seed)
 
 
-def _learned(said: ToldOfMetrics) -> FittedMetrics:
+def _label_fit_metric(said: MetricFits) -> FittedMetrics:
     from simlab.commands.notebook_answers import FittedMetrics, listed
 
     learned = listed("row", said.rows, ("metric", "what", "rests_on"))
@@ -280,7 +280,7 @@ def _learned(said: ToldOfMetrics) -> FittedMetrics:
     return FittedMetrics(learned, tuple(said.notes), dict(said.texts), dict(paths), tuple(said.commands))
 
 
-@verb(_learned)
+@verb(_label_fit_metric)
 def fit_metric(
     table: Annotated[File, typer.Argument(metavar="FILE", hidden=True)],
     *,
@@ -305,7 +305,7 @@ def fit_metric(
         File | None, typer.Option(metavar="FILE|DIR", help="Write here; a .yaml file, or a folder for several.")
     ] = None,
     **told: Unpack[TableOptions],
-) -> ToldOfMetrics:
+) -> MetricFits:
     """Tell what a metric is worth, for metric=fitted_...
 
     FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 
 
-class Asked(NamedTuple):
+class PlanOptions(NamedTuple):
     """Hold what is typed behind `simlab plan`."""
 
     words: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Planned(NamedTuple):
     plan: StudyPlan
     study: Mapping[str, Any]
     out: Path
-    asked: Asked
+    asked: PlanOptions
 
     @property
     def record(self) -> PlanAnswer:
@@ -118,7 +118,7 @@ def page(planned: Planned) -> str:
     return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {following(plan, out, planned.asked)}"
 
 
-def family_of(asked: Asked) -> FrozenFamily | None:
+def family_of(asked: PlanOptions) -> FrozenFamily | None:
     """Return the family that is to be frozen; raise InputError for one without its baseline, or the other way round."""
     from simlab.concluding.wanted import refuse_half
     from simlab.config.studyfile import FrozenFamily
@@ -128,7 +128,7 @@ def family_of(asked: Asked) -> FrozenFamily | None:
     return None if name is None else FrozenFamily(name, asked.against)
 
 
-def carried_out(asked: Asked, say: Say) -> Planned:
+def carried_out(asked: PlanOptions, say: Say) -> Planned:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.answers.plan import Limits
     from simlab.commands import plan_folder
@@ -196,7 +196,7 @@ def _usual_folder(said: Mapping[str, Any]) -> Path:
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
-def ground_of(subject: Path | None, given: Given, asked: Asked, book: Ledger, say: Say) -> Ground:
+def ground_of(subject: Path | None, given: Given, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
     """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
@@ -213,7 +213,7 @@ def ground_of(subject: Path | None, given: Given, asked: Asked, book: Ledger, sa
     return _of_pilot(subject, given, asked, book, say)
 
 
-def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -> Ground:
+def _of_pilot(table: Path, given: Given, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import report
     from simlab.planning import folder, ground
@@ -245,7 +245,7 @@ def _of_pilot(table: Path, given: Given, asked: Asked, book: Ledger, say: Say) -
     return ground.of_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
 
 
-def _foreseen(given: Given, asked: Asked) -> None:
+def _foreseen(given: Given, asked: PlanOptions) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
     from simlab.planning.candidates import listed

@@ -12,7 +12,7 @@ from simlab.commands.notes import program
 
 if TYPE_CHECKING:
     from simlab.answers.plan import StudyPlan
-    from simlab.commands.plan import Asked
+    from simlab.commands.plan import PlanOptions
 
 MORE = "20000"
 """Patience for a plan that ended with nothing decided."""
@@ -20,7 +20,7 @@ RENAMED = {"smallest": "smallest-difference"}
 """Options that go by another name in what is asked."""
 
 
-def following(answer: StudyPlan, out: Path, asked: Asked) -> str:
+def following(answer: StudyPlan, out: Path, asked: PlanOptions) -> str:
     """Return a command that works where it is typed: another folder takes what is asked otherwise."""
     if answer.reached:
         words = ["assign", str(out), "--items", "items.csv", "--raters", "raters.csv", "--out", "sheet.csv"]
@@ -31,7 +31,7 @@ def following(answer: StudyPlan, out: Path, asked: Asked) -> str:
     return f"{program()} {shlex.join(words)}"
 
 
-def typed(asked: Asked) -> list[str]:
+def typed(asked: PlanOptions) -> list[str]:
     """Return the words of a command line that asks the same."""
     usual, kept_apart = type(asked)()._asdict(), ("words", "told", "force")
     own = {name: value for name, value in asked._asdict().items() if name not in kept_apart and value != usual[name]}

@@ -28,9 +28,14 @@ FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".tex
 
 
 KEPT = "a file that --save kept of plan, conclude, fit, agreement, backtest, mutt or detect"
+_OPENED: Mapping[Form, str] = {
+    "html": "one file that opens in any browser, offline",
+    "md": "tables in place of charts",
+    "tex": r"tables and a paragraph, for \input",
+}
 
 
-class Made(NamedTuple):
+class ReportPage(NamedTuple):
     """Hold a report, the lines that say what is to be doubted in it, and the exit code of that."""
 
     report: Report
@@ -38,7 +43,7 @@ class Made(NamedTuple):
     code: int = DONE
 
 
-class Written(NamedTuple):
+class WrittenReport(NamedTuple):
     """Hold the text of a report in its form, of what it is, what is to be doubted in it, and the exit code."""
 
     text: str
@@ -55,7 +60,7 @@ def carry_out(
     *,
     heds: bool = False,
     plugins: Sequence[str] = (),
-) -> Written:
+) -> WrittenReport:
     """Make a report of stores, folders of plans and kept answers (none: of the store that was run last).
 
     It is written where `out` names a file. Raises InputError, before anything is written, for what no report can be
@@ -70,7 +75,7 @@ def carry_out(
     if out is not None:
         _write(out, text)
     doubts = [line for one in reports for line in one.doubts]
-    return Written(text, form or "html", wanted, doubts, max(one.code for one in reports))
+    return WrittenReport(text, form or "html", wanted, doubts, max(one.code for one in reports))
 
 
 def fill(targets: Sequence[Path], given: Given) -> Given:
@@ -78,13 +83,13 @@ def fill(targets: Sequence[Path], given: Given) -> Given:
     return {**given, "out": given["out"] or _file(list(targets) or [named(None)], None, given["form"])[0]}
 
 
-def write(found: Written, form: AnswerForm, given: Given) -> Launched:
+def write(found: WrittenReport, form: AnswerForm, given: Given) -> Launched:
     """Say where a report stands."""
     said = f"{legible(given['out'], 200)}: {_size(found.text)}, {_OPENED[found.form]}"
     return Launched(f"{said}\n\n{_next(found.targets, given['out'], found.form)}", found.doubts, found.code)
 
 
-def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Made:
+def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> ReportPage:
     """Make the report of a folder or of a kept answer; raise InputError for what is neither.
 
     Parts of `plugins`, of which a sweep may have some, are explained.
@@ -104,7 +109,7 @@ def written(reports: Sequence[Report], form: Form) -> str:
     return writers[form](*reports)
 
 
-def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> Made:
+def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
     from simlab.drawing.reports import datasheet, sweep
     from simlab.store.opening import open_results
 
@@ -120,7 +125,7 @@ def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> Made:
         made = sweep.report(dataset, folder, wrong, plugins)
         known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
     report = _with(made, datasheet.sections(known)) if heds else made
-    return Made(report, doubts, code or (RESERVED if doubts else DONE))
+    return ReportPage(report, doubts, code or (RESERVED if doubts else DONE))
 
 
 def _unsound(folder: Path) -> list[str]:
@@ -135,17 +140,17 @@ def _unsound(folder: Path) -> list[str]:
     return summed_up(verifying.verify(folder, own(folder)).problems, MOST)
 
 
-def _of_plan(folder: Path, *, heds: bool) -> Made:
+def _of_plan(folder: Path, *, heds: bool) -> ReportPage:
     from simlab.drawing.reports import datasheet, plan_folder
 
     contents = report_plans.read(folder)
     made = plan_folder.report(contents, folder)
     if not heds:
-        return Made(made)
-    return Made(_with(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
+        return ReportPage(made)
+    return ReportPage(_with(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
 
 
-def _of_answer(file: Path, *, heds: bool) -> Made:
+def _of_answer(file: Path, *, heds: bool) -> ReportPage:
     from simlab.drawing.reports import answers
     from simlab.drawing.reports.answers.conclude import read
 
@@ -156,7 +161,7 @@ def _of_answer(file: Path, *, heds: bool) -> Made:
         )
     saved = saving.read(file)
     try:
-        made = Made(answers.of(saved))
+        made = ReportPage(answers.of(saved))
         # A conclusion with exit code 3 is as doubtful on a page as where it was made.
         if answers.command_of(str(saved["command"])) == "conclude":
             found = read(saved["answer"])
@@ -207,13 +212,6 @@ def _write(file: Path, text: str) -> None:
     except OSError as error:
         where = f"--out {legible(file, 120)}"
         raise InputError(f"{where}: cannot be written ({files.reason(error)}); {files.needed(error)}") from error
-
-
-_OPENED: Mapping[Form, str] = {
-    "html": "one file that opens in any browser, offline",
-    "md": "tables in place of charts",
-    "tex": r"tables and a paragraph, for \input",
-}
 
 
 def _size(text: str) -> str:

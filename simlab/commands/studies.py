@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from simlab.commands.assign import Sheets
     from simlab.commands.notebook_plans import PlannedStudy
     from simlab.commands.plan import Planned
-    from simlab.commands.report import Written
+    from simlab.commands.report import WrittenReport
 
 Wanted: TypeAlias = Mapping[str, float] | str
 """Targets of a plan, by their measures, or as they are typed."""
 
 
-def _planned(planned: Planned) -> PlannedStudy:
+def _label_plan(planned: Planned) -> PlannedStudy:
     from simlab.commands.notebook_plans import of_plan
 
     return of_plan(planned)
 
 
-@verb(_planned)
+@verb(_label_plan)
 def plan(
     subject: Annotated[File | None, typer.Argument(metavar="TABLE|WORLD", hidden=True)] = None,
     *settings: Annotated[str | Mapping[str, object], typer.Argument(metavar="KEY=VALUE", hidden=True)],
@@ -106,10 +106,10 @@ def plan(
         if scenarios is None or isinstance(scenarios, str)
         else ",".join([os.fspath(one) for one in scenarios])
     )
-    asked = plans.Asked(
+    asked = plans.PlanOptions(
         words=(*([] if subject is None else [os.fspath(subject)]), *words(settings, axes=False)),
-        target=_typed(target),
-        floor=_typed(floor),
+        target=_write_targets(target),
+        floor=_write_targets(floor),
         smallest=smallest_difference,
         over=over,
         candidates=path_of(candidates),
@@ -134,16 +134,16 @@ def plan(
     return plans.carried_out(asked, say=note)
 
 
-def _typed(wanted: Wanted | None) -> str | None:
+def _write_targets(wanted: Wanted | None) -> str | None:
     """Write targets as they are typed."""
     return wanted if wanted is None or isinstance(wanted, str) else ",".join(f"{k}={x!r}" for k, x in wanted.items())
 
 
-def _dealt(sheets: Sheets) -> list[Path]:
+def _label_assign(sheets: Sheets) -> list[Path]:
     return sheets.files
 
 
-@verb(_dealt)
+@verb(_label_assign)
 def assign(
     plan: Annotated[File, typer.Argument(metavar="DIR", hidden=True)],
     *,
@@ -199,17 +199,17 @@ def assign(
         raise InputError("--columns and --where are of --after TABLE; name it, or leave them out")
     told = told_of(columns, where=where)
     people, sheets, done = path_of(raters), path_of(out), path_of(after)
-    asked = assignments.Asked(Path(items), people, sheets, form, seed, controls, languages, done, alone, told)
+    asked = assignments.AssignOptions(Path(items), people, sheets, form, seed, controls, languages, done, alone, told)
     return assignments.carry_out(Path(plan), asked, list(plugins or ()))
 
 
-def _doubted(written: Written) -> str:
+def _label_report(written: WrittenReport) -> str:
     for line in written.doubts:
         warnings.warn(line, stacklevel=3)
     return written.text
 
 
-@verb(_doubted)
+@verb(_label_report)
 def report(
     *targets: Annotated[File, typer.Argument(metavar="DIR|ANSWER.json", hidden=True)],
     out: Annotated[
@@ -221,7 +221,7 @@ def report(
     ] = None,
     heds: Annotated[bool, typer.Option("--heds", help="Add what is known of the datasheet HEDS 3.0.")] = False,
     plugins: Plugins = None,
-) -> Written:
+) -> WrittenReport:
     """Write an answer as one file that anyone can open and cite.
 
     DIR is the folder of a sweep or of a plan, ANSWER.json what --save kept of plan, conclude, fit, agreement,

@@ -18,6 +18,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    Literal,
     ParamSpec,
     TypeVar,
     Union,
@@ -34,7 +35,7 @@ from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import DEFAULTS, FIGURES, FigureStyle, FigureWidth, Form, Format, Save
 from simlab.commands.notebook import mendable
 from simlab.commands.notes import note, quiet
-from simlab.messages import legible, shown
+from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -59,24 +60,24 @@ def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]
     notes and bars be seen. The function itself stays below `__wrapped__`, for the command line.
     """
 
-    def made(function: Callable[Asked, Found]) -> Callable[Asked, Labelled]:
+    def make_verb(function: Callable[Asked, Found]) -> Callable[Asked, Labelled]:
         @functools.wraps(function)
-        def called(*args: Asked.args, **given: Asked.kwargs) -> Labelled:
+        def call_verb(*args: Asked.args, **given: Asked.kwargs) -> Labelled:
             bound = inspect.signature(function).bind(*args, **given).arguments
-            _refuse_below({**bound, **bound.get("told", {})}, parameters)
+            _refuse_wrong({**bound, **bound.get("told", {})}, parameters)
             with mendable(), quiet(not given.get("progress")):
                 return label(function(*args, **given))
 
-        parameters = list(laid_flat(function))
-        plain = [one.replace(annotation=_plain(one.annotation)) for one in parameters]
+        parameters = list(lay_flat(function))
+        plain = [one.replace(annotation=_strip_option(one.annotation)) for one in parameters]
         returned = inspect.signature(label).return_annotation
-        called.__signature__ = inspect.Signature(plain, return_annotation=returned)  # type: ignore[attr-defined]
-        return called
+        call_verb.__signature__ = inspect.Signature(plain, return_annotation=returned)  # type: ignore[attr-defined]
+        return call_verb
 
-    return made
+    return make_verb
 
 
-def laid_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+def lay_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """Yield the parameters of a function, the options of its groups one by one behind its own."""
     function = inspect.unwrap(function)
     parameters = inspect.signature(function).parameters
@@ -95,24 +96,24 @@ def laid_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 def command(app: typer.Typer, name: str | None = None, *, example: str = "") -> Callable[[Command], Command]:
     """Add a function to the command line, its options laid flat and of the types that can be typed."""
 
-    def added(function: Command) -> Command:
-        own = [_typed(one) for one in laid_flat(function) if one.name not in ("progress", "more")]
+    def add_command(function: Command) -> Command:
+        own = [_type_for_words(one) for one in lay_flat(function) if one.name not in ("progress", "more")]
         names = [one.name for one in own]
-        several = next((one.name for one in laid_flat(function) if one.kind is inspect.Parameter.VAR_POSITIONAL), None)
+        several = next((one.name for one in lay_flat(function) if one.kind is inspect.Parameter.VAR_POSITIONAL), None)
 
-        def answer(**given: Any) -> None:
+        def call_with_words(**given: Any) -> None:
             # What stands before several words is given by its place, as they are.
             first = [given.pop(name) for name in names[: names.index(several)]] if several else []
             words = given.pop(several) or () if several else ()
             function(*first, *words, **given)
 
-        answer.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-        answer.__annotations__ = {one.name: one.annotation for one in own}
-        answer.__doc__, answer.__name__ = _help(function), function.__name__
-        app.command(name, epilog=f"Example: {example}" if example else None)(answer)
+        call_with_words.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+        call_with_words.__annotations__ = {one.name: one.annotation for one in own}
+        call_with_words.__doc__, call_with_words.__name__ = _write_help(function), function.__name__
+        app.command(name, epilog=f"Example: {example}" if example else None)(call_with_words)
         return function
 
-    return added
+    return add_command
 
 
 def add(
@@ -130,12 +131,12 @@ def add(
     Without `forms` there is one form only, and nothing that could be kept. `fill` takes words and options, and fills in
     what the command line does where a notebook does nothing.
     """
-    parameters = list(laid_flat(function))
+    parameters = list(lay_flat(function))
     figures = [one.name for one in parameters if FIGURES in getattr(one.annotation, "__metadata__", ())]
     progress = {"progress": True} if any(one.name == "progress" for one in parameters) else {}
     carry_out = inspect.unwrap(function)
 
-    def answer(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
+    def answer_words(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
         look = given.pop("style", "screen"), given.pop("width", None)
         keep = keeping(save)
         to = next(iter(figures), "")
@@ -158,9 +159,9 @@ def add(
         for name, (annotation, default) in shared.items()
     ]
     own = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
-    answer.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-    answer.__doc__, answer.__name__ = carry_out.__doc__, carry_out.__name__
-    command(app, name, example=example)(answer)
+    answer_words.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    answer_words.__doc__, answer_words.__name__ = carry_out.__doc__, carry_out.__name__
+    command(app, name, example=example)(answer_words)
 
 
 def end(launched: Launched) -> None:
@@ -200,28 +201,40 @@ def keeping(save: Path | None) -> Callable[[str], None] | None:
     return lambda text: saving.keep(save, LINE.get(), text)
 
 
-def _refuse_below(given: Given, parameters: Sequence[inspect.Parameter]) -> None:
-    """Raise InputError for what is no whole number, or below the least that its option takes, as when it is typed."""
+def _refuse_wrong(given: Given, parameters: Sequence[inspect.Parameter]) -> None:
+    """Raise InputError, as when it is typed, for what is none of a few choices, no whole number, or too small a one."""
     for one in parameters:
-        least = next((told.min for told in getattr(one.annotation, "__metadata__", ()) if hasattr(told, "min")), None)
-        value = given.get(one.name)
-        if least is None or value is None:
+        value, kinds = given.get(one.name), _list_kinds(one.annotation)
+        if value is None:
             continue
+        choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+        if choices and not (isinstance(value, str) and value in choices):
+            raise InputError(f"{one.name}={shown(value)} is unknown; {or_nearest(str(value), choices)}")
         # Numbers of numpy are whole numbers, too; True is none.
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-            raise InputError(f"{one.name}={shown(value)} must be a whole number >= {least:g}")
+        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        least = next((told.min for told in getattr(one.annotation, "__metadata__", ()) if hasattr(told, "min")), None)
+        if int in kinds and not {str, float} & {*kinds} and not (whole and (least is None or value >= least)):
+            bound = "" if least is None else f" >= {least:g}"
+            raise InputError(f"{one.name}={shown(value)} must be a whole number{bound}")
 
 
-def _plain(annotation: Any) -> Any:
+def _list_kinds(annotation: Any) -> list[Any]:
+    """List the types of a union without None, or the one that there is."""
+    kind = _strip_option(annotation)
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return [each for each in kinds if each is not type(None)]
+
+
+def _strip_option(annotation: Any) -> Any:
     """Return a type without what the command line is told of it."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-def _typed(one: inspect.Parameter) -> inspect.Parameter:
+def _type_for_words(one: inspect.Parameter) -> inspect.Parameter:
     """Return a parameter as it is typed: a path where one may be given, else a text where that is one of its types."""
     kind, *told = get_args(one.annotation) if get_origin(one.annotation) is Annotated else (one.annotation,)
     if get_origin(kind) in (Union, UnionType):
-        kinds = [each for each in get_args(kind) if each is not type(None)]
+        kinds = _list_kinds(kind)
         lists = [each for each in kinds if get_origin(each) is Sequence]
         paths = [each for each in kinds if get_origin(each) is os.PathLike]
         chosen = Path if paths else str if str in kinds else list[str] if lists else kinds[0]
@@ -232,6 +245,6 @@ def _typed(one: inspect.Parameter) -> inspect.Parameter:
     return one.replace(annotation=Annotated[(kind, *(each for each in told if each is not FIGURES))])
 
 
-def _help(function: Callable[..., Any]) -> str:
+def _write_help(function: Callable[..., Any]) -> str:
     paragraphs = (inspect.getdoc(function) or "").split("\n\n")
     return "\n\n".join(one for one in paragraphs if not one.startswith(ENDS_HELP))

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 OPTION = "recorded"
 FITTED, FITTED_PREFERENCES = "fitted", "fitted_preferences"
 """Systems of a table, and of a world fitted to one; a kind of study says which raters they bring."""
+_FITTED_TARGET = "simlab.world.fitted.fitted"
+_METRIC_TARGET = "simlab.world.recorded_metrics.recorded"
+_NAMES = frozenset(("system", "document", "segment", "position"))
+"""Columns by which a metric's scores are found beside those of humans, in one table."""
+_REFUSED = {
+    OPTION: "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
+    FITTED: "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
+    FITTED_PREFERENCES: "systems=fitted_preferences: outputs of its systems are compared; choose systems=fitted",
+}
+_FILE = {OPTION: "table", FITTED: "fit", FITTED_PREFERENCES: "fit"}
+_OF_TABLE = ("raters.tie_margin", "raters.judgement")
+"""Keys that say how what a table holds is asked for."""
 
 
 def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: Kind) -> list[Setting]:
@@ -222,26 +234,10 @@ def _read(
     return Understood(line(ratings), ratings.layout, better, ratings.better_from)
 
 
-_FITTED_TARGET = "simlab.world.fitted.fitted"
-_METRIC_TARGET = "simlab.world.recorded_metrics.recorded"
-_NAMES = frozenset(("system", "document", "segment", "position"))
-"""Columns by which a metric's scores are found beside those of humans, in one table."""
-_REFUSED = {
-    OPTION: "systems=recorded: a table of ratings cannot be judged anew; choose systems=alpha_optimal",
-    FITTED: "systems=fitted: outputs of a fitted world are rated one by one; choose systems=preference",
-    FITTED_PREFERENCES: "systems=fitted_preferences: outputs of its systems are compared; choose systems=fitted",
-}
-_FILE = {OPTION: "table", FITTED: "fit", FITTED_PREFERENCES: "fit"}
-
-
 def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> None:
     for setting in declared.values():
         if setting.swept and _of_other_raters(setting, option, kind):
             raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
-
-
-_OF_TABLE = ("raters.tie_margin", "raters.judgement")
-"""Keys that say how what a table holds is asked for."""
 
 
 def _of_other_raters(setting: Setting, option: str, kind: Kind) -> bool:

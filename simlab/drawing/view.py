@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.config.until import targets_in
 from simlab.messages import legible, or_nearest, word
 from simlab.store.beside import found_beside
 from simlab.store.coordinates import as_written
@@ -200,15 +199,6 @@ def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
         return nearest(measure, held, "the measure")
     wanted = (declared(dataset).get("figure") or {}).get("measure")
     return wanted if wanted in held else held[0]
-
-
-def wanted_error(dataset: xr.Dataset, measure: str) -> float | None:
-    """Return the Monte-Carlo standard error that the last run, or else the sweep, asks of a measure; None: none."""
-    targets = [one.mcse for one in targets_in(declared(dataset)) if one.measure == measure and not one.difference]
-    if targets:
-        return min(targets)
-    wanted = declared(dataset).get("precision") or {}
-    return float(wanted["mcse"]) if wanted.get("measure") == measure and "mcse" in wanted else None
 
 
 def axis(dataset: xr.Dataset, name: str) -> str:

@@ -25,6 +25,7 @@ NEEDED = ("world", "study", "document_set", "status")
 """What every block has: which campaigns it holds, and what became of them."""
 _TORN = "its checksum does not hold"
 ENDS = (OK, DESIGN_FAILED, IMPOSSIBLE)
+_CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")
 
 
 class Declared(NamedTuple):
@@ -195,4 +196,3 @@ def _wrong_shape(name: str, array: Array, outcome: Outcome, at: Address, declare
 
 
 _dtype = cache(np.dtype)
-_CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")

@@ -25,6 +25,11 @@ NEVER_REFUSED = 256 * 2**20
 """What is free changes from second to second, so small worlds are left to the machine."""
 PROCESS_BYTES = 120 * 2**20
 """What a worker takes before it draws anything."""
+FEWEST_REFUSED = 64
+"""So many processes are never refused: who asks for some more than there are cores may know why."""
+JOBS_PER_CORE = 4
+_CGROUP = Path("/sys/fs/cgroup")
+_LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +97,6 @@ def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
         f"a world and its campaigns would take about {size(memory.worker)} ({memory.of}){processes}, more than the "
         f"{size(free)} that are free; lower {keys}{fewer}"
     )
-
-
-FEWEST_REFUSED = 64
-"""So many processes are never refused: who asks for some more than there are cores may know why."""
-JOBS_PER_CORE = 4
-
-_CGROUP = Path("/sys/fs/cgroup")
-_LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
 
 def free_memory() -> int | None:

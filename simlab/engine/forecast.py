@@ -29,6 +29,16 @@ from simlab.engine.workers import BlockFunction, Task, work
 from simlab.messages import duration
 from simlab.studies.money import currency_of
 
+MOST_SAID = 4
+"""Cells of which it is said what they ask about."""
+LONGEST_SECONDS = 8.0
+"""After so long whatever is being timed is cut off."""
+SHORT_SECONDS = 0.1
+SOME = 10
+"""Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
+_START_SECONDS = 30.0
+LOOKING_SECONDS = 1.5
+
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -111,24 +121,11 @@ def _elsewhere(sweep: Sweep) -> str:
     return f"; this machine's time and processes, not those of the workers of {address}" if address else ""
 
 
-MOST_SAID = 4
-"""Cells of which it is said what they ask about."""
-
-
 def _covered(job: Job) -> tuple[str, ...]:
     from simlab.studies.checks import covered
 
     lines = (line for cell in job.cells[:MOST_SAID] for line in covered(cell.config))
     return tuple(dict.fromkeys(lines))
-
-
-LONGEST_SECONDS = 8.0
-"""After so long whatever is being timed is cut off."""
-SHORT_SECONDS = 0.1
-SOME = 10
-"""Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
-_START_SECONDS = 30.0
-LOOKING_SECONDS = 1.5
 
 
 class Timed(NamedTuple):

@@ -55,6 +55,8 @@ Held = TypeVar("Held")
 
 LAID, BEHIND = "laid", "behind"
 """Whether the store is known to hold what the ledger holds, or a run may have been killed before it was laid anew."""
+_INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
+_AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?"
 
 
 class Laid(NamedTuple):
@@ -78,9 +80,6 @@ class Known(NamedTuple):
 
 
 __all__ = ["FILE", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
-
-_INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
-_AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?"
 
 
 @contextmanager

@@ -44,6 +44,12 @@ _NEEDED = {
     "SQLITE_PERM": "make it writable",
 }
 """What is needed where SQLite cannot read or write."""
+_SEALED = json.JSONEncoder(default=repr)
+ASIDE = f"{FILE}.damaged"
+SMALLEST_ROW = 40
+MOST_ROWS = 10**7
+"""Where a file cannot be read in one go rows are asked for one by one up to there: half a minute's work."""
+_COPIED = {"blocks": COLUMNS, **{table: f"{columns}, seal" for table, columns in SEALED.items()}}
 
 
 class DamagedLedger(InputError):
@@ -140,9 +146,6 @@ def row_seal(table: str, *values: object) -> str:
     return blake2b(_SEALED.encode([table, *values]).encode(), digest_size=16).hexdigest()
 
 
-_SEALED = json.JSONEncoder(default=repr)
-
-
 def _refuse_bad_pages(database: sqlite3.Connection, path: Path) -> None:
     """Ask SQLite whether its file is whole: its pages, and that its index is that of its rows."""
     (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
@@ -217,13 +220,6 @@ def _plain(path: Path, error: sqlite3.Error) -> InputError:
         if code.startswith(begin):
             return InputError(f"{path}: {error}; {needed} and run the same command again: finished blocks are kept")
     return DamagedLedger(f"{path}: {error}; the same `simlab sweep` or `simlab run` keeps what can be read of it")
-
-
-ASIDE = f"{FILE}.damaged"
-SMALLEST_ROW = 40
-MOST_ROWS = 10**7
-"""Where a file cannot be read in one go rows are asked for one by one up to there: half a minute's work."""
-_COPIED = {"blocks": COLUMNS, **{table: f"{columns}, seal" for table, columns in SEALED.items()}}
 
 
 class Salvaged(NamedTuple):

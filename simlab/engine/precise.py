@@ -64,6 +64,12 @@ from simlab.studies.worlds import address
 from simlab.supervision import entering
 from simlab.types import Array, Estimate, InputError, Place
 
+MOST_CELLS = 6
+BLOCK_SECONDS = 0.004
+"""What a block costs beside its studies: to be handed over, packed, committed, read again."""
+BASE = 4.0
+"""Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
+
 
 class Look(Protocol):
     """Measures a cell from what the ledger holds of it: all of its studies, or those in a range of numbers."""
@@ -314,13 +320,6 @@ def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
     except InputError as error:
         return f"no folder holds what the targets need: {error}"
     return None
-
-
-MOST_CELLS = 6
-BLOCK_SECONDS = 0.004
-"""What a block costs beside its studies: to be handed over, packed, committed, read again."""
-BASE = 4.0
-"""Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
 
 
 @dataclass(frozen=True, slots=True)

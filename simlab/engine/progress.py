@@ -18,6 +18,8 @@ SHARE = 0.1
 Advance = Callable[[int], None]
 Left = Callable[[], float | None]
 """Estimates the seconds that are left; None where that is not known, and the rate so far has to do."""
+LATELY = 5
+"""Of so many last blocks of a cell the one in the middle says what a campaign takes: a first one is soon outvoted."""
 
 
 @contextmanager
@@ -83,10 +85,6 @@ def _ending(done: int, total: int, seconds: float, left: Left) -> str:
 def _rate(done: int, seconds: float) -> str:
     rate = done / max(seconds, 1e-3)
     return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
-
-
-LATELY = 5
-"""Of so many last blocks of a cell the one in the middle says what a campaign takes: a first one is soon outvoted."""
 
 
 class Remaining:

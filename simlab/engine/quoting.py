@@ -38,6 +38,7 @@ FEW = 20
 """Of fewer campaigns the ends are the least and the most: nobody knows what 5 % stay below."""
 TAKEN = ("cost", "work_hours", "campaign_days")
 PACE = "pace"
+GOLDEN = 0.618033988749895
 
 
 class Span(NamedTuple):
@@ -178,9 +179,6 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
     pace = np.full(stop - first, (time.process_time() - began) / (stop - first))
     held = {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
     return Taken(held | {PACE: pace}, next((reason for _, reason in done.failures), ""))
-
-
-GOLDEN = 0.618033988749895
 
 
 @dataclass(frozen=True, slots=True)

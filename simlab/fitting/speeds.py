@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -198,11 +198,6 @@ def _lognormal(seconds: Floats) -> dict[str, float | int]:
         "log_sd": float(f"{spread:.4g}"),
         "segments": len(seconds),
     }
-
-
-def mean_seconds(speed: Mapping[str, float]) -> float:
-    """Return the mean seconds per answer of a lognormal speed."""
-    return speed["median_seconds"] * math.exp(speed["log_sd"] ** 2 / 2)
 
 
 class Hours(NamedTuple):

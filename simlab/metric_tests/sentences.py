@@ -28,7 +28,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CorruptedSentences:
     """Hold trials as they are written, and how many `sentences` there were for each corruption."""
 
     trials: tuple[Mapping[str, object], ...]
@@ -65,7 +65,7 @@ def chosen(names: str) -> tuple[str, ...]:
     return tuple(RULES) if "all" in words else tuple(name for name in RULES if name in words)
 
 
-def make(sentences: Sequence[Sentence], corruptions: Sequence[str], lexicon: Lexicon, seed: int) -> Made:
+def make(sentences: Sequence[Sentence], corruptions: Sequence[str], lexicon: Lexicon, seed: int) -> CorruptedSentences:
     """Corrupt each sentence in each way; what a choice falls on depends on seed, corruption and sentence alone."""
     trials = []
     for name in corruptions:
@@ -74,7 +74,7 @@ def make(sentences: Sequence[Sentence], corruptions: Sequence[str], lexicon: Lex
             corrupted = corrupt(rng, sentence.text, RULES[name], lexicon)
             if corrupted is not None:
                 trials.append(_trial(name, sentence, corrupted))
-    return Made(tuple(trials), len(sentences), tuple(corruptions))
+    return CorruptedSentences(tuple(trials), len(sentences), tuple(corruptions))
 
 
 def _trial(name: str, sentence: Sentence, corrupted: str) -> dict[str, object]:
@@ -88,7 +88,7 @@ def _trial(name: str, sentence: Sentence, corrupted: str) -> dict[str, object]:
     }
 
 
-def summary(made: Made) -> list[dict[str, object]]:
+def summary(made: CorruptedSentences) -> list[dict[str, object]]:
     """Return a record for each corruption: how many sentences it was made of, of how many it was not, and why."""
     counts = {name: sum(trial["type"] == name for trial in made.trials) for name in made.corruptions}
     return [
@@ -103,6 +103,6 @@ def summary(made: Made) -> list[dict[str, object]]:
     ]
 
 
-def text(made: Made) -> str:
+def text(made: CorruptedSentences) -> str:
     """Return trials as lines of JSON."""
     return "".join(json.dumps(trial, ensure_ascii=False) + "\n" for trial in made.trials)

@@ -24,25 +24,6 @@ FACTOR = 2.0
 ENDS = (0.05, 0.5, 0.95)
 """Quantiles of what a pilot tells: the ends of its plausible range, and the value between them."""
 CAMPAIGN, ASSUMED, PILOT = "its campaign", "half to twice as much", "pilot"
-
-
-class _Named(NamedTuple):
-    """Hold a spread or a price that may be otherwise: how it is called, and what is said of it with its value."""
-
-    name: str
-    words: str
-    unit: str
-
-
-class _Range(NamedTuple):
-    """Hold a value between the ends of what is plausible, and who says so."""
-
-    value: float
-    low: float
-    high: float
-    source: str = PILOT
-
-
 NAMES: Mapping[str, str] = {
     "rater_system_sd": "rater x system",
     "leniency_sd": "leniency",
@@ -70,17 +51,36 @@ WORDS: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }
 """What is said of each spread, by the unit that the law has for it."""
-WORK: Mapping[str, _Named] = {
-    "design.collection.seconds_per_answer": _Named("speed", "a rating takes {:.0f} s", "s"),
-    "design.collection.drop_out": _Named("drop-out", "in an hour of work {:.2g} of the people leave for good", "share"),
-    "budget.price_per_rating": _Named("price", "a rating costs {:.2g}", "money"),
-}
 SPEED = "design.collection.seconds_per_answer"
 MEASURED: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "raters=esa": {"leniency_sd": (4.5, 12.8), "rater_system_sd": (1.5, 4.1), "residual_sd": (10.1, 11.1)},
     "raters=expert_pool": {"rater_system_sd": (0.0, 0.3)},
 }
 """Ranges that the YAML of a preset tells of the campaign that it is from; of noise less that of outputs."""
+
+
+class _Named(NamedTuple):
+    """Hold a spread or a price that may be otherwise: how it is called, and what is said of it with its value."""
+
+    name: str
+    words: str
+    unit: str
+
+
+class _Range(NamedTuple):
+    """Hold a value between the ends of what is plausible, and who says so."""
+
+    value: float
+    low: float
+    high: float
+    source: str = PILOT
+
+
+WORK: Mapping[str, _Named] = {
+    "design.collection.seconds_per_answer": _Named("speed", "a rating takes {:.0f} s", "s"),
+    "design.collection.drop_out": _Named("drop-out", "in an hour of work {:.2g} of the people leave for good", "share"),
+    "budget.price_per_rating": _Named("price", "a rating costs {:.2g}", "money"),
+}
 
 
 def of(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:

@@ -31,6 +31,8 @@ MANY = 1000
 """Cells from which on to start worker processes pays: it takes about as long as to read some hundred cells."""
 AHEAD = 3
 """Batches that are handed out, by worker."""
+MOST_HELD = 64 * 2**20
+"""Influence values of up to so many bytes are held in memory."""
 
 
 class Cell(NamedTuple):
@@ -172,10 +174,6 @@ def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: S
         {name: np.array(of) for name, of in present.items()},
         {name: np.stack(arrays) for name, arrays in laid.items()},
     )
-
-
-MOST_HELD = 64 * 2**20
-"""Influence values of up to so many bytes are held in memory."""
 
 
 class Tally:

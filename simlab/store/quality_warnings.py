@@ -19,6 +19,9 @@ UNDIVIDED = "undivided"
 
 MOST_UNDIVIDED = 0.5
 """A cell is named where more than this share of its campaigns tell no system from another."""
+MOST_SKEWED = 0.2
+"""A cell is named where more than this share of its intervals rest on judgements too skewed for their number; of 20
+normal scores a sixteenth seem so."""
 
 
 class Undivided(NamedTuple):
@@ -64,11 +67,6 @@ def undivided_warning(dataset: xr.Dataset) -> str | None:
         f"in {campaigns} of {of} campaigns{settings} every system has the same estimate{value}: nothing can be told "
         "apart, and what looks stable is empty; see the keys of systems and raters, such as raters.leniency_sd"
     )
-
-
-MOST_SKEWED = 0.2
-"""A cell is named where more than this share of its intervals rest on judgements too skewed for their number; of 20
-normal scores a sixteenth seem so."""
 
 
 def skewness_warning(dataset: xr.Dataset) -> str | None:

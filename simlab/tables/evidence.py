@@ -22,6 +22,7 @@ from simlab.tables.preferences import Preferences
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM_OF_TRIALS = "the scores that `simlab mutt TRIALS --scores FILE.csv` writes"
+FORMS = f"{judged.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,6 @@ class Trials:
 
 
 Evidence: TypeAlias = Outputs | Preferences | tuple[Trials, ...]
-
-
-FORMS = f"{judged.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 
 def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), references: int | None = None) -> Evidence:

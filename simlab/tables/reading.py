@@ -33,6 +33,7 @@ from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
 """Columns of plain tables that simlab has always read, as sums of errors: all of the first, one of each other."""
+_WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
 
 
 def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged: bool = False) -> Ratings:
@@ -83,9 +84,6 @@ def as_keys(message: str) -> str:
     message = re.sub(rf"--where {_WORD}(?: --where {_WORD})*", _where_key, message)
     message = re.sub(rf"--columns ({_WORD})", r"""'systems.columns="\1"'""", message)
     return re.sub(r"--(people|better) ", r"systems.\1=", message)
-
-
-_WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
 
 
 def _where_key(found: re.Match[str]) -> str:

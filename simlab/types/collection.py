@@ -21,6 +21,8 @@ as many answers as one person may."""
 
 ALL_CAME, DECIDED, MONEY, DEADLINE, NOBODY = 0, 1, 2, 3, 4
 """What ended a campaign: all that was asked came; a decision rule; the money; the deadline; nobody is left to work."""
+CONTROL = -1
+"""The task of a log's entry that is a control item."""
 
 
 class Chances(NamedTuple):
@@ -84,10 +86,6 @@ class Work:
     weekday: int = 0
     of_day: float | None = None
     speeds: Speeds | None = None
-
-
-CONTROL = -1
-"""The task of a log's entry that is a control item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,10 @@ Section: TypeAlias = Mapping[str, Any]
 # More counts than any evaluation has would only hide a slip of the pen.
 _MOST = 1e9
 _LARGEST_CORRELATION = 0.999
+_MU = ("counts", "prior", "mirrored", "concentration", "observed", "design_effect", "margin", "human_margin")
+_RHO_ETA = ("TP", "P", "TN", "N", "concentration", "observed", "threshold", "lower_is_better", "tuned")
+_CORRELATION = ("value", "z_error", "system_sd", "outputs", "gamma", "gamma_error", "disattenuated", "components")
+_SECTIONS = ("mu", "rho_eta", "correlation")
 
 
 class _File(NamedTuple):
@@ -158,12 +162,6 @@ def fitted_correlation(
 def posterior_mean(weight: Floats, *, mirrored: bool) -> Floats:
     """Return the mean of a mixture matrix whose columns are Dirichlet(weight); see `fitted_mu` for `mirrored`."""
     return _columns(np.random.default_rng(0), weight, mirrored=mirrored, parameters="estimated")
-
-
-_MU = ("counts", "prior", "mirrored", "concentration", "observed", "design_effect", "margin", "human_margin")
-_RHO_ETA = ("TP", "P", "TN", "N", "concentration", "observed", "threshold", "lower_is_better", "tuned")
-_CORRELATION = ("value", "z_error", "system_sd", "outputs", "gamma", "gamma_error", "disattenuated", "components")
-_SECTIONS = ("mu", "rho_eta", "correlation")
 
 
 def _columns(rng: np.random.Generator, weight: Floats, *, mirrored: bool, parameters: Parameters) -> Floats:

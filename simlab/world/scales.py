@@ -17,6 +17,8 @@ Systems = Annotated[int, Ge(2), Le(10**9)]
 Values = Annotated[list[Value], MaxLen(1000)]
 MOST_STEPS = 10**6
 NONE = np.empty(0)
+YES_OR_NO = Scale("binary", -np.inf, np.inf, 0.0, np.inf, np.zeros(1), np.array([0.0, 1.0]))
+"""The scale of yes and no."""
 
 
 def gaussian(
@@ -102,10 +104,6 @@ def binary(
     """
     effects = _effects(mean, system_sd, document_sd, segment_sd, system_document_sd, output_sd, YES_OR_NO)
     return _drawn(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
-
-
-YES_OR_NO = Scale("binary", -np.inf, np.inf, 0.0, np.inf, np.zeros(1), np.array([0.0, 1.0]))
-"""The scale of yes and no."""
 
 
 def _points(floor: float | None, ceiling: float | None, step: float) -> Scale:

@@ -21,8 +21,8 @@ from told import told
 from simlab import files
 from simlab.commands import fit
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
-from simlab.commands.fitting_answers import Found
-from simlab.commands.plan import Asked
+from simlab.commands.fitting_answers import FitResult
+from simlab.commands.plan import PlanOptions
 from simlab.effort import USUAL, use_effort
 from simlab.engine import ledger
 from simlab.fitting.report import Say
@@ -50,7 +50,7 @@ folder.write(Path("my"), study, {}, {}, {"front.csv": "new\\n"}, lambda file: fi
 """
 
 
-FITTED: dict[str, Found] = {}
+FITTED: dict[str, FitResult] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     found_in = fit.found_in
 
-    def once(table: Path, told: Told, law: str, seed: int, say: Say) -> Found:
+    def once(table: Path, told: Told, law: str, seed: int, say: Say) -> FitResult:
         named = f"{table.name} {files.digest(table)}"  # its world names the table
         if named not in FITTED:
             FITTED[named] = found_in(table, told, law, seed, say)
@@ -149,7 +149,7 @@ def test_a_world_is_not_replaced_where_campaigns_met_another() -> None:
 def test_a_pilot_that_changed_under_its_name_is_another_plan() -> None:
     few_raters()
     asked = "plan", "pilot.csv", "--force", "--over", "nonsense.key"
-    said = {**Asked(words=("pilot.csv",), force=True, over="nonsense.key").said, "settings": []}
+    said = {**PlanOptions(words=("pilot.csv",), force=True, over="nonsense.key").said, "settings": []}
     study = folder.Frozen({}, "study\n", "d", {})
     folder.write(Path("my"), study, {**said, folder.PILOT: files.digest(Path("pilot.csv"))}, {}, {})
     before = everything()

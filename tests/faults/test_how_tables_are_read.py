@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from told import told
 
-from simlab.commands.plan import Asked
+from simlab.commands.plan import PlanOptions
 from simlab.commands.report_plans import _told
 from simlab.tables import evidence, preferences, reading
 from simlab.tables.held import Alike, Told
@@ -305,7 +305,7 @@ def test_how_a_table_was_read_is_kept_and_asked_for_again(tmp_path: Path, monkey
     ],
 )
 def test_a_plan_keeps_how_its_pilot_was_read(asked: Told) -> None:
-    assert _told(Asked(told=asked).said) == asked
+    assert _told(PlanOptions(told=asked).said) == asked
 
 
 def test_a_check_says_what_is_there_and_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,6 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
     found = speeds.by_rater(read(file))
     assert set(found) == {"r1"}
     # A lognormal with their mean and spread.
-    assert speeds.mean_seconds(found["r1"]) == pytest.approx(times.mean(), rel=1e-3)
     cv = times.std(ddof=1) / times.mean()
     assert found["r1"] == {
         "median_seconds": pytest.approx(times.mean() / np.sqrt(1 + cv**2), rel=1e-3),

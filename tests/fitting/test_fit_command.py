@@ -18,7 +18,7 @@ from simlab.answers.fit import CheckedTrait, Checks, Component, Fit, LawScore
 from simlab.answers.tables import ReadTable
 from simlab.cli import answer
 from simlab.commands.fit import following
-from simlab.commands.fitting_answers import Found
+from simlab.commands.fitting_answers import FitResult
 from simlab.effort import USUAL, use_effort
 from simlab.fitting import laws
 from simlab.tables.held import NOTHING
@@ -107,7 +107,7 @@ def test_notebooks_are_warned_of_a_world_that_fails() -> None:
 
 
 def test_what_follows_a_world_that_failed_is_another_law_or_a_look_at_the_raters() -> None:
-    def found(failed: list[str], *laws: str) -> Found:
+    def found(failed: list[str], *laws: str) -> FitResult:
         fit = SOUND.model_copy(
             update={
                 "compared": tuple(LawScore(law=law, log_score=0, behind=0, se=0) for law in laws),
@@ -120,7 +120,7 @@ def test_what_follows_a_world_that_failed_is_another_law_or_a_look_at_the_raters
                 ),
             }
         )
-        return Found(fit, "{path}", {}, ())
+        return FitResult(fit, "{path}", {}, ())
 
     def line(*asked: Any) -> str:
         return following(found(*asked), Path("w.yaml"), Path("my pilot.csv"), NOTHING).splitlines()[-1]

@@ -15,7 +15,7 @@ import pytest
 from simlab.answers.plan import SIZE, StudyPlan
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
-from simlab.commands.plan import Asked
+from simlab.commands.plan import PlanOptions
 from simlab.commands.plan_folder import keep
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
@@ -183,7 +183,7 @@ def test_files_of_designs_and_worlds_count_by_their_contents(here: Path, plain: 
         Path(name).write_text(text)
 
     def said(file: str, worlds: str) -> dict[str, Any]:
-        asked = Asked(candidates=Path(file), scenarios=worlds)
+        asked = PlanOptions(candidates=Path(file), scenarios=worlds)
         return {**ASKED, **asked.said, **asked.contents}
 
     keep(Path("my"), *planned(plain), said("a.csv", "a.csv, c.csv"))

@@ -14,9 +14,6 @@ from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.quality import calibration
 from simlab.types import Bools, Estimates, Floats
 
-PARTIAL_COUNTS = 20_000.0
-"""More outputs of all systems together than this take partial pooling too long."""
-
 
 def posteriors(evidence: Evidence, says: Floats, level: float) -> tuple[list[Estimated], tuple[str, ...]]:
     """Return each system's share by joint, own and partial rates, and notes on what was left out.

@@ -13,6 +13,9 @@ from simlab.tables.columns import LeftOut
 from simlab.tables.held import Ratings
 from simlab.types import Asked, Bools, Collected, Frame, InputError, Ints, Seen, Streams
 
+MOST_LOST = 0.05
+"""At most this share of the ratings is left out so that systems meet the same segments; paid ratings are not wasted."""
+
 
 class Kept(NamedTuple):
     """Hold the ratings that are concluded from, and sentences on those that are not."""
@@ -27,10 +30,6 @@ class Whole(NamedTuple):
     ratings: Ratings
     left_out: tuple[LeftOut, ...] = ()
     remarks: tuple[str, ...] = ()
-
-
-MOST_LOST = 0.05
-"""At most this share of the ratings is left out so that systems meet the same segments; paid ratings are not wasted."""
 
 
 def collected(ratings: Ratings, seed: int) -> Collected:

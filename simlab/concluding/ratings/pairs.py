@@ -17,6 +17,7 @@ from simlab.types import Array, Bools, Floats
 
 MOST_DOCUMENTS, MOST_RATERS = 100_000, 1_000
 """Beyond so many more nothing is foreseen."""
+ANSWERS = "ratings of these two"
 
 
 class Verdicts(NamedTuple):
@@ -98,6 +99,3 @@ def needed_more(told: Spans, k: int) -> More:
         return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
     found = needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
     return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
-
-
-ANSWERS = "ratings of these two"

@@ -8,6 +8,8 @@ from simlab.answers.conclude import Promise
 from simlab.messages import legible, several
 from simlab.types import FamilyName
 
+TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg", "best": "Hsu"}
+
 
 class Basis(NamedTuple):
     """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated.
@@ -27,9 +29,6 @@ class Basis(NamedTuple):
     anew: bool = False
     n_given: int = 0
     family: FamilyName | None = None
-
-
-TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg", "best": "Hsu"}
 
 
 def promise(basis: Basis) -> Promise:

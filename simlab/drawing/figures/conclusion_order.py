@@ -26,6 +26,8 @@ MANY, BENT, BENT_MORE = 20, 0.22, 0.45
 MOST_LETTERS, WIDE = 26, 52
 BETTER, NEAREST = "claimed better (what follows is left out)", "claimed better (the nearest only)"
 CIRCLE = "claims in a cycle"
+_STRAIGHT: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "mutation_scale": 7, "linestyle": "-"}
+_CIRCULAR: dict[str, Any] = {"color": VERMILION, "linestyle": "--"}
 
 
 def draw(axes: Axes, found: Conclusion, systems: Sequence[System]) -> set[str]:
@@ -80,10 +82,6 @@ def nearest(edges: Bools) -> Bools:
     for better in np.flatnonzero(edges.any(axis=1)):
         kept[better, np.flatnonzero(edges[better])[0]] = True
     return kept
-
-
-_STRAIGHT: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "mutation_scale": 7, "linestyle": "-"}
-_CIRCULAR: dict[str, Any] = {"color": VERMILION, "linestyle": "--"}
 
 
 def _arrow(

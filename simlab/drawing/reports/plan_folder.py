@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from simlab.answers.plan import SecondStudy, StudyPlan
-from simlab.answers.records import read_record
+from simlab.answers.records import REMEDY, read_record
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import conclude, plan, reading, second_batch
+from simlab.drawing.reports.answers import conclude, plan, second_batch
 from simlab.drawing.reports.terms import Prose, Reference, Report, Section, Table, Value
 from simlab.messages import legible, several
 from simlab.types import InputError
@@ -75,7 +75,7 @@ def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[st
 
 
 def _named(error: InputError, file: Path) -> InputError:
-    said = str(error).replace(reading.REMEDY, REMEDIES[file.name])
+    said = str(error).replace(REMEDY, REMEDIES[file.name])
     return InputError(f"{legible(file, 200)}: {said}")
 
 

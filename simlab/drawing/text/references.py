@@ -5,14 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-
-class Method(NamedTuple):
-    """Hold a clause on a method, and the keys of its references."""
-
-    says: str
-    cites: tuple[str, ...] = ()
-
-
 REFERENCES = {
     "Angelopoulos et al. 2023": "Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023). PPI++: Efficient "
     "prediction-powered inference. arXiv:2311.01453.",
@@ -74,7 +66,6 @@ REFERENCES = {
     "Youden 1950": "Youden, W. J. (1950). Index for rating diagnostic tests. Cancer 3, 32-35.",
 }
 """What is cited, by the words that cite it."""
-
 SOURCES = {
     "Boag et al. 2016": "Boag, W., Campos, R., Saenko, K. and Rumshisky, A. (2016). MUTT: Metric unit testing for "
     "language generation tasks. ACL 2016, 1935-1943.",
@@ -98,6 +89,14 @@ SOURCES = {
     "Mathematical Statistics 41, 1397-1409.",
 }
 """What docstrings name as their sources, beside these."""
+
+
+class Method(NamedTuple):
+    """Hold a clause on a method, and the keys of its references."""
+
+    says: str
+    cites: tuple[str, ...] = ()
+
 
 METHODS = {
     "permutation": Method(

@@ -25,6 +25,7 @@ from simlab.supervision import entering
 from simlab.types import InputError
 
 MOST_SAID = 3
+CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (no text from outside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +190,6 @@ def note_versions(book: Ledger, sources: Sequence[Source]) -> None:
         book.note_known(installation(), source.book.known(installation()))
     if not all(source.book.noted("sampled", True) for source in sources):
         book.note(sampled=False)
-
-
-CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (no text from outside)
 
 
 @contextmanager

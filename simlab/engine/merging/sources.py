@@ -21,6 +21,7 @@ from simlab.types import InputError
 
 SPARE_FILES = 64
 """Files that are open beside the ledgers of sources."""
+_MENDING = "the command that filled it mends it"
 
 
 @dataclass(slots=True)
@@ -58,9 +59,6 @@ class Source:
             raise InputError(f"{legible(self.folder)}: {len(lost)} of its cells are lost; {_MENDING}")
         self.left_out = {row.at: why for row, why in found}
         return [row for row, _ in found]
-
-
-_MENDING = "the command that filled it mends it"
 
 
 @contextmanager

@@ -15,6 +15,9 @@ from simlab.studies.preferences.spending import refuse_unpaid
 from simlab.types import Contest, Evidence, InputError, Trail, World
 from simlab.world.laws.comparisons import contest_of, rest_documents
 
+_OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
+"""Rules that can take a document for the unit that is drawn."""
+
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
     """Hold the budget and the worlds of a study of preferences against the outputs that there are."""
@@ -99,10 +102,6 @@ def _check_documents(config: Mapping[str, Any]) -> None:
             "decision.unit=document looks at documents as they come, and design.whole_documents=false mixes their "
             "outputs; set it to true"
         )
-
-
-_OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
-"""Rules that can take a document for the unit that is drawn."""
 
 
 def _refuse_broken_promises(config: Mapping[str, Any], contest: Contest) -> None:

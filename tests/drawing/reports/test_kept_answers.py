@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from simlab.answers.records import Record, read_record
+from simlab.commands import saving
 from simlab.drawing.reports import html, markdown, text
 from simlab.drawing.reports.answers import MODELS, of
 from simlab.drawing.reports.terms import Chart, Report, Table, Value
@@ -268,12 +269,12 @@ def without(saved: dict[str, Any], where: tuple[Any, ...]) -> dict[str, Any]:
     return copied
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_missing_command_is_refused(name: str) -> None:
-    saved = kept(name)
-    for wrong in (None, 3, ["simlab"]):
-        with pytest.raises(InputError, match="command"):
-            of(saved | {"command": wrong})
+@pytest.mark.parametrize("wrong", [None, 3, ["simlab"]])
+def test_a_kept_answer_without_its_command_line_is_refused(tmp_path: Path, wrong: object) -> None:
+    file = tmp_path / "kept.json"
+    file.write_text(json.dumps(kept(NAMES[0]) | {"command": wrong}))
+    with pytest.raises(InputError, match="command is missing, or of another type"):
+        saving.read(file)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.records import read_record
-from simlab.drawing.reports.answers import reading
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
@@ -35,7 +34,8 @@ def of(saved: Mapping[str, Any]) -> Report:
 
     Raises InputError for a command whose answers have no report, and for an answer that is not of its form.
     """
-    name = command_of(reading.command(saved))
+    command = legible(saved["command"], 2000)
+    name = command_of(command)
     if name in OF_STORES:
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
     if name not in COMMANDS:
@@ -45,8 +45,8 @@ def of(saved: Mapping[str, Any]) -> Report:
     first, *others = (getattr(import_module(module), model) for model in models)
     found = read_record(first, saved["answer"], others=others)
     made = report(found)
-    provenance = {**reading.provenance(saved), **made.provenance}
-    return replace(made, data=dict(saved), reproduce=(reading.command(saved),), provenance=provenance)
+    provenance = {"simlab": legible(saved["simlab"], 60), "command": command, **made.provenance}
+    return replace(made, data=dict(saved), reproduce=(command,), provenance=provenance)
 
 
 def frame_of(record: Any) -> str | None:

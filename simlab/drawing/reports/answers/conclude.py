@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simlab.answers.conclude import Conclusion, Metric, Pair, System
-from simlab.answers.records import read_record
+from simlab.answers.records import REMEDY, read_record
 from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import reading
 from simlab.drawing.reports.terms import Chart, Mark, Points, Prose, Report, Section, Table, Value
 from simlab.drawing.text import conclusion_numbers as numbers
 from simlab.drawing.text import conclusion_pairs as pairs
@@ -18,6 +17,7 @@ from simlab.drawing.text import conclusions, paragraphs
 from simlab.drawing.text.conclusion_systems import METHODS, confidence
 from simlab.drawing.text.references import METHODS as CITING
 from simlab.messages import legible, several
+from simlab.types import InputError
 
 QUESTIONS = {
     "rate": "Which systems do people rate better?",
@@ -43,9 +43,9 @@ def read(held: Any) -> Conclusion:
 def checked(found: Conclusion) -> Conclusion:
     """Return a conclusion that a file held; raise InputError, naming the first contradiction, where it has one."""
     if any(one.without for one in found.without.values()):
-        raise reading.wrong("answer.without", "a conclusion without some raters leaves out no more of them")
+        raise InputError(f"answer.without: a conclusion without some raters leaves out no more of them; {REMEDY}")
     for said in contradictions(found):
-        raise reading.wrong("answer", f"its numbers contradict each other: {said}")
+        raise InputError(f"answer: its numbers contradict each other: {said}; {REMEDY}")
     return found.changed(line=found.line or _line(found.read))
 
 

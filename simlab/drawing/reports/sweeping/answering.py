@@ -21,7 +21,6 @@ MOST_ANSWERS = 6
 """So many cells are answered in words; the rest is in the tables."""
 MOST_TABLES = 40
 """So many tables of comparisons are shown; the rest is left to `simlab compare`."""
-MOST_TIES = 4
 
 
 def sentences(seen: Seen) -> tuple[str, ...]:

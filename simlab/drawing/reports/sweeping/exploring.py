@@ -25,6 +25,7 @@ MOST_WHOLE = 300
 MOST_ROWS = 400
 """The table behind the figure has so many rows at most."""
 COSTS = ("money", "hours", "days", "cost", "human_cost", "ratings_used")
+ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
 
 
 def rows(seen: Seen) -> tuple[Mapping[str, Any], ...]:
@@ -34,9 +35,6 @@ def rows(seen: Seen) -> tuple[Mapping[str, Any], ...]:
         return tuple(listed)
     left = {HELD_FIXED, RESERVATION, *(f"{name}{end}" for name in seen.undefined for end in ENDS)}
     return tuple({key: held for key, held in row.items() if key not in left and _told(key, held)} for row in listed)
-
-
-ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
 
 
 def _told(key: str, held: Any) -> bool:

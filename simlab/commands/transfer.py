@@ -16,11 +16,11 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.commands.export import Exported
-    from simlab.commands.merge import Merged
+    from simlab.commands.export import ExportedFiles
+    from simlab.commands.merge import MergedFolders
 
 
-def _merged(merged: Merged) -> xr.Dataset:
+def _label_merge(merged: MergedFolders) -> xr.Dataset:
     from simlab.commands.notebook import found
 
     if not merged.blocks:
@@ -28,7 +28,7 @@ def _merged(merged: Merged) -> xr.Dataset:
     return found(merged.out, [*merged.lines, *merged.missing], whole=True, level=4)
 
 
-@verb(_merged)
+@verb(_label_merge)
 def merge(
     out: Annotated[File, typer.Argument(metavar="OUT", hidden=True)],
     *folders: Annotated[File, typer.Argument(metavar="DIR", hidden=True)],
@@ -37,7 +37,7 @@ def merge(
     ] = False,
     plugins: Plugins = None,
     progress: bool = False,
-) -> Merged:
+) -> MergedFolders:
     """Merge folders of one sweep into one; print the finding.
 
     OUT is a new folder, or one that holds some of the sweep; DIR are others, as `--shard I/N` fills them on any
@@ -59,13 +59,13 @@ def merge(
     )
 
 
-def _exported(exported: Exported) -> list[Path]:
+def _label_export(exported: ExportedFiles) -> list[Path]:
     for line in exported.doubts:
         warnings.warn(line, stacklevel=3)
     return exported.files
 
 
-@verb(_exported)
+@verb(_label_export)
 def export(
     store: Annotated[File | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)] = None,
     *conditions: Annotated[str | Mapping[str, object], typer.Argument(metavar="AXIS=VALUE", hidden=True)],
@@ -85,7 +85,7 @@ def export(
     study: Annotated[int | None, typer.Option(metavar="N", help="Index of the study in its world; 0.", min=0)] = None,
     plugins: Plugins = None,
     **more: object,
-) -> Exported:
+) -> ExportedFiles:
     """Export one campaign of a store as a table like anyone's, or the whole store.
 
     AXIS=VALUE names the campaign's cell. FILE.study.yaml, beside the table, holds the study and what an analyst is
