@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import Any
 
+    from simlab.commands.accounts import quote, show, timeline, verify
     from simlab.commands.designs import detect
     from simlab.commands.notebook import compare, plot, query, run, sweep
-    from simlab.commands.notebook_accounts import quote, timeline
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_conclusion import Concluded, conclude
     from simlab.commands.notebook_plans import PlannedStudy
@@ -56,8 +56,10 @@ __all__ = [
     "quote",
     "report",
     "run",
+    "show",
     "sweep",
     "timeline",
+    "verify",
 ]
 
 _HOME = {
@@ -66,7 +68,7 @@ _HOME = {
     **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
     "detect": "simlab.commands.designs",
     **dict.fromkeys(("agreement", "backtest", "corrupt", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
-    **dict.fromkeys(("quote", "timeline"), "simlab.commands.notebook_accounts"),
+    **dict.fromkeys(("quote", "show", "timeline", "verify"), "simlab.commands.accounts"),
     **dict.fromkeys(("assign", "plan", "report"), "simlab.commands.studies"),
     **dict.fromkeys(("export", "merge"), "simlab.commands.transfer"),
     "PlannedStudy": "simlab.commands.notebook_plans",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
-from simlab.commands import designs, pilots, studies, transfer
+from simlab.commands import accounts, designs, pilots, studies, transfer
 from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
@@ -59,7 +59,7 @@ from simlab.messages import Reservation
 from simlab.types import InputError
 
 if TYPE_CHECKING:
-    from simlab.commands.launch import Launched
+    from simlab.commands.typed import Launched
 
 app = typer.Typer(
     name="simlab",
@@ -468,7 +468,7 @@ def conclude(
             raise UsageError("--check reads a table; export a campaign of the store first")
         beside = {"--figure": figure, "--paragraph": paragraph, "--save": save}
         checked = conclusions.check(*asked, form, beside)
-        from simlab.commands.launch import Launched
+        from simlab.commands.typed import Launched
 
         end(Launched(checked.text, checked.notes, checked.code))
         return
@@ -477,108 +477,10 @@ def conclude(
             answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
         else:
             answered = conclusions.answer(*asked, form, figure, paragraph)
-    from simlab.commands.launch import Launched
+    from simlab.commands.typed import Launched
 
     unkept = saving.kept(keep, answered.json) if keep else []
     end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
-
-
-@command(app, example="simlab calculator detect --out detect.html")
-def calculator(
-    what: Annotated[str, typer.Argument(metavar="detect", help="What it calculates.", show_default=False)],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write this .html; detect.html here by default.")
-    ] = None,
-) -> None:
-    """Write a page with sliders that answers what simlab detect does.
-
-    One file that opens in any browser, offline: the measurable difference, and what a wanted one takes.
-    """
-    from simlab.commands import calculator as calculators
-
-    end(calculators.answer(what, out))
-
-
-@command(app, example="simlab verify outputs/item_grouping")
-def verify(
-    where: Where = None,
-    replay: Annotated[
-        str | None, typer.Option("--replay", metavar="CELL.WORLD.STUDY", help="Carry out this campaign again, alone.")
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Replay: stop in the debugger where it fails.")] = False,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Check a store: checksums, missing or torn cells; or one campaign.
-
-    With --replay: carry out one campaign again; say whether the bits are the same. CELL counts the cells of DIR from
-    0, in the order in which `simlab query` lists them, or is the beginning of a cell's key. With pools and draws:
-    CELL.WORLD.POOL.DRAW.STUDY. A block that failed is carried out whole.
-    """
-    from simlab.commands import saving
-    from simlab.commands import verify as checks
-
-    saving.check(save)
-    if replay is None and (debug or plugins):
-        raise UsageError(f"{'--debug' if debug else '--plugins'} goes with --replay CELL.WORLD.STUDY")
-    found = checks.answer(*_store(where), replay=replay, plugins=plugins or [], debug=debug)
-    _say(_with_csv(lambda form: found.text if form == "table" else found.as_json), form, save)
-    raise typer.Exit(found.code)
-
-
-@command(app, example="simlab demo --seed 2 --out another")
-def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(metavar="N", help="Plant another truth.", min=0)] = 1,
-) -> None:
-    """Tell the whole story, from a pilot to a report, in a minute.
-
-    Raters and systems are simulated, and what is true of them is shown at the end. Each step is a command that you
-    would type, and its files stay in DIR.
-    """
-    from simlab.commands import demo as demonstration
-
-    raise typer.Exit(demonstration.answer(out, seed, answer, lambda block: print(block, flush=True)))
-
-
-@command(app, "list")
-def list_(config_dir: ConfigDir = None, plugins: Plugins = None, form: Format = "table", save: Save = None) -> None:
-    """List the sweeps, and the options of every group."""
-    from simlab.commands import list as inventory
-    from simlab.config.groups import own_options
-
-    with own_options(config_dir):
-        _say(lambda form: inventory.answer(plugins or [], form), form, save)
-
-
-@command(app, example="simlab show raters.leniency_sd")
-def show(
-    words: Annotated[list[str] | None, typer.Argument(metavar="NAME|KEY|FILE", hidden=True)] = None,
-    config: Annotated[bool, typer.Option("--config", help="Print a study file, for `simlab run FILE`.")] = False,
-    config_dir: ConfigDir = None,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Show a sweep, or what a setting, key or measure is.
-
-    With --config: print one study, composed, as a file that `simlab run` takes. KEY=VALUE behind NAME or FILE, or
-    alone, changes a setting and fixes an axis.
-    """
-    from simlab.commands import show as explained
-    from simlab.commands import show_config
-    from simlab.config.groups import own_options
-
-    with own_options(config_dir):
-        if config and (form != "table" or save):
-            raise UsageError("a study file is YAML; leave out --format and --save")
-        if config:
-            print(show_config.study_file(words or [], plugins or []))
-        elif words and len(words) == 1:
-            _say(lambda form: explained.answer(words[0], form, plugins or []), form, save)
-        else:
-            raise UsageError("name one thing to show, or with --config a study")
 
 
 def answer(words: Sequence[str]) -> int:
@@ -724,6 +626,19 @@ add(
 )
 
 
+add(app, accounts.list_catalogue, _written_by("list"), name="list")
+add(app, accounts.show, _written_by("show"), example="simlab show raters.leniency_sd")
+add(app, accounts.verify, _written_by("verify"), example="simlab verify outputs/item_grouping")
+add(app, accounts.demo, _written_by("demo"), example="simlab demo --seed 2 --out another", forms=False)
+add(
+    app,
+    accounts.calculator,
+    _written_by("calculator"),
+    example="simlab calculator detect --out detect.html",
+    forms=False,
+)
+
+
 def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
     """Print an answer in a form, and keep it where that is wanted."""
     from simlab.commands import saving
@@ -742,13 +657,6 @@ def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
 def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:
     if nothing_run and (save or form != "table"):
         raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
-
-
-def _with_csv(write: Callable[[Literal["table", "json"]], str]) -> Callable[[Form], str]:
-    """Give an answer that is a table or JSON the third form, too."""
-    from simlab.commands import saving
-
-    return lambda form: saving.to_csv(write("json")) if form == "csv" else write(form)
 
 
 def _refuse_repeated(command: Any, words: list[str]) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ import pytest
 import xarray as xr
 
 import simlab
+from simlab.answers.verify import StoreCheck
 from simlab.cli import answer
 from simlab.commands import launch
 from simlab.commands.words import word, words
@@ -115,6 +117,36 @@ def test_a_run_takes_keywords_and_returns_its_measures(capsys: pytest.CaptureFix
     assert listed(simlab.query(), ()) == rows
     assert simlab.query().to_pandas()["kendall"] == rows[0]["kendall"]
     assert simlab.config_of(one)["design"]["documents"] == 8
+
+
+def test_what_is_shown_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("raters.leniency_sd", "srp", "item_grouping"):
+        records = typed(capsys, "show", name)
+        shown = simlab.show(name)
+        assert json.loads(json.dumps(shown.records)) == records  # type: ignore[union-attr]
+        assert answer(["show", name]) == 0
+        assert capsys.readouterr().out == f"{shown!r}\n"
+    study = simlab.show({"design.documents": 20}, config=True)
+    assert answer(["show", "design.documents=20", "--config"]) == 0
+    assert capsys.readouterr().out == f"{study}\n"
+
+
+def test_what_verify_finds_is_that_of_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [simlab.verify(store).plain()] == typed(capsys, "verify", store)
+    replayed = simlab.verify(store, replay="1.1.3").plain()
+    assert replayed | {"seconds": 0} == typed(capsys, "verify", store, "--replay", "1.1.3") | {"seconds": 0}
+    assert replayed["same"] is True
+    shutil.copytree(store, "damaged")
+    next(
+        path
+        for path in Path("damaged").rglob("*")
+        if "srp" in path.parts and path.name != "zarr.json" and path.is_file()
+    ).write_bytes(b"torn")
+    damaged = simlab.verify("damaged")
+    assert isinstance(damaged, StoreCheck)
+    assert not damaged.sound
+    assert [damaged.plain()] == typed(capsys, "verify", "damaged", code=3)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_calculation_is_a_sweep_too() -> None:
@@ -330,7 +362,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: simlab.run({"design.documents": {1}}), "a value is a text, a number"),
     (lambda: simlab.sweep("item_grouping", {"design.documents": []}), "design.documents holds no value"),
     (lambda: simlab.fit(law="chains"), "law=chains is unknown; choose from auto"),  # type: ignore[arg-type]
-    (lambda: simlab.fit(law=["auto"]), "law=['auto'] is unknown; choose from auto"),  # type: ignore[arg-type]
+    (lambda: simlab.fit(law=["auto"]), "law=[auto] is unknown; did you mean auto?"),  # type: ignore[arg-type]
     (lambda: simlab.assign("my", items="i.csv", form="cvs"), "form=cvs is unknown; did you mean csv?"),  # type: ignore[arg-type]
     (lambda: simlab.fit(better="up"), "better=up is unknown; choose from higher, lower"),  # type: ignore[typeddict-item]
     (lambda: simlab.fit_metric("x.csv", references=2.5), "references=2.5 must be a whole number"),  # type: ignore[arg-type]

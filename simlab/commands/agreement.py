@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.answers.agreement import Agreement
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import ended, words_of
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.agreement import report

@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.commands.launch import Launched
 from simlab.commands.notes import program
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.concluding.assigning import appraise, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import study_of

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simlab.answers.backtest import Backtest, BacktestAdvice, Prediction
 from simlab.answers.fit import PREFERENCE
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import ended, words_of
 from simlab.commands.notes import note
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables

@@ -13,7 +13,8 @@ from simlab.analysis.adequacy.grid import PUBLISHED
 from simlab.analysis.adequacy.inverse import rules
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
-from simlab.commands.launch import Launched
+from simlab.commands.flags import Form
+from simlab.commands.typed import Given, Launched
 from simlab.messages import legible, or_nearest
 from simlab.rng import stream
 from simlab.types import Floats, InputError
@@ -36,8 +37,8 @@ CHECKS = 24
 """Settings whose numbers the page brings along, half of them published, to hold its own against."""
 
 
-def answer(what: str, out: Path | None = None) -> Launched:
-    """Write the calculator `what`, by default to `detect.html` here; return the line that says so.
+def carry_out(what: str, out: Path | None = None) -> Path:
+    """Write the calculator `what`, by default to `detect.html` here; return its file.
 
     Raises InputError for a calculator that there is not, and a file that is no page or cannot be written; then nothing
     is written.
@@ -57,7 +58,12 @@ def answer(what: str, out: Path | None = None) -> Launched:
         raise InputError(
             f"--out {legible(file, 120)}: cannot be written ({files.reason(error)}); {files.needed(error)}"
         ) from error
-    said = f"{legible(file, 200)}: the measurable difference as a page, {len(text.encode()) / 1000:.0f} kB"
+    return file
+
+
+def write(file: Path, form: Form, given: Given) -> Launched:
+    """Say what was written."""
+    said = f"{legible(file, 200)}: the measurable difference as a page, {file.stat().st_size / 1000:.0f} kB"
     return Launched(f"{said}; open it in any browser, offline")
 
 

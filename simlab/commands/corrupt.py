@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import step
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole

@@ -11,8 +11,8 @@ from simlab.analysis.adequacy.plans import Plan
 from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
 from simlab.answers.records import LARGEST
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import ended
+from simlab.commands.typed import Launched
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.types import InputError

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import reported, step
+from simlab.commands.typed import Launched
 from simlab.messages import legible
 from simlab.types import Collected, InputError, Place
 

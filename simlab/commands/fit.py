@@ -10,10 +10,9 @@ from simlab import files as on_disk
 from simlab.answers.fit import PREFERENCE, Fit
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.fitting_answers import FitResult
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import step, told_in, told_words
 from simlab.commands.notes import note
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.fit import report as make_report
 from simlab.drawing.reports.text import page as text_page

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.commands.launch import Launched
 from simlab.commands.notes import note, program
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form

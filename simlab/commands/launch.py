@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
+from simlab.commands.typed import Launched
 from simlab.config.recorded import understood, understood_metrics
 from simlab.config.sweep import WHERE
 from simlab.types import OK, UNRUN, InputError
@@ -34,14 +35,6 @@ MOST_REASONS = 3
 ELSEWHERE = tuple(f"engine.{key}" for key in WHERE)
 MOST_TOLD = 64
 """Cells of which it is said what is understood of their files."""
-
-
-class Launched(NamedTuple):
-    """Hold the answer of a launch, the notes that belong below it, on stderr, and the exit code."""
-
-    text: str
-    notes: Sequence[str] = ()
-    code: int = DONE
 
 
 Keep = Callable[[str], None]

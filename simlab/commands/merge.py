@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from simlab.commands import launch
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
@@ -26,13 +26,13 @@ class MergedFolders(NamedTuple):
     blocks: int
 
 
-def write(found: MergedFolders, form: Form, given: Given) -> launch.Launched:
+def write(found: MergedFolders, form: Form, given: Given) -> Launched:
     """Write the finding of what is there; of what is missing it says so."""
     if not found.blocks:
-        return launch.Launched("no campaign was carried out in any of these folders", found.missing, NOTHING)
+        return Launched("no campaign was carried out in any of these folders", found.missing, NOTHING)
     said = launch.finding(found.out, form, None)
     if said.code == NOTHING and form == "table":
-        return launch.Launched("no campaign could be carried out", found.missing, NOTHING)
+        return Launched("no campaign could be carried out", found.missing, NOTHING)
     code = said.code if said.code != DONE or not found.missing else RESERVED
     return said._replace(notes=[*found.missing, *said.notes], code=code)
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from simlab.answers.mutt import MetricAgreement, PassRates
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import ended
 from simlab.commands.notes import note
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files as figures
 from simlab.drawing.reports.answers.mutt import report
 from simlab.drawing.text import tables

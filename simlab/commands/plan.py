@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab import files
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.launch import OUTPUTS, Launched
+from simlab.commands.launch import OUTPUTS
+from simlab.commands.typed import Launched
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
 from simlab.types import InputError

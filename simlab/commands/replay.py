@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.answers.verify import ReplayedCampaign
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended
 from simlab.messages import shown
@@ -25,8 +26,8 @@ KEY_LENGTH = 8
 LARGEST = 10**9
 
 
-def answer(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) -> tuple[str, str, int]:
-    """Carry out a campaign again; return a page with its outcomes, the same as JSON, and the exit code.
+def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) -> tuple[ReplayedCampaign, str, int]:
+    """Carry out a campaign again; return its outcomes as a record and as a page, and the exit code.
 
     A campaign whose block failed is carried out with its whole block. With `debug` the interpreter stops where the
     campaign fails. Raises InputError for an address that the folder does not have, and for a folder whose cell cannot
@@ -52,10 +53,9 @@ def answer(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) -> 
     entering(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
     run = _debug_block if debug else _run_block
     record = _record(name, kept, run(fitting, config, address, limits), address, time.monotonic() - began)
-    following = ["verify", str(folder), *(["--replay", words, "--debug"] if record["failed"] else [])]
-    as_kept = record["kept"] is None if record["same"] is None else record["same"]
-    code = DONE if as_kept and not record["failed"] else RESERVED
-    return ended(replays.page(record), *following), json.dumps(record, indent=1), code
+    following = ["verify", str(folder), *(["--replay", words, "--debug"] if record.failed else [])]
+    as_kept = record.kept is None if record.same is None else record.same
+    return record, ended(replays.page(record), *following), DONE if as_kept and not record.failed else RESERVED
 
 
 def parse_address(words: str) -> tuple[str, Place]:
@@ -153,7 +153,7 @@ def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, 
     return Finished(address, pack(done.arrays), failures=failures)
 
 
-def _record(name: str, kept: Finished | None, finished: Finished, address: Address, seconds: float) -> dict[str, Any]:
+def _record(name: str, kept: Finished | None, finished: Finished, address: Address, seconds: float) -> ReplayedCampaign:
     """Return the outcomes of a campaign, and whether they are those that the folder keeps."""
     from simlab.engine.addresses import unpack
     from simlab.engine.replaying import differing
@@ -165,18 +165,18 @@ def _record(name: str, kept: Finished | None, finished: Finished, address: Addre
     if kept is not None and comparable:
         block, row = unpack(kept.payload), address.first - kept.address.first
         differs = [name for k in range(address.count) for name in differing(block, row + k, outcomes, k)]
-    return {
-        "cell": name.removesuffix(", "),
-        "key": address.cell,
-        "at": str(address),
-        "seconds": seconds,
-        "failed": finished.failed or bool(finished.failures),
-        "reason": "; ".join(dict.fromkeys(reasons)),
-        "kept": None if kept is None else kept.reason or "carried out",
-        "same": not differs if comparable else None,
-        "differs": differs,
-        "outcomes": {name: _json_value(array) for name, array in outcomes.items()},
-    }
+    return ReplayedCampaign(
+        cell=name.removesuffix(", "),
+        key=address.cell,
+        at=str(address),
+        seconds=seconds,
+        failed=finished.failed or bool(finished.failures),
+        reason="; ".join(dict.fromkeys(reasons)),
+        kept=None if kept is None else kept.reason or "carried out",
+        same=not differs if comparable else None,
+        differs=tuple(differs),
+        outcomes={name: _json_value(array) for name, array in outcomes.items()},
+    )
 
 
 def _json_value(array: Array) -> Any:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from simlab import files
 from simlab.commands import launch, report_plans, saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
-from simlab.commands.launch import Launched
 from simlab.commands.next_steps import step
 from simlab.commands.stores import named
-from simlab.commands.typed import Given
+from simlab.commands.typed import Given, Launched
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.commands import launch
+from simlab.commands.typed import Launched
 from simlab.config import accepted, compose_sweep
 from simlab.config.sweepfile import MULTIRUN, RUN
 
@@ -29,7 +30,7 @@ def answer(
     allow_version: bool = False,
     force: bool = False,
     shard: str | None = None,
-) -> launch.Launched:
+) -> Launched:
     """Run what is missing of the cells that are declared, and return their measures; of a shard what it came to."""
     part = launch.part_of(shard, declared)
     sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from simlab.commands import launch, saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
+from simlab.commands.typed import Launched
 from simlab.drawing.text import shards as drawn
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def carry_out(
     form: Form = "table",
     keep: launch.Keep | None = None,
     allow_version: bool = False,
-) -> launch.Launched:
+) -> Launched:
     """Carry out what is missing of a shard, and say what its folder holds and what is to be done next.
 
     Raises InputError where the folder holds something else, or another run is at it.
@@ -36,7 +37,7 @@ def carry_out(
     text = drawn.carried_out(did) if form == "table" else drawn.write([did], form)
     nothing = did.blocks > 0 and did.failed == did.blocks
     code = NOTHING if nothing else RESERVED if doubts or unkept else DONE
-    return launch.Launched(text, [*doubts, *unkept], code)
+    return Launched(text, [*doubts, *unkept], code)
 
 
 def carried_out(

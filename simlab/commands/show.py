@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from simlab.commands.errors import UsageError
 from simlab.commands.next_steps import ended
+from simlab.commands.typed import Given, Launched
+from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
 from simlab.messages import nearest, shown
@@ -17,25 +21,50 @@ if TYPE_CHECKING:
     from simlab.config.explaining import Key, Measure, Option
 
 
-def answer(name: str, form: Form = "table", plugins: Sequence[str] = ()) -> str:
-    """Explain a name to a reader, or as records.
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """Hold what a name means: as records, one for each thing that has it, and as a page, which `str` writes."""
 
-    Raises InputError for a name that nothing has.
-    """
+    records: tuple[Record, ...]
+    write_page: Callable[[], str]
+
+    def __repr__(self) -> str:
+        """Write the page."""
+        return self.write_page()
+
+
+def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> Explanation:
+    """Explain a name. Raises InputError for a name that nothing has."""
     from simlab.config import describe_sweep, load_sweep
     from simlab.config.catalogue import is_sweep, options_called
+    from simlab.config.explaining import explain_measure, explain_option
 
-    options = options_called(name, plugins)
-    if is_sweep(name):
-        if form != "table":
-            return _plain([describe_sweep(load_sweep(name))], form)
-        return ended(_sweep(name) + _namesakes(name, options), "sweep", name, "--quick")
-    if options:
-        return _options(name, options, form, plugins)
-    keys = _keys_called(name, plugins)
+    def write_page() -> str:
+        with own_options(config_dir):
+            return ended(_sweep(name) + _namesakes(name, options), "sweep", name, "--quick")
+
+    with own_options(config_dir):
+        options = options_called(name, plugins)
+        if is_sweep(name):
+            # Its cells are composed only for the page, which takes longer than all else.
+            return Explanation((describe_sweep(load_sweep(name)),), write_page)
+        if options:
+            measures = [explain_measure(file, plugins) for group, file in options if group == "measure"]
+            others = [explain_option(group, file, plugins) for group, file in options if group != "measure"]
+            page = _options(name, options, measures, others)
+            return Explanation((*map(_record, measures), *map(_record, others)), lambda: page)
+        keys = _keys_called(name, plugins)
+    page = ended("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={shown(keys[0].default)}")
+    return Explanation(tuple(key._asdict() for key in keys), lambda: page)
+
+
+def write(found: Explanation | str, form: Form, given: Given) -> Launched:
+    """Write an explanation in a form, or a study file, which has one form."""
+    if isinstance(found, Explanation):
+        return Launched(found.write_page() if form == "table" else _write_records(found.records, form))
     if form != "table":
-        return _plain([key._asdict() for key in keys], form)
-    return ended("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={shown(keys[0].default)}")
+        raise UsageError("a study file is YAML; leave out --format and --save")
+    return Launched(found)
 
 
 def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
@@ -62,13 +91,9 @@ def _keys_called(name: str, plugins: Sequence[str]) -> list[Key]:
     return called
 
 
-def _options(name: str, options: Sequence[tuple[str, Path]], form: Form, plugins: Sequence[str]) -> str:
-    from simlab.config.explaining import explain_measure, explain_option
-
-    measures = [explain_measure(file, plugins) for group, file in options if group == "measure"]
-    others = [explain_option(group, file, plugins) for group, file in options if group != "measure"]
-    if form != "table":
-        return _plain([*map(_record, measures), *map(_record, others)], form)
+def _options(
+    name: str, options: Sequence[tuple[str, Path]], measures: Sequence[Measure], others: Sequence[Option]
+) -> str:
     first = options[0][1].stem
     if len(measures) > 1:
         return ended(explanations.measures(measures), "show", first)
@@ -92,7 +117,7 @@ def _record(said: Option | Measure) -> Record:
     return {**said._asdict(), "keys": [key._asdict() for key in said.keys]}
 
 
-def _plain(records: Sequence[Record], form: Form) -> str:
+def _write_records(records: Sequence[Record], form: Form) -> str:
     if form == "json":
         return json.dumps(records, indent=1)
     return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in records])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from simlab.commands import launch
 from simlab.commands.notes import note
+from simlab.commands.typed import Launched
 from simlab.config import accepted, compose_calculation, compose_sweep
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def answer(
     allow_version: bool = False,
     force: bool = False,
     shard: str | None = None,
-) -> launch.Launched:
+) -> Launched:
     """Run what is missing of a sweep, and return its finding; of a shard what it came to."""
     part = launch.part_of(shard, declared)
     if declared.calculation:
@@ -52,13 +53,13 @@ def _calculate(
     dry: bool,
     form: Form,
     keep: launch.Keep | None,
-) -> launch.Launched:
+) -> Launched:
     calculation = compose_calculation(declared, overrides, quick=quick)
     folder = launch.folder_of(name, overrides, out, quick=quick, plugins=[])
     if dry:
         from simlab.drawing.text.forecast import calculated
 
-        return launch.Launched(calculated(math.prod(len(axis.values) for axis in calculation.axes), folder))
+        return Launched(calculated(math.prod(len(axis.values) for axis in calculation.axes), folder))
     for line in launch.carry_out(calculation, folder, None):
         note(line)
     return launch.finding(folder, form, keep)

@@ -15,10 +15,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace, UnionType
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeVar,
     Union,
@@ -38,9 +38,6 @@ from simlab.commands.notes import note, quiet
 from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
-if TYPE_CHECKING:
-    from simlab.commands.launch import Launched
-
 LINE: ContextVar[str] = ContextVar("line", default="simlab")
 """The command line that is being answered."""
 ENDS_HELP = ("Returns", ">>>", "Warns", "Raises")
@@ -51,6 +48,14 @@ Found = TypeVar("Found")
 Labelled = TypeVar("Labelled")
 Command = TypeVar("Command", bound=Callable[..., None])
 Given = Mapping[str, Any]
+
+
+class Launched(NamedTuple):
+    """Hold the answer of a command, the notes that belong below it, on stderr, and the exit code."""
+
+    text: str
+    notes: Sequence[str] = ()
+    code: int = DONE
 
 
 def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]], Callable[Asked, Labelled]]:
@@ -121,7 +126,7 @@ def add(
     function: Callable[..., Any],
     write: Callable[[Any, Form, Given], Launched],
     *,
-    example: str,
+    example: str = "",
     name: str | None = None,
     forms: bool = True,
     fill: Callable[[Sequence[Any], Given], Given] | None = None,
@@ -166,7 +171,8 @@ def add(
 
 def end(launched: Launched) -> None:
     """Write an answer, then the notes below it: whoever reads both streams reads them in this order."""
-    print(launched.text, flush=True)
+    if launched.text:
+        print(launched.text, flush=True)
     for line in launched.notes:
         note(line)
     if launched.code:

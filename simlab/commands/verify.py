@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from simlab.answers.verify import ReplayedCampaign, StoreCheck
+from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended, reported
 from simlab.commands.stores import named
+from simlab.commands.typed import Given, Launched
 from simlab.drawing.text import soundness
+from simlab.drawing.text.tables import Form
 from simlab.engine import ledger
 from simlab.engine.ledger_file import DamagedLedger
 from simlab.store import calculations, readme, verifying
@@ -22,33 +26,26 @@ from simlab.store.wholeness import remedy
 from simlab.types import InputError
 
 
-class Verified(NamedTuple):
-    """The answer as a page for people and as JSON, and the exit code."""
+class VerifiedStore(NamedTuple):
+    """Hold what verifying found: as a record, as a page for people, and the exit code."""
 
-    text: str
-    as_json: str
+    record: StoreCheck | ReplayedCampaign
+    page: str
     code: int
 
 
-def answer(
-    folder: Path | None,
-    conditions: Sequence[str],
-    *,
-    replay: str | None = None,
-    plugins: Sequence[str] = (),
-    debug: bool = False,
-) -> Verified:
+def carry_out(
+    folder: Path | None, *, replay: str | None = None, plugins: Sequence[str] = (), debug: bool = False
+) -> VerifiedStore:
     """Check a store, or with `replay` carry out one of its campaigns again.
 
-    Raises InputError for conditions, and where there is nothing that can be checked or carried out.
+    Raises InputError where there is nothing that can be checked or carried out.
     """
-    if conditions:
-        raise InputError(f"verify checks a whole store; leave out {conditions[0]}")
     where = named(folder)
     if replay is not None:
         from simlab.commands import replay as replays
 
-        return Verified(*replays.answer(where, replay, plugins=plugins, debug=debug))
+        return VerifiedStore(*replays.carry_out(where, replay, plugins=plugins, debug=debug))
     if not (where / ledger.FILE).exists():
         if calculated := calculations.verify(where):
             text = soundness.of_calculation(*calculated)
@@ -61,11 +58,20 @@ def answer(
     return _verified(page, soundness.of_studies(report, most=None), not report.problems)
 
 
-def _verified(page: str, lines: str, sound: bool) -> Verified:
+def write(found: VerifiedStore, form: Form, given: Given) -> Launched:
+    """Write what was found in a form; of a store programs read a list of one record."""
+    if form == "table":
+        return Launched(found.page, code=found.code)
+    plain = found.record.plain()
+    text = json.dumps([plain] if isinstance(found.record, StoreCheck) else plain, indent=1)
+    return Launched(saving.to_csv(text) if form == "csv" else text, code=found.code)
+
+
+def _verified(page: str, lines: str, sound: bool) -> VerifiedStore:
     """Put what a check found, a line for each problem and a last one of what was checked, into an answer."""
     *problems, checked = lines.splitlines()
-    record = {"sound": sound, "checked": checked, "problems": problems}
-    return Verified(page, json.dumps([record], indent=1), DONE if sound else RESERVED)
+    record = StoreCheck(sound=sound, checked=checked, problems=tuple(problems))
+    return VerifiedStore(record, page, DONE if sound else RESERVED)
 
 
 def _with_next(text: str, where: Path, report: verifying.Report) -> str:

@@ -30,7 +30,7 @@ TOLD = "return arguments[0].map((epsilon) => told(epsilon))"
 @pytest.fixture
 def shown(browser: Any, tmp_path: Path) -> Any:
     file = tmp_path / "detect.html"
-    calculator.answer("detect", file)
+    calculator.carry_out("detect", file)
     browser.get(file.as_uri())
     return browser
 

@@ -36,7 +36,7 @@ def test_one_story_told_from_end_to_end(tmp_path: Path, monkeypatch: pytest.Monk
     said: list[str] = []
     monkeypatch.setattr(demo, "SEARCH", SHORT)
     monkeypatch.chdir(tmp_path)
-    assert demo.answer(Path("my demo"), 3, answer, said.append) == DONE
+    assert demo.carry_out(Path("my demo"), 3, answer, said.append) == DONE
     told, place = Told("\n".join(said)), tmp_path
     _it_fits_a_minutes_reading_and_shows_an_answer_for_each_command(told)
     _what_it_leaves_is_what_it_names(told, place)
@@ -147,11 +147,11 @@ def test_raters_together_have_no_favourite_so_that_both_truths_are_one() -> None
 def test_one_that_was_halted_is_begun_again(tmp_path: Path) -> None:
     out, said = tmp_path / "demo", list[str]()
     with pytest.raises(KeyboardInterrupt):
-        demo.answer(out, 1, lambda words: INTERRUPTED, said.append)
+        demo.carry_out(out, 1, lambda words: INTERRUPTED, said.append)
     (out / places.STUDY).mkdir()
     (out / places.STUDY / "plan.json").touch()
     (out / "mine.txt").touch()
     # A step that cannot be carried out ends the story with its exit code.
-    assert demo.answer(out, 1, lambda words: REFUSED, said.append) == REFUSED
+    assert demo.carry_out(out, 1, lambda words: REFUSED, said.append) == REFUSED
     assert not (out / places.STUDY).exists()
     assert (out / "mine.txt").exists()

@@ -106,10 +106,10 @@ def test_the_config_of_a_stranger_is_not_carried_out(
     assert answer(RUN) == 0
     change(tmp_path / "s", tamper, sealed=True)
     with pytest.raises(InputError, match=refused):
-        replay.answer(tmp_path / "s", "0.0.0", plugins=[], debug=False)
+        replay.carry_out(tmp_path / "s", "0.0.0", plugins=[], debug=False)
     change(tmp_path / "s", tamper, sealed=False)
     with pytest.raises(InputError, match=r"damaged in its ledger: .*; `simlab verify DIR` says"):
-        replay.answer(tmp_path / "s", "0.0.0", plugins=[], debug=False)
+        replay.carry_out(tmp_path / "s", "0.0.0", plugins=[], debug=False)
 
 
 @pytest.mark.slow

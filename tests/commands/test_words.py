@@ -9,7 +9,7 @@ import typer
 
 from simlab.commands import errors, launch, notes
 from simlab.commands.detect_words import FREE, combined, parsed
-from simlab.commands.typed import end
+from simlab.commands.typed import Launched, end
 from simlab.types import InputError
 
 
@@ -50,7 +50,7 @@ def test_a_launch_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> N
 
 
 def test_notes_follow_the_answer_on_the_other_stream(capsys: pytest.CaptureFixture[str]) -> None:
-    end(launch.Launched("answer", ["one", "two"]))
+    end(Launched("answer", ["one", "two"]))
     assert capsys.readouterr() == ("answer\n", "one\ntwo\n")
 
 

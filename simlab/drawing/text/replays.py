@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from simlab.answers.verify import ReplayedCampaign
 from simlab.drawing.text.tables import aligned
 from simlab.messages import duration, shortened
 
 STATUS = ("carried out", "its design could not be carried out", "its block failed", "not run", "an impossible value")
 
 
-def page(said: Mapping[str, Any]) -> str:
+def page(found: ReplayedCampaign) -> str:
     """Write where the campaign lives, whether the bits are those that are kept, and its outcomes."""
-    where = ", ".join(part for part in (said["cell"], said["at"]) if part)
-    lines = [f"{where} (key {said['key'][:8]}), in {duration(said['seconds'])}"]
-    lines += [f"failed: {said['reason']}"] if said["failed"] else []
-    lines.append(_compared(said))
-    rows = [[name, *_value(name, value)] for name, value in said["outcomes"].items()]
+    where = ", ".join(part for part in (found.cell, found.at) if part)
+    lines = [f"{where} (key {found.key[:8]}), in {duration(found.seconds)}"]
+    lines += [f"failed: {found.reason}"] if found.failed else []
+    lines.append(_compared(found))
+    rows = [[name, *_value(name, value)] for name, value in found.outcomes.items()]
     return "\n".join([*lines, *([aligned(("outcome", "value"), rows, last_left=True)] if rows else [])])
 
 
-def _compared(said: Mapping[str, Any]) -> str:
-    if said["kept"] is None:
+def _compared(found: ReplayedCampaign) -> str:
+    if found.kept is None:
         return "the folder keeps nothing of it"
-    if said["same"] is None:
-        now = "" if said["failed"] else "it did not fail this time; "
-        return f"{now}the folder keeps of it: {said['kept']}"
-    if said["same"]:
+    if found.same is None:
+        now = "" if found.failed else "it did not fail this time; "
+        return f"{now}the folder keeps of it: {found.kept}"
+    if found.same:
         return "the same bits as the folder keeps"
-    return f"other bits than the folder keeps: {', '.join(said['differs'])}"
+    return f"other bits than the folder keeps: {', '.join(found.differs)}"
 
 
 def _value(name: str, value: Any) -> Iterator[str]:

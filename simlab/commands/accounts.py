@@ -1,0 +1,252 @@
+"""The verbs that give account: of names and settings, of stores and campaigns, of money and time.
+
+Each is one function for the command line; those that a notebook has a use for are its verbs, too.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from simlab.commands.flags import ConfigDir, File, Plugins, path_of
+from simlab.commands.typed import verb
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from simlab.answers.verify import ReplayedCampaign, StoreCheck
+    from simlab.commands.list import Catalogue
+    from simlab.commands.show import Explanation
+    from simlab.commands.verify import VerifiedStore
+    from simlab.engine.quoting import Quote
+
+Index: TypeAlias = Annotated[int, typer.Option(min=0)]
+UNITS = {"money": "currency", "hours": "hours", "days": "days"}
+
+
+def list_catalogue(*, config_dir: ConfigDir = None, plugins: Plugins = None) -> Catalogue:
+    """List the sweeps, and the options of every group."""
+    from simlab.commands import list as catalogues
+
+    return catalogues.carry_out(config_dir, plugins or [])
+
+
+def _label_show(found: Explanation | str) -> Explanation | str:
+    return found
+
+
+@verb(_label_show)
+def show(
+    *words: Annotated[str | Mapping[str, object], typer.Argument(metavar="NAME|KEY|FILE", hidden=True)],
+    config: Annotated[bool, typer.Option("--config", help="Print a study file, for `simlab run FILE`.")] = False,
+    config_dir: ConfigDir = None,
+    plugins: Plugins = None,
+) -> Explanation | str:
+    """Show a sweep, or what a setting, key or measure is.
+
+    With --config: print one study, composed, as a file that `simlab run` takes. KEY=VALUE behind NAME or FILE, or
+    alone, changes a setting and fixes an axis.
+
+    Returns an explanation, whose page a cell shows and whose `records` a program reads; with `config` the text of the
+    study file.
+
+    Raises InputError for a name that nothing has, and for settings that do not compose to one study.
+
+    >>> simlab.show("raters.leniency_sd").records[0]["unit"]  # doctest: +SKIP
+    """
+    if config:
+        from simlab.commands.show_config import study_file
+        from simlab.commands.words import words as write_words
+        from simlab.config.groups import own_options
+
+        with own_options(config_dir):
+            return study_file(write_words(words, axes=False), plugins or [])
+    if len(words) != 1 or not isinstance(words[0], str):
+        raise InputError("name one thing to show, or with --config a study; `simlab show --help` shows how")
+    from simlab.commands.show import explain
+
+    return explain(words[0], config_dir, plugins or [])
+
+
+def _label_verify(found: VerifiedStore) -> StoreCheck | ReplayedCampaign:
+    return found.record
+
+
+@verb(_label_verify)
+def verify(
+    store: Annotated[File | None, typer.Argument(metavar="DIR", hidden=True)] = None,
+    *,
+    replay: Annotated[
+        str | None, typer.Option("--replay", metavar="CELL.WORLD.STUDY", help="Carry out this campaign again, alone.")
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Replay: stop in the debugger where it fails.")] = False,
+    plugins: Plugins = None,
+) -> VerifiedStore:
+    """Check a store: checksums, missing or torn cells; or one campaign.
+
+    With --replay: carry out one campaign again; say whether the bits are the same. CELL counts the cells of DIR from
+    0, in the order in which `simlab query` lists them, or is the beginning of a cell's key. With pools and draws:
+    CELL.WORLD.POOL.DRAW.STUDY. A block that failed is carried out whole.
+
+    Returns whether the store is `sound`, what was `checked`, and its `problems`; of a replayed campaign whether its
+    bits are the `same` as those kept, and its `outcomes`.
+
+    Raises InputError for a folder that holds nothing to check, and for a campaign that it does not have.
+
+    >>> simlab.verify("outputs/item_grouping").sound  # doctest: +SKIP
+    """
+    from simlab.commands import verify as checks
+
+    if replay is None and (debug or plugins):
+        raise InputError(
+            f"{'--debug' if debug else '--plugins'} goes with --replay CELL.WORLD.STUDY; `simlab verify --help` shows "
+            "how"
+        )
+    return checks.carry_out(path_of(store), replay=replay, plugins=plugins or [], debug=debug)
+
+
+def demo(
+    *,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(metavar="N", help="Plant another truth.", min=0)] = 1,
+) -> int:
+    """Tell the whole story, from a pilot to a report, in a minute.
+
+    Raters and systems are simulated, and what is true of them is shown at the end. Each step is a command that you
+    would type, and its files stay in DIR.
+
+    Returns the exit code; each step is printed as soon as it is done.
+    """
+    from simlab.commands import demo as demonstration
+
+    # By its name: the command line stands above its verbs.
+    answer = import_module("simlab.cli").answer
+    return demonstration.carry_out(out, seed, answer, lambda block: print(block, flush=True))
+
+
+def calculator(
+    what: Annotated[str, typer.Argument(metavar="detect", help="What it calculates.", show_default=False)],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write this .html; detect.html here by default.")
+    ] = None,
+) -> Path:
+    """Write a page with sliders that answers what simlab detect does.
+
+    One file that opens in any browser, offline: the measurable difference, and what a wanted one takes.
+    """
+    from simlab.commands import calculator as calculators
+
+    return calculators.carry_out(what, out)
+
+
+def _label_quote(quotes: Sequence[Quote]) -> xr.Dataset:
+    from simlab.commands.notebook_answers import listed
+
+    answer = listed("cell", [_make_row(one) for one in quotes], list(quotes[0].at))
+    for field, unit in UNITS.items():
+        for variable in (field, f"{field}_low", f"{field}_high"):
+            answer[variable].attrs["units"] = unit
+    return answer.assign_attrs(currency=quotes[0].currency or "")
+
+
+def _make_row(one: Quote) -> dict[str, Any]:
+    from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
+
+    row: dict[str, Any] = dict(one.at)
+    for name in UNITS:
+        span = getattr(one, name)
+        ends = (math.nan, math.nan, math.nan) if span is None else (span.middle, span.low, span.high)
+        row |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+    ways = {"as_planned": (ALL_CAME, DECIDED), "by_money": (MONEY,), "by_deadline": (DEADLINE,), "by_nobody": (NOBODY,)}
+    for way, codes in ways.items():
+        row[f"ended_{way}"] = sum(one.ended.get(code, 0.0) for code in codes) if one.ended else math.nan
+    return row | {"campaigns": one.campaigns, "failed": one.failed}
+
+
+@verb(_label_quote)
+def quote(
+    *settings: str | Mapping[str, object],
+    sweep: File | None = None,
+    plugins: Sequence[str] | None = None,
+    **more: object,
+) -> Sequence[Quote]:
+    """Quote what a campaign of a design will take, as `--dry-run` does: money, hours of work, days.
+
+    `settings` and `more` are those of `run`; with `sweep` those of `sweep`, of which some cells are quoted. Some
+    campaigns are carried out, each in a world of its own, for a few seconds; nothing is written. The study needs a
+    clock, a budget (`budget.total`) or a name for its money (`budget.currency`).
+
+    Returns, over `cell`, `money`, `hours` and `days`: the middle, `_low` and `_high` (5 and 95 % of the campaigns stay
+    below), and the shares of campaigns by what ended them; NaN: the study does not tell. `campaigns` were carried out.
+    Raises InputError for settings that do not go together, and for a study that there is nothing to quote of.
+
+    >>> simlab.quote("budget.total=2000", "design.collection=crowd")["days_high"]  # doctest: +SKIP
+    """
+    from simlab.commands import launch
+    from simlab.commands.words import words
+    from simlab.config import Sweep
+    from simlab.engine.preparing import prepare
+    from simlab.engine.quoting import placed, quotes
+    from simlab.engine.run import study_block
+
+    overrides = words([*settings, more], axes=sweep is not None)
+    name = None if sweep is None else os.fspath(sweep)
+    declared, *_ = launch.declared(name, overrides, None, quick=False, plugins=list(plugins or ()))
+    found = quotes(study_block(), placed(declared, prepare(declared).cells)) if isinstance(declared, Sweep) else ()
+    if not found:
+        raise InputError(
+            "there is nothing to quote: the study has no clock, no budget and no name for its money; set "
+            "budget.currency, budget.total or design.collection"
+        )
+    if not any(quote.campaigns for quote in found):
+        raise InputError(f"there is no quote, since no campaign could be carried out: {found[0].why}")
+    return found
+
+
+def _label_timeline(found: tuple[Figure, Sequence[str]]) -> Figure:
+    figure, doubts = found
+    for line in doubts:
+        warnings.warn(line, stacklevel=3)
+    return figure
+
+
+@verb(_label_timeline)
+def timeline(
+    store: File | None = None,
+    *conditions: str | Mapping[str, object],
+    out: File | None = None,
+    world: Index = 0,
+    pool: Index = 0,
+    draw: Index = 0,
+    study: Index = 0,
+    plugins: Sequence[str] | None = None,
+    **axes: object,
+) -> tuple[Figure, Sequence[str]]:
+    """Draw how one campaign of a store went on its clock: who worked on what and when, what was lost, what ended it.
+
+    `store` is a folder, that of the last run if left out; `conditions` and `axes` name one cell. The figure is written
+    (.png, .svg or .pdf) only where `out` names a file. Warns where the campaign came out otherwise than the folder has
+    it. Raises InputError for a study without a clock, and for a campaign that the folder does not hold or that failed.
+
+    >>> simlab.timeline("outputs/deadline", collection="crowd", world=3)  # doctest: +SKIP
+    """
+    from simlab.commands.timeline import drawn
+    from simlab.commands.words import words
+    from simlab.drawing.figures import files
+    from simlab.store.folder import last_store
+    from simlab.types import Place
+
+    files.check_suffix(path_of(out))
+    folder = last_store() if store is None else Path(store)
+    place = Place(world, pool, draw, study)
+    return drawn(folder, words([*conditions, axes], axes=False), place, list(plugins or ()), file=path_of(out))
