@@ -20,35 +20,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
 
-from simlab.commands import accounts, designs, pilots, studies, transfer
+from simlab.commands import accounts, designs, pilots, studies, sweeps, transfer
 from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
 from simlab.commands.flags import (
-    AllowVersion,
-    AtMost,
-    Cfg,
-    ConfigDir,
-    DryRun,
     FigureStyle,
     FigureWidth,
-    Force,
     Form,
     Format,
-    Jobs,
-    Measure,
-    Measures,
-    Multirun,
-    Out,
-    Overrides,
     Plugins,
-    Precision,
-    Preset,
-    Quick,
+    RunOptions,
     Save,
-    Shard,
+    SweepOptions,
     TableOptions,
-    Where,
     told_of,
 )
 from simlab.commands.grouped import Grouped
@@ -87,282 +72,6 @@ def simlab(
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
-
-
-@command(app, example="simlab run design.grouping=ungrouped design.documents=30")
-def run(
-    overrides: Overrides = None,
-    out: Out = None,
-    jobs: Jobs = None,
-    quick: Quick = False,
-    dry_run: DryRun = False,
-    multirun: Multirun = False,
-    cfg: Cfg = None,
-    config_dir: ConfigDir = None,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-    precision: Precision = None,
-    at_most: AtMost = None,
-    allow_version: AllowVersion = False,
-    force: Force = False,
-    shard: Shard = None,
-) -> None:
-    """Run one design and print its measures.
-
-    KEY=VALUE changes a setting; `simlab list` names the options of the groups. FILE, if it comes first, is a study
-    file as `simlab show --config` prints it.
-    """
-    from simlab.commands import run as runs
-    from simlab.commands import show_config
-    from simlab.config.groups import own_options
-    from simlab.config.sweepfile import with_until
-
-    _check_answered(form, save, nothing_run=bool(cfg) or dry_run)
-    with own_options(config_dir):
-        declared, changes = show_config.run_of(overrides or [], multirun=multirun, plugins=plugins or [])
-        declared = with_until(declared, precision, at_most)
-        if cfg:
-            print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
-            return
-        end(
-            runs.answer(
-                declared,
-                changes,
-                out=out,
-                jobs=jobs,
-                quick=quick,
-                dry=dry_run,
-                plugins=plugins or [],
-                form=form,
-                keep=keeping(save),
-                allow_version=allow_version,
-                force=force,
-                shard=shard,
-            )
-        )
-
-
-@command(app, example="simlab sweep item_grouping design.documents=20,40 --quick")
-def sweep(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE", hidden=True)],
-    overrides: Overrides = None,
-    out: Out = None,
-    jobs: Jobs = None,
-    quick: Quick = False,
-    preset: Preset = None,
-    dry_run: DryRun = False,
-    cfg: Cfg = None,
-    config_dir: ConfigDir = None,
-    plugins: Plugins = None,
-    form: Format = "table",
-    save: Save = None,
-    precision: Precision = None,
-    at_most: AtMost = None,
-    allow_version: AllowVersion = False,
-    force: Force = False,
-    shard: Shard = None,
-    script: Annotated[
-        Literal["slurm", "pbs", "dask-jobqueue"] | None,
-        typer.Option("--script", help="Run nothing; print a script that runs the sweep on such a cluster."),
-    ] = None,
-    shards: Annotated[
-        int | None, typer.Option("--shards", metavar="N", help="Script: cut the sweep into N jobs of --jobs cores.")
-    ] = None,
-) -> None:
-    """Run a grid of designs, or continue it; print the finding.
-
-    NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
-    axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
-
-    With --script: time, memory and queue of the jobs are lines of the script, to be edited. They merge into --out.
-    """
-    from simlab.commands import show_config
-    from simlab.commands import sweep as sweeps
-    from simlab.config import load_sweep
-    from simlab.config.groups import own_options
-    from simlab.config.sweepfile import QUICK, with_preset, with_until
-
-    _check_answered(form, save, nothing_run=bool(cfg) or dry_run or bool(script))
-    if (script is None) != (shards is None) or (script and (out is None or cfg or dry_run or shard)):
-        raise UsageError("--script goes with --shards N and --out DIR, and without --cfg, --dry-run and --shard")
-    with own_options(config_dir):
-        changes = overrides or []
-        quick = quick or preset == QUICK
-        sized = with_preset(load_sweep(name), None if preset == QUICK else preset)
-        declared = with_until(sized, precision, at_most)
-        if cfg:
-            print(show_config.job(declared, changes, quick=quick, plugins=plugins or []))
-            return
-        if script and shards is not None and out is not None:
-            from simlab.commands import sweep_script
-
-            switches = {"--quick": quick, "--force": force, "--allow-version": allow_version}
-            options = [switch for switch, given in switches.items() if given]
-            options += ["--preset", preset] if preset and preset != QUICK else []
-            options += ["--config-dir", str(config_dir)] if config_dir else []
-            options += [word for plugin in plugins or [] for word in ("--plugins", plugin)]
-            print(
-                sweep_script.answer(
-                    script,
-                    declared,
-                    name,
-                    changes,
-                    options,
-                    shards=shards,
-                    out=out,
-                    cores=jobs or 1,
-                    quick=quick,
-                    plugins=plugins or [],
-                    force=force,
-                )
-            )
-            return
-        end(
-            sweeps.answer(
-                name,
-                declared,
-                changes,
-                out=out,
-                jobs=jobs,
-                quick=quick,
-                dry=dry_run,
-                plugins=plugins or [],
-                form=form,
-                keep=keeping(save),
-                allow_version=allow_version,
-                force=force,
-                shard=shard,
-            )
-        )
-
-
-@command(app, example="simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json")
-def query(where: Where = None, measure: Measures = None, form: Format = "table", save: Save = None) -> None:
-    """Print the measures of a store, with errors and n.
-
-    DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values.
-    """
-    from simlab.commands import query as queries
-
-    store, names = _store(where), measure.split(",") if measure else None
-    codes = [DONE]
-
-    def written(form: Form) -> str:
-        said = queries.answer(*store, names, form)
-        codes.append(said.code)
-        return said.text
-
-    _say(written, form, save)
-    raise typer.Exit(codes[-1])
-
-
-@command(app, example="simlab compare outputs/item_grouping --by grouping --measure srp")
-def compare(
-    where: Where = None,
-    by: Annotated[str | None, typer.Option(metavar="AXIS", help="Compare the values of this axis.")] = None,
-    measure: Measure = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="VALUE", help="Take differences from it, not from the best.")
-    ] = None,
-    at_equal: Annotated[
-        str | None,
-        typer.Option("--at-equal", metavar="NAME", help="Compare where they have the same: cost, hours, days."),
-    ] = None,
-    form: Format = "table",
-    save: Save = None,
-) -> None:
-    """Compare designs: paired differences, the best, ties.
-
-    Designs met the same worlds, so their difference has less error than they have. A design ties with the best
-    when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
-    Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
-    With --at-equal cost, designs stand on the line between their cells along the axis on which cost rises.
-    """
-    from simlab.commands import compare as comparisons
-
-    folders, conditions = _stores(where)
-    if (by is None) == (len(folders) < 2):
-        raise UsageError("name the axis with --by, or several stores without it")
-    if at_equal is not None and by is None:
-        raise UsageError("--at-equal goes with --by AXIS in one store")
-    codes = [DONE]
-
-    def written(form: Form) -> str:
-        if by is None:
-            said = comparisons.of_stores(folders, conditions, measure, baseline, form)
-        else:
-            said = comparisons.answer(
-                folders[0] if folders else None, conditions, by, measure, baseline, form, at_equal
-            )
-        codes.append(said.code)
-        return said.text
-
-    _say(written, form, save)
-    raise typer.Exit(codes[-1])
-
-
-@command(app, example="simlab plot outputs/item_grouping --out figure.svg")
-def plot(
-    where: Where = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write .png, .svg or .pdf; DIR/figure.png by default.")
-    ] = None,
-    measure: Measure = None,
-    x: Annotated[
-        str | None, typer.Option("--x", metavar="NAME", help="Across: an axis, or a measure such as money or hours.")
-    ] = None,
-    target: Annotated[
-        float | None, typer.Option(metavar="X", help="Draw a line at the value of the measure that is wanted.")
-    ] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    timeline: Annotated[
-        bool, typer.Option("--timeline", help="Draw one campaign: who worked on what and when, what was lost.")
-    ] = False,
-    world: Annotated[int | None, typer.Option(metavar="N", help="One campaign: index of the world.", min=0)] = None,
-    pool: Annotated[
-        int | None, typer.Option(metavar="N", help="One campaign: index of the pool of raters.", min=0)
-    ] = None,
-    draw: Annotated[
-        int | None, typer.Option(metavar="N", help="One campaign: index of the draw of documents.", min=0)
-    ] = None,
-    study: Annotated[
-        int | None, typer.Option(metavar="N", help="One campaign: index of the study in its world.", min=0)
-    ] = None,
-    plugins: Plugins = None,
-) -> None:
-    """Draw the figure of a sweep; print the name of its file.
-
-    With --timeline: one campaign of one cell (AXIS=VALUE) on its clock; written to DIR/timeline.png.
-    With --study or --world alone: the partial order of systems that one campaign of preferences found, as a Hasse
-    diagram for each cell; written to DIR/order.png.
-    With --style paper: title and footnote are left out and printed, as the caption of the paper.
-    """
-    from simlab.commands import plot as figures
-    from simlab.drawing.figures.look import look, worn
-
-    campaign = {"world": world, "pool": pool, "draw": draw, "study": study}
-    named = [f"--{name}" for name, index in campaign.items() if index is not None]
-    with worn(look(style, width)):
-        if timeline or named:
-            from simlab.types import Place
-
-            figures.refuse_sweep_options("--timeline" if timeline else named[-1], measure, x, target)
-            place = Place(**{name: index or 0 for name, index in campaign.items()})
-        if timeline:
-            from simlab.commands import timeline as timelines
-
-            drawn = timelines.answer(*_store(where), place, out, plugins or [])
-        elif named:
-            drawn = figures.draw_order(*_store(where), place, out)
-        else:
-            drawn = figures.answer(*_store(where), out, measure, x=x, target=target)
-    print(drawn.file)
-    if drawn.caption:
-        print(drawn.caption, flush=True)
-    note(drawn.following)
-    raise typer.Exit(drawn.code)
 
 
 @command(app, example="simlab conclude ratings.csv --against baseline --figure order.png")
@@ -563,6 +272,40 @@ def _written_by(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launche
     return write
 
 
+add(
+    app,
+    sweeps.run,
+    _written_by("launch"),
+    example="simlab run design.grouping=ungrouped design.documents=30",
+    instead=RunOptions,
+)
+add(
+    app,
+    sweeps.sweep,
+    _written_by("launch"),
+    example="simlab sweep item_grouping design.documents=20,40 --quick",
+    instead=SweepOptions,
+)
+add(
+    app,
+    sweeps.query,
+    _written_by("query"),
+    example="simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json",
+)
+add(
+    app,
+    sweeps.compare,
+    _written_by("compare"),
+    example="simlab compare outputs/item_grouping --by grouping --measure srp",
+)
+add(
+    app,
+    sweeps.plot,
+    _written_by("plot"),
+    example="simlab plot outputs/item_grouping --out figure.svg",
+    forms=False,
+    fill=lambda words, given: import_module("simlab.commands.plot").fill(words, given),
+)
 add(app, pilots.agreement, _written_by("agreement"), example="simlab agreement ratings.tsv --plot agreement.png")
 add(app, pilots.fit, _written_by("fit"), example="simlab fit pilot.csv --out pilot.yaml --report pilot.png")
 add(
@@ -654,11 +397,6 @@ def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
             warnings.warn(line, Reservation, stacklevel=2)
 
 
-def _check_answered(form: Form, save: Path | None, *, nothing_run: bool) -> None:
-    if nothing_run and (save or form != "table"):
-        raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
-
-
 def _refuse_repeated(command: Any, words: list[str]) -> None:
     """Refuse an option given twice, of which the last would count in silence, and a file or folder without a name."""
     own = getattr(command, "commands", {}).get(words[0])
@@ -675,13 +413,6 @@ def _refuse_repeated(command: Any, words: list[str]) -> None:
             kind = "folder" if option.metavar == "DIR" else "file"
             blank = f"names nothing (an unset variable?); name a {kind}"
             raise InputError(f"{name} {'is given twice; give it once' if len(given) > 1 else blank}")
-
-
-def _stores(words: list[str] | None) -> tuple[list[Path], list[str]]:
-    """Split the words after a command into folders of stores and conditions on their axes."""
-    words = list(words or [])
-    folders = [word for word in words if "=" not in word or Path(word).is_dir()]
-    return [Path(word) for word in folders], [word for word in words if word not in folders]
 
 
 def _store(words: list[str] | None) -> tuple[Path | None, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import inspect
 import io
 import json
 import math
@@ -25,8 +26,7 @@ import xarray as xr
 import simlab
 from simlab.answers.verify import StoreCheck
 from simlab.cli import answer
-from simlab.commands import launch
-from simlab.commands.words import word, words
+from simlab.commands.words import word
 from simlab.comparing.contrasts import flat
 from simlab.config.overrides import parse
 from simlab.store import filling
@@ -103,9 +103,8 @@ def test_a_sweep_has_the_bits_of_the_command_line(store: Path, capsys: pytest.Ca
 
 
 def test_words_and_mappings_are_the_same_sweep_and_go_to_the_same_folder() -> None:
-    first = launch.declared("item_grouping", TYPED, None, quick=False, plugins=[])
-    second = launch.declared("item_grouping", words([TINY, AXES], axes=True), None, quick=False, plugins=[])
-    assert first == second
+    first, second = (inspect.unwrap(simlab.sweep)("item_grouping", *given) for given in (TYPED, [TINY, AXES]))
+    assert (first.sweep, first.folder) == (second.sweep, second.folder)
 
 
 def test_a_run_takes_keywords_and_returns_its_measures(capsys: pytest.CaptureFixture[str]) -> None:
@@ -371,8 +370,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: simlab.fit(seed=-1), "seed=-1 must be a whole number >= 0"),
     (lambda: simlab.backtest(splits=0), "splits=0 must be a whole number >= 1"),
     (lambda: simlab.detect(solve="n_humans", difference=0.1), "did you mean n_human"),  # type: ignore[arg-type]
-    (lambda: simlab.compare("nowhere"), "name the axis with by="),
-    (lambda: simlab.compare(["a", "b"], by="grouping"), "name the axis with by="),
+    (lambda: simlab.compare("nowhere"), "name the axis with --by"),
+    (lambda: simlab.compare(["a", "b"], by="grouping"), "name the axis with --by"),
     (lambda: simlab.config_of(xr.Dataset()), "no attribute config"),
     (lambda: simlab.query(), "nothing was run here yet"),
 ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simlab.commands import notebook
-from simlab.commands.notebook import Setting
+from simlab.commands import sweeps
+from simlab.commands.flags import Setting
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,7 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.measure("power", documents=20)  # doctest: +SKIP
         """
-        told = notebook.query(self._dataset, *conditions, measure=[name], **axes)
+        told = sweeps.query(self._dataset, *conditions, measure=[name], **axes)
         names = {f"{name}{end}": short for end, short in NAMES.items() if f"{name}{end}" in told}
         found = told[list(names)].rename(names)
         found["value"].attrs["ancillary_variables"] = "mcse n"
@@ -46,14 +46,14 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.compare(by="grouping")  # doctest: +SKIP
         """
-        return notebook.compare(self._dataset, *conditions, **asked)
+        return sweeps.compare(self._dataset, *conditions, **asked)
 
     def plot(self, *conditions: Setting, **asked: Any) -> Figure:
         """Draw the figure of the sweep: see `simlab.plot`, whose `store` is this dataset.
 
         >>> simlab.open_results("outputs/item_grouping").simlab.plot(measure="power")  # doctest: +SKIP
         """
-        return notebook.plot(self._dataset, *conditions, **asked)
+        return sweeps.plot(self._dataset, *conditions, **asked)
 
 
 def register() -> None:

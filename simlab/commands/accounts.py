@@ -5,10 +5,12 @@ Each is one function for the command line; those that a notebook has a use for a
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -192,17 +194,16 @@ def quote(
 
     >>> simlab.quote("budget.total=2000", "design.collection=crowd")["days_high"]  # doctest: +SKIP
     """
-    from simlab.commands import launch
-    from simlab.commands.words import words
+    from simlab.commands import sweeps
     from simlab.config import Sweep
     from simlab.engine.preparing import prepare
     from simlab.engine.quoting import placed, quotes
     from simlab.engine.run import study_block
 
-    overrides = words([*settings, more], axes=sweep is not None)
-    name = None if sweep is None else os.fspath(sweep)
-    declared, *_ = launch.declared(name, overrides, None, quick=False, plugins=list(plugins or ()))
-    found = quotes(study_block(), placed(declared, prepare(declared).cells)) if isinstance(declared, Sweep) else ()
+    # The functions behind the verbs say what is to be carried out, and carry out nothing.
+    ask = inspect.unwrap(sweeps.run) if sweep is None else partial(inspect.unwrap(sweeps.sweep), os.fspath(sweep))
+    asked = ask(*settings, plugins=plugins, **more).sweep
+    found = quotes(study_block(), placed(asked, prepare(asked).cells)) if isinstance(asked, Sweep) else ()
     if not found:
         raise InputError(
             "there is nothing to quote: the study has no clock, no budget and no name for its money; set "

@@ -2,72 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simlab.commands import stores
 from simlab.commands.exit_codes import DONE, RESERVED
+from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import ended
-from simlab.commands.stores import Comparison, compared, compared_stores, named, several, viewed
+from simlab.commands.stores import Comparison
+from simlab.commands.typed import Given, Launched
 from simlab.comparing import contrasts
 from simlab.comparing.contrasts import Row
 from simlab.drawing import view
 from simlab.drawing.text import comparison, tables
-from simlab.drawing.text.tables import Form
 from simlab.store.held_fixed import HELD_FIXED
+from simlab.store.opening import axes_of
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
-class Compared(NamedTuple):
-    """Hold the answer of a comparison, and the exit code."""
+class ComparedDesigns(NamedTuple):
+    """Hold a comparison, what is said of the axes of its store, and what was asked: the next command repeats that.
 
-    text: str
-    code: int
+    Of several stores there are no `axes`, and nothing is `conditional`.
+    """
+
+    comparison: Comparison
+    axes: Mapping[str, Mapping[str, Any]]
+    conditional: int | None
+    folder: Any
+    conditions: Sequence[str]
+    remarks: stores.Remarks
 
 
-def answer(
-    folder: Path | None,
-    conditions: Sequence[str],
-    by: str,
+def ask(
+    store: Store | Sequence[Store] | None,
+    conditions: Sequence[Setting],
+    by: str | None,
     measure: str | None,
     baseline: str | None,
-    form: Form,
-    at_equal: str | None = None,
-) -> Compared:
-    """Write the paired differences between the designs along an axis, `at_equal` where these cost the same.
+    at_equal: str | None,
+) -> ComparedDesigns:
+    """Take the paired differences between the designs along an axis, `at_equal` where these cost the same.
 
-    Raises InputError for a store, an axis, a value or a measure that is not there.
+    Without `by`, those between the cells of several stores, which may stand among the conditions. Raises InputError for
+    a store, an axis, a value or a measure that is not there, for folders of the same name, and for stores without a
+    measure in common.
     """
-    folder = named(folder)
-    with viewed(folder, conditions) as dataset:
-        said = compared(dataset, by, measure, baseline, at_equal)
-        return Compared(_written(said, form, [folder], conditions), _code(said))
-
-
-def of_stores(
-    folders: Sequence[Path], conditions: Sequence[str], measure: str | None, baseline: str | None, form: Form
-) -> Compared:
-    """Write the differences between the cells of several stores, paired where they met the same worlds.
-
-    Raises InputError for folders of the same name, and for stores without a measure in common.
-    """
+    folders, wanted = _folders(store, conditions)
+    if (by is None) == (len(folders) < 2):
+        raise InputError("name the axis with --by, or several stores without it")
+    if at_equal is not None and by is None:
+        raise InputError("--at-equal goes with --by AXIS in one store")
+    typed = [one for one in wanted if isinstance(one, str)]
     with ExitStack() as stack:
-        said = compared_stores(several(stack, folders), conditions, measure, baseline)
-        return Compared(_written(said, form, folders, conditions), _code(said))
+        if by is None:
+            opened = stores.several(stack, folders)
+            said = stores.compared_stores(opened, stores.apart(wanted), measure, baseline)
+            return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
+        where, _ = stores.choose(folders[0] if folders else None, ())
+        dataset = stack.enter_context(stores.opened(where, stores.apart(wanted)))
+        said = stores.compared(dataset, by, measure, baseline, at_equal)
+        axes = {axis: dict(dataset[axis].attrs) for axis in axes_of(dataset)}
+        conditional = int(dataset.attrs.get("conditional", 0))
+        return ComparedDesigns(said, axes, conditional, where, typed, stores.remarks(dataset))
 
 
-def _written(said: Comparison, form: Form, folders: Sequence[Path], conditions: Sequence[str]) -> str:
+def _folders(store: Store | Sequence[Store] | None, conditions: Sequence[Setting]) -> tuple[list[Store], list[Setting]]:
+    """Tell stores, in whatever order they are named, from conditions."""
+    if isinstance(store, list | tuple):
+        return list(store), list(conditions)
+    first: list[Any] = [] if store is None else [store]
+    named = [one for one in first if not _is_condition(one)]
+    named += [one for one in conditions if isinstance(one, str) and not _is_condition(one)]
+    wanted = [one for one in first if _is_condition(one)]
+    return named, [*wanted, *(one for one in conditions if not isinstance(one, str) or _is_condition(one))]
+
+
+def _is_condition(one: Any) -> bool:
+    return isinstance(one, str) and "=" in one and not Path(one).is_dir()
+
+
+def label(found: ComparedDesigns) -> xr.Dataset:
+    """Label a comparison, and say in its attributes what was compared and what is held fixed."""
+    said = found.comparison
+    answer = contrasts.of_rows(said.rows, said.by, said.measure)
+    unit = {"units": said.unit} if said.unit else {}
+    fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
+    answer[said.measure].attrs.update({"long_name": said.label, **unit, **fixed})
+    for name in (*(f"{said.measure}{end}" for end in ("_mcse", "_low", "_high")), *contrasts.DIFFERENCES):
+        answer[name].attrs.update(unit)
+    about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}
+    about |= {"differing": ", ".join(said.differing)}
+    if found.conditional is None:
+        return answer.assign_attrs(about)
+    for axis in answer.coords:
+        answer[axis].attrs.update(found.axes[str(axis)])
+    if said.equal is not None:
+        about |= {"at_equal": said.equal.level, "along": said.equal.along}
+    return answer.assign_attrs(about | {"conditional": found.conditional})
+
+
+def write(found: ComparedDesigns, form: Form, given: Given) -> Launched:
+    """Write a comparison; what is to be said of its store stands below."""
+    notes, said = stores.said(found.remarks), found.comparison
     listed = contrasts.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
     listed = [{**record, **cells, **fixed} for record, cells in zip(listed, _cells(said), strict=True)]
     if form != "table":
-        return tables.write(contrasts.flat(listed) if form == "csv" else listed, form)
+        return Launched(tables.write(contrasts.flat(listed) if form == "csv" else listed, form), notes, _code(said))
     text = comparison.table(
         said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired, fixed=said.held_fixed
     )
     more = [comparison.at_equal(said.equal.level, said.equal.along)] if said.equal else []
     page = "\n".join([text, *more, *(comparison.unlike(said.differing) if said.differing else [])])
-    return ended(page, "plot", folders[0], *conditions, "--measure", said.measure)
+    words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
+    return Launched(ended(page, *words), notes, _code(said))
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:

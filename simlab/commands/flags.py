@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 import typer
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from simlab.tables.held import Told
+
+    Store: TypeAlias = str | os.PathLike[str] | xr.Dataset
+else:
+    Store = str | Path
+"""The folder of a store, or in notebooks what `open_results` gave: xarray is imported where it is used."""
 
 File: TypeAlias = str | os.PathLike[str]
 Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
@@ -18,7 +25,11 @@ Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
 FIGURES = "figures"
 """Stands beside the type of an option that names the file of a figure: its command takes a style and a width, too."""
 Form: TypeAlias = Literal["table", "csv", "json"]
-Overrides = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", hidden=True)]
+Setting: TypeAlias = str | Mapping[str, object]
+"""`"design.documents=30"` as it is typed, or `{"design.documents": 30}`."""
+Settings = Annotated[Setting, typer.Argument(metavar="KEY=VALUE", hidden=True)]
+Conditions = Annotated[Setting, typer.Argument(metavar="AXIS=VALUE", hidden=True)]
+OneStore = Annotated[Store | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
 Where = Annotated[list[str] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)]
 Jobs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes; all cores by default.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Take few, small cells: a first look in seconds.")]
@@ -28,12 +39,14 @@ Preset = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Run nothing; say how many cells and blocks, how long, how big.")
 ]
-Plugins = Annotated[list[str] | None, typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.")]
+Plugins = Annotated[Sequence[str] | None, typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.")]
 Multirun = Annotated[bool, typer.Option("--multirun", "-m", help="Vary keys, KEY=A,B: a sweep of that grid.")]
 Cfg = Annotated[Literal["job"] | None, typer.Option(help="Run nothing; print the composed config.", show_default=False)]
 ConfigDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Add options of yours, DIR/GROUP/OPTION.yaml.")]
 Format = Annotated[Form, typer.Option("--format", help="Write the answer in this form.", show_default=False)]
-Measures = Annotated[str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")]
+Measures = Annotated[
+    Sequence[str] | str | None, typer.Option("--measure", metavar="M[,M]", help="Print only these measures.")
+]
 Measure = Annotated[str | None, typer.Option("--measure", metavar="M", help="Take this measure, not the figure's.")]
 FigureStyle = Annotated[
     Literal["screen", "paper"],
@@ -42,18 +55,25 @@ FigureStyle = Annotated[
 FigureWidth = Annotated[
     str | None, typer.Option("--width", metavar="W", help="Make it exactly so wide: 3.3in, 84mm, 8.4cm.")
 ]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
+Out = Annotated[File | None, typer.Option(metavar="DIR", help="Store here; by default in outputs/, by name.")]
 AllowVersion = Annotated[bool, typer.Option("--allow-version", help="Continue a folder that another program filled.")]
 Force = Annotated[bool, typer.Option("--force", help="Run a fitted world that failed the checks against its pilot.")]
 Precision = Annotated[
-    str | None,
+    Mapping[str, float] | str | None,
     typer.Option("--precision", metavar="M=X[,...]", help="Run worlds until the error of M is X; M:difference, too."),
 ]
 AtMost = Annotated[
-    str | None, typer.Option("--at-most", metavar="T|N", help="End that after 90s, 10m or 2h, or at N campaigns.")
+    str | int | None, typer.Option("--at-most", metavar="T|N", help="End that after 90s, 10m or 2h, or at N campaigns.")
 ]
 Shard = Annotated[
     str | None, typer.Option("--shard", metavar="I/N", help="Carry out the I-th of N parts only, for simlab merge.")
+]
+Script = Annotated[
+    Literal["slurm", "pbs", "dask-jobqueue"] | None,
+    typer.Option("--script", help="Run nothing; print a script that runs the sweep on such a cluster."),
+]
+Shards = Annotated[
+    int | None, typer.Option("--shards", metavar="N", help="Script: cut the sweep into N jobs of --jobs cores.")
 ]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]
 Columns = Annotated[
@@ -92,8 +112,22 @@ RowsWhere = Annotated[
 Table = Annotated[File | None, typer.Argument(metavar="FILE", hidden=True)]
 Figure = Annotated[File | None, typer.Option(metavar="FILE", help="Also draw it, as .png, .svg or .pdf."), FIGURES]
 Seed = Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)]
-DEFAULTS: Mapping[str, Any] = {"alike": "refuse"}
+DEFAULTS: Mapping[str, Any] = {"alike": "refuse", "dry_run": False}
 """What options of a group are that are left out; else None."""
+
+
+class RunOptions(TypedDict, total=False):
+    """What the command line does in place of a run."""
+
+    dry_run: DryRun
+    cfg: Cfg
+
+
+class SweepOptions(RunOptions, total=False):
+    """What the command line does in place of a sweep."""
+
+    script: Script
+    shards: Shards
 
 
 class TableOptions(TypedDict, total=False):
@@ -146,6 +180,13 @@ def _values(where: Rows) -> Iterator[tuple[str, str]]:
     for column, values in where.items():
         for value in [values] if isinstance(values, str | int | float) else values:
             yield column, str(value)
+
+
+def write_targets(targets: Mapping[str, float] | str | None) -> str | None:
+    """Write measures with their values as they are typed."""
+    if targets is None or isinstance(targets, str):
+        return targets
+    return ",".join(f"{name}={value!r}" for name, value in targets.items())
 
 
 def path_of(file: File | None) -> Path | None:

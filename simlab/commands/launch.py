@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from simlab.commands import saving
+from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
-from simlab.commands.typed import Launched
+from simlab.commands.typed import Given, Launched
+from simlab.config.groups import own_options
 from simlab.config.recorded import understood, understood_metrics
 from simlab.config.sweep import WHERE
 from simlab.types import OK, UNRUN, InputError
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
 
     from simlab.config import Calculation, Sweep
     from simlab.config.sweepfile import Declared
+    from simlab.drawing.text.shards import Did
     from simlab.drawing.text.tables import Form
     from simlab.engine.failures import Failure
     from simlab.engine.merging import Merged
@@ -37,78 +43,179 @@ MOST_TOLD = 64
 """Cells of which it is said what is understood of their files."""
 
 
-Keep = Callable[[str], None]
-"""Keeps an answer, given as JSON."""
+class LaunchResult(NamedTuple):
+    """Hold the folder of what was carried out, a line for each thing that went wrong, and of a shard what it did."""
+
+    folder: Path
+    lines: Sequence[str]
+    shard: Did | None
 
 
-def simulate(
-    sweep: Sweep,
-    folder: Path,
-    jobs: int | None,
-    *,
-    dry: bool,
-    form: Form = "table",
-    keep: Keep | None = None,
-    allow_version: bool = False,
-    shard: Shard | None = None,
-) -> Launched:
-    """Run what is missing of a sweep and return its finding; dry, run nothing and return what it would take.
+@dataclass(frozen=True)
+class Launch:
+    """Hold what `run` or `sweep` is to carry out; it is composed and carried out, once, when that is asked for.
 
-    Of a `shard` what it came to is said instead: what all of the sweep finds is known where shards are merged.
+    `name` names the default folder, `quiet` says that nobody wants to see progress.
     """
-    if dry:
-        from simlab.drawing.text.forecast import foreseen
-        from simlab.engine.forecast import forecast
 
-        with redirect_stdout(sys.stderr):
-            foretold = forecast(sweep, folder, jobs, allow_version=allow_version, shard=shard)
-        _say_tables(sweep)
-        return Launched(foreseen(foretold, folder, None if shard is None else str(shard)))
-    if shard is not None:
+    declared: Declared
+    name: str | None
+    overrides: Sequence[str]
+    out: Path | None
+    jobs: int | None
+    quick: bool
+    config_dir: Path | None
+    plugins: Sequence[str]
+    allow_version: bool
+    force: bool
+    shard: str | None
+    quiet: bool
+
+    @cached_property
+    def part(self) -> Shard | None:
+        """Tell which shard is wanted, if one is; raise InputError for none, and for what has no shards."""
+        return part_of(self.shard, self.declared)
+
+    @cached_property
+    def sweep(self) -> Sweep | Calculation:
+        """Compose what is declared; raise InputError for all that does not go together."""
+        from simlab.config import accepted, compose_calculation, compose_sweep
+
+        if self.declared.calculation:
+            return compose_calculation(self.declared, self.overrides, quick=self.quick)
+        composed = compose_sweep(self.declared, self.overrides, quick=self.quick, plugins=self.plugins)
+        return accepted(composed, force=self.force)
+
+    @cached_property
+    def folder(self) -> Path:
+        """Name the folder that is filled; raise InputError where a file is in its way."""
+        preset = self.declared.preset
+        return folder_of(
+            self.name,
+            [*self.overrides, *([f"--preset={preset}"] if preset else [])],
+            self.out,
+            quick=self.quick,
+            # A calculation has no parts of plug-in packages.
+            plugins=[] if self.declared.calculation else self.plugins,
+            precise=self.declared.precise,
+            shard=self.part,
+        )
+
+    @cached_property
+    def carried(self) -> LaunchResult:
+        """Run what is missing. Raises InputError where the folder holds something else, or another run is at it."""
         from simlab.commands import shards
+        from simlab.config import Sweep
 
+        part, sweep, folder = self.part, self.sweep, self.folder
+        options = {"quiet": self.quiet, "allow_version": self.allow_version}
+        if part is not None and isinstance(sweep, Sweep):
+            carried = LaunchResult(folder, *shards.carry_out(sweep, folder, self.jobs, part, **options))
+        else:
+            carried = LaunchResult(folder, carry_out(sweep, folder, self.jobs, **options), None)
+            for line in carried.lines:
+                note(line)
         _say_tables(sweep)
-        return shards.carry_out(sweep, folder, jobs, shard, form=form, keep=keep, allow_version=allow_version)
-    for line in carry_out(sweep, folder, jobs, allow_version=allow_version):
-        note(line)
+        return carried
+
+
+def write(found: Launch, form: Form, given: Given) -> Launched:
+    """Carry out a launch and write what it finds; or write what it would take, its config, or a script of it.
+
+    Of a shard what it came to is said: what all of the sweep finds is known where shards are merged.
+    """
+    with own_options(found.config_dir):
+        script, shards, cfg, dry_run = (given.get(name) for name in ("script", "shards", "cfg", "dry_run"))
+        if (cfg or dry_run or script) and (form != "table" or given["save"]):
+            raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
+        if (script is None) != (shards is None) or (script and (found.out is None or cfg or dry_run or found.shard)):
+            raise UsageError("--script goes with --shards N and --out DIR, and without --cfg, --dry-run and --shard")
+        if cfg:
+            from simlab.commands import show_config
+
+            job = show_config.job(found.declared, found.overrides, quick=found.quick, plugins=found.plugins)
+            return Launched(job)
+        if script and shards is not None:
+            from simlab.commands import sweep_script
+
+            return Launched(sweep_script.fill_in(script, found, shards))
+        if dry_run:
+            return Launched(_foresee(found))
+        carried = found.carried
+        if carried.shard is not None:
+            from simlab.commands import shards as parts
+
+            return parts.write(carried.lines, carried.shard, form)
+        return finding(carried.folder, form)
+
+
+def load(launch: Launch) -> xr.Dataset:
+    """Carry out a launch; return its store as notebooks get it."""
+    with own_options(launch.config_dir):
+        carried = launch.carried
+    return load_filled(carried.folder, carried.lines, whole=carried.shard is None, level=5)
+
+
+def load_filled(folder: Path, lines: Sequence[str], *, whole: bool, level: int) -> xr.Dataset:
+    """Open what was just carried out, with measures in memory; warn of what went wrong, and what is in doubt.
+
+    Of what is not the `whole` a warning says what is missing. `level` counts the calls up to the user's own.
+    """
+    from simlab.store.opening import open_filled, open_results
+    from simlab.store.quality_warnings import skewness_warning
+
+    for line in lines:
+        warnings.warn(line, stacklevel=level)
+    dataset = open_filled(folder) if whole else open_results(folder)
+    for line in [*doubted(dataset), *filter(None, [skewness_warning(dataset)])]:
+        warnings.warn(line, stacklevel=level)
+    # Else measures would be read when they are used, and by then the folder may hold others.
+    for variable in dataset.variables.values():
+        if not {"replicate", "of_world"} & set(variable.dims):
+            variable.load()
+    return dataset
+
+
+def _foresee(launch: Launch) -> str:
+    """Write what a launch would take, and where it would go."""
+    from simlab.config import Sweep
+    from simlab.drawing.text import forecast as text
+    from simlab.engine.forecast import forecast
+
+    part, sweep, folder = launch.part, launch.sweep, launch.folder
+    if not isinstance(sweep, Sweep):
+        return text.calculated(math.prod(len(axis.values) for axis in sweep.axes), folder)
+    with redirect_stdout(sys.stderr):
+        foretold = forecast(sweep, folder, launch.jobs, allow_version=launch.allow_version, shard=part)
     _say_tables(sweep)
-    found = finding(folder, form, keep)
-    if found.code == NOTHING and form == "table":
-        # A table without a value would look like a result.
-        return Launched("no campaign could be carried out", (), NOTHING)
-    return found
+    return text.foreseen(foretold, folder, None if part is None else str(part))
 
 
-def _say_tables(sweep: Sweep) -> None:
+def _say_tables(sweep: Sweep | Calculation) -> None:
     """Say what was understood of recorded tables; what is refused is refused in a line of its own, before."""
+    from simlab.config import Sweep
+
+    if not isinstance(sweep, Sweep):
+        return
     cells = (cell.config for cell in itertools.islice(sweep.cells(), MOST_TOLD))
     for line in (*understood(sweep.composed.values()), *understood_metrics(cells)):
         note(line)
 
 
 def carry_out(
-    sweep: Sweep | Calculation,
-    folder: Path,
-    jobs: int | None,
-    *,
-    quiet: bool = False,
-    allow_version: bool = False,
-    shard: Shard | None = None,
+    sweep: Sweep | Calculation, folder: Path, jobs: int | None, *, quiet: bool = False, allow_version: bool = False
 ) -> list[str]:
     """Run what is missing of a sweep, or a calculation; return a line for each thing that went wrong.
 
-    The store is remembered as the last one; of a shard there is none. Raises InputError where the folder holds
-    something else, or another run is at it.
+    The store is remembered as the last one. Raises InputError where the folder holds something else, or another run is
+    at it.
     """
-    from simlab.commands import shards
     from simlab.config import Sweep
     from simlab.measures.labels import LABELS
     from simlab.store import calculations, filling
     from simlab.store.folder import remember_last
     from simlab.store.measures import measures_of
 
-    if shard is not None and isinstance(sweep, Sweep):
-        return shards.carried_out(sweep, folder, jobs, shard, quiet=quiet, allow_version=allow_version)[0]
     # Stdout holds one answer: what parts print in this process, in a check or a measure, is not it.
     with redirect_stdout(sys.stderr):
         if isinstance(sweep, Sweep):
@@ -130,7 +237,7 @@ def doubted(dataset: xr.Dataset) -> list[str]:
     return [*failures(dataset), *(line for line in lines if line)]
 
 
-def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Launched:
+def finding(folder: Path, form: Form = "table") -> Launched:
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
     from simlab.store.opening import measures_of, open_filled
@@ -138,13 +245,17 @@ def finding(folder: Path, form: Form = "table", keep: Keep | None = None) -> Lau
     from simlab.store.query import records
 
     with open_filled(folder) as dataset:
-        rows = records(dataset, measures_of(dataset)) if keep or form != "table" else []
-        unkept = saving.kept(keep, tables.to_json(rows)) if keep else []
-        text = findings.finding(dataset) if form == "table" else tables.write(rows, form)
         doubts, code = doubted(dataset), soundness(dataset)
+        if form != "table":
+            text = tables.write(records(dataset, measures_of(dataset)), form)
+        elif code == NOTHING:
+            # A table without a value would look like a result.
+            return Launched("no campaign could be carried out", (), NOTHING)
+        else:
+            text = findings.finding(dataset)
         narrow = [line] if (line := skewness_warning(dataset)) else []
-        notes = [*unkept, *doubts, *narrow, *findings.ending(dataset, folder, program())]
-        return Launched(text, notes, code or (RESERVED if doubts or unkept else DONE))
+        notes = [*doubts, *narrow, *findings.ending(dataset, folder, program())]
+        return Launched(text, notes, code or (RESERVED if doubts else DONE))
 
 
 def soundness(dataset: xr.Dataset) -> int:
@@ -200,38 +311,6 @@ def _grouped(reasons: Mapping[str, int]) -> list[str]:
     if rest := ranked[len(shown) :]:
         lines.append(f"{sum(count for _, count in rest)} campaigns failed for {len(rest)} more reasons")
     return lines
-
-
-def declared(
-    name: str | None,
-    overrides: Sequence[str],
-    out: Path | None,
-    *,
-    quick: bool,
-    plugins: Sequence[str],
-    force: bool = False,
-    until: tuple[str | None, str | None] = (None, None),
-    shard: str | None = None,
-) -> tuple[Sweep | Calculation, Path, Shard | None]:
-    """Compose a sweep (without a name: a run), and say which folder it goes to; nothing is run or written.
-
-    `until` is what was typed of a precision, and of an end to patience, `shard` which part of the sweep is wanted.
-
-    Raises InputError for everything that a user can mend.
-    """
-    from simlab.config import accepted, compose_calculation, compose_sweep, load_sweep
-    from simlab.config.sweepfile import RUN, with_until
-
-    file = with_until(RUN if name is None else load_sweep(name), *until)
-    part = part_of(shard, file)
-    if file.calculation:
-        # A calculation has no parts of plug-in packages.
-        sweep: Sweep | Calculation = compose_calculation(file, overrides, quick=quick)
-        plugins = []
-    else:
-        sweep = accepted(compose_sweep(file, overrides, quick=quick, plugins=plugins), force=force)
-    folder = folder_of(name, overrides, out, quick=quick, plugins=plugins, precise=file.precise, shard=part)
-    return sweep, folder, part
 
 
 def part_of(text: str | None, declared: Declared) -> Shard | None:

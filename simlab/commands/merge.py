@@ -30,9 +30,7 @@ def write(found: MergedFolders, form: Form, given: Given) -> Launched:
     """Write the finding of what is there; of what is missing it says so."""
     if not found.blocks:
         return Launched("no campaign was carried out in any of these folders", found.missing, NOTHING)
-    said = launch.finding(found.out, form, None)
-    if said.code == NOTHING and form == "table":
-        return Launched("no campaign could be carried out", found.missing, NOTHING)
+    said = launch.finding(found.out, form)
     code = said.code if said.code != DONE or not found.missing else RESERVED
     return said._replace(notes=[*found.missing, *said.notes], code=code)
 

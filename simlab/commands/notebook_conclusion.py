@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from simlab.commands.flags import File, Rows, path_of, told_of
-from simlab.commands.notebook import mendable
 from simlab.commands.notebook_answers import listed
+from simlab.commands.typed import mendable
 from simlab.tables.held import Alike
 from simlab.types import InputError
 

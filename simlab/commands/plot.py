@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.commands import launch
+from simlab.commands import launch, stores
+from simlab.commands import timeline as timelines
+from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.export import named as place_name
+from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import reported, step
-from simlab.commands.stores import named, opened, viewed
+from simlab.commands.typed import Given, Launched
+from simlab.commands.words import words
 from simlab.drawing import view
 from simlab.drawing.figures import around, files, look, orders, sweep
 from simlab.store.beside import with_found
+from simlab.store.folder import last_store
 from simlab.store.opening import axes_of
 from simlab.store.orders import campaign_orders
 from simlab.store.query import with_measures
@@ -27,55 +32,96 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Drawn(NamedTuple):
-    """Hold the name of a figure's file, the exit code for what became of the campaigns in it, and what comes next.
+class DrawnFigure(NamedTuple):
+    """Hold a figure, the exit code for what became of the campaigns in it, and the next command, of a folder.
 
     `caption` is what a figure for a paper leaves to its caption; of others, which say it themselves, it is empty.
     """
 
-    file: str
+    figure: Figure
     code: int
     following: str
-    caption: str = ""
+    caption: str
+    remarks: stores.Remarks
 
 
-def answer(
-    folder: Path | None,
-    conditions: Sequence[str],
+def draw_sweep(
+    store: Store | None,
+    conditions: Sequence[Setting],
     out: Path | None,
     measure: str | None,
-    *,
-    x: str | None = None,
-    target: float | None = None,
-) -> Drawn:
-    """Draw the figure of a sweep; return the name of its file.
+    x: str | None,
+    target: float | None,
+) -> DrawnFigure:
+    """Draw the figure of a sweep, to a file if one is named.
 
     `x` is the axis, or the measure, that goes across in place of the figure's own; at `target` a line is drawn.
     """
-    where = named(folder)
-    file = files.choose_file(out, where, "figure.png")
-    with viewed(where, conditions) as dataset:
-        figure = files.write(drawing(dataset, measure, x=x, target=target), file)
-        return Drawn(str(file), launch.soundness(dataset), step(*reported(where)), caption(figure))
+    files.check_suffix(out)
+    where, wanted = stores.choose(store, conditions)
+    with stores.opened(where, stores.apart(wanted)) as dataset:
+        figure = files.write(drawing(dataset, measure, x=x, target=target), out)
+        following = step(*reported(where)) if isinstance(where, Path) else ""
+        return DrawnFigure(figure, launch.soundness(dataset), following, caption(figure), stores.remarks(dataset))
 
 
-def draw_order(folder: Path | None, conditions: Sequence[str], place: Place, out: Path | None) -> Drawn:
-    """Draw the partial order of systems that one campaign of preferences found, in each cell that meets the conditions.
+def draw_campaign(
+    store: Store | None,
+    conditions: Sequence[Setting],
+    index: Mapping[str, int],
+    out: Path | None,
+    plugins: Sequence[str],
+    *,
+    timeline: bool,
+) -> DrawnFigure:
+    """Draw one campaign: on its clock, or in each cell the partial order of systems that it found.
 
     Raises InputError for a store of other studies, and for a campaign that it does not hold.
     """
-    where = named(folder)
-    file = files.choose_file(out, where, "order.png")
-    with opened(where, conditions) as dataset:
-        figure = files.write(lambda: orders.draw(campaign_orders(dataset, place), place_name(place)), file)
-        return Drawn(str(file), launch.soundness(dataset), step("query", where, *conditions), caption(figure))
+    files.check_suffix(out)
+    where, wanted = stores.choose(store, conditions)
+    place = Place(**index)
+    if timeline:
+        return _draw_timeline(where, words(wanted, axes=False), place, out, plugins)
+    with stores.opened(where, stores.apart(wanted)) as dataset:
+        figure = files.write(lambda: orders.draw(campaign_orders(dataset, place), place_name(place)), out)
+        following = step("query", where, *words(wanted, axes=True)) if isinstance(where, Path) else ""
+        return DrawnFigure(figure, launch.soundness(dataset), following, caption(figure), stores.Remarks())
 
 
-def refuse_sweep_options(option: str, measure: str | None, x: str | None, target: float | None) -> None:
-    """Raise InputError for options of a sweep's figure beside `option`, which draws one campaign."""
+def _draw_timeline(
+    where: Path | xr.Dataset, conditions: Sequence[str], place: Place, out: Path | None, plugins: Sequence[str]
+) -> DrawnFigure:
+    if not isinstance(where, Path):
+        raise InputError("--timeline carries a campaign out again; name the folder of its store, not a dataset")
+    figure, doubts = timelines.drawn(where, conditions, place, plugins, out)
+    campaign = [word for name, k in place._asdict().items() if k for word in (f"--{name}", str(k))]
+    following = step("export", where, *conditions, *campaign, "--out", "campaign.csv")
+    return DrawnFigure(figure, RESERVED if doubts else DONE, following, caption(figure), stores.Remarks(doubts))
+
+
+def fill(given_words: Sequence[Any], given: Given) -> Given:
+    """Name the file of a figure that has none: one in the folder of the store, by what is drawn."""
+    one = any(given[name] is not None for name in Place._fields)
+    name = "timeline.png" if given["timeline"] else "order.png" if one else "figure.png"
+    folder, _ = stores.split_words(given_words[0], given_words[1:])
+    return {**given, "out": files.choose_file(given["out"], folder or last_store(), name)}
+
+
+def write(found: DrawnFigure, form: Form, given: Given) -> Launched:
+    """Name the file of a figure; below it stands the caption for a paper."""
+    text = "\n".join([str(given["out"]), *([found.caption] if found.caption else [])])
+    return Launched(text, [*stores.said(found.remarks), found.following], found.code)
+
+
+def refuse_sweep_options(
+    timeline: bool, campaign: Mapping[str, int | None], measure: str | None, x: str | None, target: float | None
+) -> None:
+    """Raise InputError for options of a sweep's figure beside those of one campaign."""
+    option = "timeline" if timeline else [name for name, index in campaign.items() if index is not None][-1]
     for other, value in {"--measure": measure, "--x": x, "--target": target}.items():
         if value is not None:
-            raise InputError(f"{option} shows one campaign, and has no use for {other}; leave one of them out")
+            raise InputError(f"--{option} shows one campaign, and has no use for {other}; leave one of them out")
 
 
 def caption(figure: Figure) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simlab.commands import launch, saving
+from simlab.commands import launch
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.typed import Launched
 from simlab.drawing.text import shards as drawn
@@ -18,32 +19,20 @@ if TYPE_CHECKING:
     from simlab.engine.shards import Shard
 
 
+def write(doubts: Sequence[str], did: drawn.Did, form: Form) -> Launched:
+    """Say what the folder of a shard holds and what is to be done next, below it a line for what went wrong."""
+    text = drawn.carried_out(did) if form == "table" else drawn.write([did], form)
+    nothing = did.blocks > 0 and did.failed == did.blocks
+    return Launched(text, doubts, NOTHING if nothing else RESERVED if doubts else DONE)
+
+
 def carry_out(
-    sweep: Sweep,
-    folder: Path,
-    jobs: int | None,
-    shard: Shard,
-    *,
-    form: Form = "table",
-    keep: launch.Keep | None = None,
-    allow_version: bool = False,
-) -> Launched:
-    """Carry out what is missing of a shard, and say what its folder holds and what is to be done next.
+    sweep: Sweep, folder: Path, jobs: int | None, shard: Shard, *, quiet: bool = False, allow_version: bool = False
+) -> tuple[list[str], drawn.Did]:
+    """Carry out what is missing of a shard; return a line for each thing that went wrong, and what is there now.
 
     Raises InputError where the folder holds something else, or another run is at it.
     """
-    doubts, did = carried_out(sweep, folder, jobs, shard, allow_version=allow_version)
-    unkept = saving.kept(keep, drawn.to_json([did])) if keep else []
-    text = drawn.carried_out(did) if form == "table" else drawn.write([did], form)
-    nothing = did.blocks > 0 and did.failed == did.blocks
-    code = NOTHING if nothing else RESERVED if doubts or unkept else DONE
-    return Launched(text, [*doubts, *unkept], code)
-
-
-def carried_out(
-    sweep: Sweep, folder: Path, jobs: int | None, shard: Shard, *, quiet: bool = False, allow_version: bool = False
-) -> tuple[list[str], drawn.Did]:
-    """Carry out what is missing of a shard; return a line for each thing that went wrong, and what is there now."""
     from simlab.engine import ledger
     from simlab.engine import run as engine
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from simlab.commands.flags import Setting, Store
 from simlab.commands.notes import note
 from simlab.comparing import several_stores
 from simlab.comparing.contrasts import Row
@@ -129,18 +130,25 @@ def compared_stores(
     return _comparison(rows, by, joined.dataset[name], paired=joined.paired, differing=joined.differing)
 
 
-@contextmanager
-def viewed(folder: Path | None, conditions: Sequence[str]) -> Iterator[xr.Dataset]:
-    """Open a store for the command line, the last one if none is named; what its errors leave out is said on stderr."""
-    with opened(named(folder), conditions) as dataset:
-        yield dataset
-        # Only once the answer is there: a mistake is answered by one line.
-        if condition := view.condition(dataset):
-            note(condition)
-        if line := skewness_warning(dataset):
-            note(line)
-        for line in filter(None, (dataset.attrs.get("reservation"), undivided_warning(dataset))):
-            warnings.warn(line, Reservation, stacklevel=3)
+class Remarks(NamedTuple):
+    """Hold what is to be said of a store beside an answer: notes, and what makes the answer one with a reservation."""
+
+    notes: Sequence[str] = ()
+    reservations: Sequence[str] = ()
+
+
+def remarks(dataset: xr.Dataset) -> Remarks:
+    """Say what the errors of a store leave out, and what is in doubt."""
+    notes = view.condition(dataset), skewness_warning(dataset)
+    doubts = dataset.attrs.get("reservation"), undivided_warning(dataset)
+    return Remarks([line for line in notes if line], [line for line in doubts if line])
+
+
+def said(remarks: Remarks) -> Sequence[str]:
+    """Return the notes of remarks, with the reservations where those of readers of stores are gathered."""
+    for line in remarks.reservations:
+        warnings.warn(line, Reservation, stacklevel=3)
+    return remarks.notes
 
 
 def named(folder: Path | None) -> Path:
@@ -153,22 +161,26 @@ def named(folder: Path | None) -> Path:
 
 
 @contextmanager
-def opened(store: Any, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
-    """Open a folder, or take a dataset (None: the store that was run last), and keep the cells that meet conditions.
+def opened(store: Path | xr.Dataset, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
+    """Open a folder, or take a dataset, and keep the cells that meet conditions.
 
-    A text such as `grouping=ungrouped` in place of the store is a condition on the last one. Raises InputError where
-    there is no store, and for an axis or a value that it does not hold.
+    Raises InputError where there is no store, and for an axis or a value that it does not hold.
     """
-    if isinstance(store, str) and "=" in store and not Path(store).is_dir():
-        store, conditions = None, [store, *conditions]
-    dataset = last_store() if store is None else store
     with ExitStack() as stack:
-        if isinstance(dataset, str | os.PathLike):
-            stack.enter_context(_decoding(Path(dataset)))
-            dataset = stack.enter_context(opening.open_results(Path(dataset)))
-        if "sweep" not in dataset.attrs:
+        if isinstance(store, Path):
+            stack.enter_context(_decoding(store))
+            store = stack.enter_context(opening.open_results(store))
+        if "sweep" not in store.attrs:
             raise InputError("this dataset has no attribute sweep; take one that simlab.open_results gave")
-        yield narrowed(dataset, conditions)
+        yield narrowed(store, conditions)
+
+
+def choose(store: Store | None, conditions: Sequence[Setting]) -> tuple[Path | xr.Dataset, list[Setting]]:
+    """Take the store, else the one that was run last (which is noted), and the conditions apart."""
+    if store is None or isinstance(store, str | os.PathLike):
+        folder, wanted = split_words(store, conditions)
+        return named(folder), wanted
+    return store, list(conditions)
 
 
 def several(stack: ExitStack, folders: Sequence[Any]) -> dict[str, xr.Dataset]:

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
 
 import typer
 
-from simlab.commands.flags import Columns, File, Force, Jobs, Plugins, RowsWhere, TableOptions, path_of, told_of
+from simlab.commands.flags import (
+    Columns,
+    File,
+    Force,
+    Jobs,
+    Plugins,
+    RowsWhere,
+    TableOptions,
+    path_of,
+    told_of,
+    write_targets,
+)
 from simlab.commands.notes import note
 from simlab.commands.typed import verb
 from simlab.types import InputError
@@ -108,8 +119,8 @@ def plan(
     )
     asked = plans.PlanOptions(
         words=(*([] if subject is None else [os.fspath(subject)]), *words(settings, axes=False)),
-        target=_write_targets(target),
-        floor=_write_targets(floor),
+        target=write_targets(target),
+        floor=write_targets(floor),
         smallest=smallest_difference,
         over=over,
         candidates=path_of(candidates),
@@ -132,11 +143,6 @@ def plan(
         against=against,
     )
     return plans.carried_out(asked, say=note)
-
-
-def _write_targets(wanted: Wanted | None) -> str | None:
-    """Write targets as they are typed."""
-    return wanted if wanted is None or isinstance(wanted, str) else ",".join(f"{k}={x!r}" for k, x in wanted.items())
 
 
 def _label_assign(sheets: Sheets) -> list[Path]:

@@ -7,13 +7,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING, cast
 
-from simlab.commands import launch
-from simlab.config import accepted, compose_sweep
-from simlab.config.sweepfile import Declared
+from simlab.commands.launch import Launch, part_of
+from simlab.config.groups import own_words
 from simlab.engine.preparing import engine_of
 from simlab.messages import shown
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.config import Sweep
 
 MOST_SHARDS = 10_000
 
@@ -24,67 +27,49 @@ class _Script(Template):
     delimiter = "SIMLAB_"
 
 
-def answer(
-    system: str,
-    declared: Declared,
-    name: str,
-    overrides: Sequence[str],
-    options: Sequence[str],
-    *,
-    shards: int,
-    out: Path,
-    cores: int,
-    quick: bool,
-    plugins: Sequence[str],
-    force: bool = False,
-) -> str:
-    """Return the script of a sweep that was declared, with `options` as they were typed; nothing is run or submitted.
+def fill_in(system: str, sweep: Launch, shards: int) -> str:
+    """Return the script of a sweep that is to be carried out in shards; nothing is run or submitted.
 
     Raises InputError for a sweep that would be refused, and for words that no script can hold.
     """
+    name, out = str(sweep.name), str(sweep.out)
+    switches = {"--quick": sweep.quick, "--force": sweep.force, "--allow-version": sweep.allow_version}
+    options = [switch for switch, given in switches.items() if given]
+    options += ["--preset", sweep.declared.preset] if sweep.declared.preset else []
+    options += own_words()
+    plugins = [word for plugin in sweep.plugins for word in ("--plugins", plugin)]
     # A word with a line break would not stay on its line, where quotes of another line could end.
-    for word in (name, *overrides, *options, str(out)):
+    for word in (name, *sweep.overrides, *options, *plugins, out):
         if not word.isprintable():
             raise InputError(
                 f"{shown(word)} holds a character that cannot be printed, which no script can; leave it out"
             )
-    _check_shards(declared, name, overrides, shards, quick=quick, plugins=plugins, force=force)
-    merged = [word for plugin in plugins for word in ("--plugins", plugin)]
-    merged += ["--allow-version"] if "--allow-version" in options else []
+    _check_shards(sweep, shards)
     words: Mapping[str, Sequence[str] | str] = {
-        "SWEEP": ["simlab", "sweep", name, *overrides, *options],
-        "MERGE": ["simlab", "merge", *merged],
-        "OUT": str(out),
+        "SWEEP": ["simlab", "sweep", name, *sweep.overrides, *options, *plugins],
+        "MERGE": ["simlab", "merge", *plugins, *(["--allow-version"] if sweep.allow_version else [])],
+        "OUT": out,
         "ACTIVATE": _activation(),
     }
     in_python = system == "dask-jobqueue"
     quoted = {key: repr(value) if in_python else _for_shell(value) for key, value in words.items()}
     template = (Path(__file__).with_name("scripts") / f"{system}.txt").read_text(encoding="utf-8")
-    return _Script(template).substitute(quoted, SHARDS=shards, CORES=cores).rstrip()
+    return _Script(template).substitute(quoted, SHARDS=shards, CORES=sweep.jobs or 1).rstrip()
 
 
 def _for_shell(value: Sequence[str] | str) -> str:
     return shlex.quote(value) if isinstance(value, str) else shlex.join(value)
 
 
-def _check_shards(
-    declared: Declared,
-    name: str,
-    overrides: Sequence[str],
-    shards: int,
-    *,
-    quick: bool,
-    plugins: Sequence[str],
-    force: bool,
-) -> None:
+def _check_shards(launch: Launch, shards: int) -> None:
     """Compose the sweep, so that an error in it is reported here and not by every job; count its blocks."""
-    launch.part_of("1/1", declared)
-    sweep = accepted(compose_sweep(declared, overrides, quick=quick, plugins=plugins), force=force)
+    part_of("1/1", launch.declared)
+    sweep = cast("Sweep", launch.sweep)
     blocks = sweep.n_cells * sweep.worlds * sweep.pools * sweep.document_draws
     blocks *= -(-sweep.studies // engine_of(sweep)["block"])
     most = min(blocks, MOST_SHARDS)
     if not 2 <= shards <= most:
-        raise InputError(f"--shards {shards} must lie within 2 and {most}: {name} has {blocks} blocks")
+        raise InputError(f"--shards {shards} must lie within 2 and {most}: {launch.name} has {blocks} blocks")
 
 
 def _activation() -> str:

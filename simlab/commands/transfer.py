@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def _label_merge(merged: MergedFolders) -> xr.Dataset:
-    from simlab.commands.notebook import found
+    from simlab.commands.launch import load_filled
 
     if not merged.blocks:
         raise InputError("no campaign was carried out in any of these folders")
-    return found(merged.out, [*merged.lines, *merged.missing], whole=True, level=4)
+    return load_filled(merged.out, [*merged.lines, *merged.missing], whole=True, level=4)
 
 
 @verb(_label_merge)

@@ -33,7 +33,6 @@ import typer
 from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import DEFAULTS, FIGURES, FigureStyle, FigureWidth, Form, Format, Save
-from simlab.commands.notebook import mendable
 from simlab.commands.notes import note, quiet
 from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
@@ -93,9 +92,14 @@ def lay_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
         if one.kind is not inspect.Parameter.VAR_KEYWORD or get_origin(annotations[name]) is not Unpack:
             yield one.replace(annotation=annotations[name])
             continue
-        for option, hint in get_type_hints(get_args(annotations[name])[0], include_extras=True).items():
-            default = DEFAULTS.get(option)
-            yield inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        yield from _list_options(get_args(annotations[name])[0])
+
+
+def _list_options(group: type[Any]) -> Iterator[inspect.Parameter]:
+    """Yield the options of a group as parameters."""
+    for option, hint in get_type_hints(group, include_extras=True).items():
+        default = DEFAULTS.get(option)
+        yield inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def command(app: typer.Typer, name: str | None = None, *, example: str = "") -> Callable[[Command], Command]:
@@ -130,24 +134,29 @@ def add(
     name: str | None = None,
     forms: bool = True,
     fill: Callable[[Sequence[Any], Given], Given] | None = None,
+    instead: type[Any] | None = None,
 ) -> None:
     """Add a verb of notebooks to the command line; `write` turns what it finds into an answer, in one of several forms.
 
     Without `forms` there is one form only, and nothing that could be kept. `fill` takes words and options, and fills in
-    what the command line does where a notebook does nothing.
+    what the command line does where a notebook does nothing. The options of the group `instead` are those of `write`
+    only, which gets all options.
     """
     parameters = list(lay_flat(function))
     figures = [one.name for one in parameters if FIGURES in getattr(one.annotation, "__metadata__", ())]
     progress = {"progress": True} if any(one.name == "progress" for one in parameters) else {}
     carry_out = inspect.unwrap(function)
+    own = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    taken = {one.name for one in own}
+    more = [] if instead is None else list(_list_options(instead))
 
     def answer_words(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
-        look = given.pop("style", "screen"), given.pop("width", None)
         keep = keeping(save)
         to = next(iter(figures), "")
-        with drawn(given.get(to), f"--{to}", *look) if figures else nullcontext():
+        with drawn(given.get(to), f"--{to}", given.pop("style"), given.pop("width")) if figures else nullcontext():
             given = dict(fill(words, given)) if fill else given
-            found = carry_out(*words, **given, **progress)
+            found = carry_out(*words, **{name: given[name] for name in given if name in taken}, **progress)
+        given |= {"save": save}
         launched = write(found, answer_form, given)
         if keep and launched.code != NOTHING:
             from simlab.commands import saving
@@ -159,11 +168,10 @@ def add(
 
     shared: dict[str, tuple[Any, Any]] = {"answer_form": (Format, "table"), "save": (Save, None)} if forms else {}
     shared |= {"style": (FigureStyle, "screen"), "width": (FigureWidth, None)} if figures else {}
-    more = [
+    more += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in shared.items()
     ]
-    own = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
     answer_words.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
     answer_words.__doc__, answer_words.__name__ = carry_out.__doc__, carry_out.__name__
     command(app, name, example=example)(answer_words)
@@ -205,6 +213,17 @@ def keeping(save: Path | None) -> Callable[[str], None] | None:
 
     saving.check(save)
     return lambda text: saving.keep(save, LINE.get(), text)
+
+
+@contextmanager
+def mendable() -> Iterator[None]:
+    """Raise what is wrong with a file as the command line words it: as InputError."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise InputError(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}") from error
 
 
 def _refuse_wrong(given: Given, parameters: Sequence[inspect.Parameter]) -> None:

@@ -17,9 +17,8 @@ import zarr
 import simlab
 from simlab import schemas
 from simlab.cli import answer
-from simlab.commands import query, report, sweep
+from simlab.commands import query, report
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
-from simlab.config import load_sweep
 from simlab.types import InputError
 
 KEPT = Path(__file__).parents[1] / "drawing" / "reports" / "kept"
@@ -32,8 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reported") / "g"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder.parent)
-        defined = load_sweep("item_grouping")
-        sweep.answer("item_grouping", defined, WORDS, out=folder, jobs=1, quick=False, dry=False, plugins=[])
+        simlab.sweep("item_grouping", *WORDS, out=folder, jobs=1)
     return folder
 
 
@@ -66,7 +64,7 @@ def test_a_store_becomes_a_page_with_the_rows_of_query(store: Path, capsys: pyte
     assert following.startswith("next: ")
     assert "--out" in following
     page = (store / "report.html").read_text("utf-8")
-    rows = json.loads(query.answer(store, [], None, "json").text)
+    rows = json.loads(query.write(query.ask(store, [], None), "json", {}).text)
     assert [{key: row[key] for key in shown} for row, shown in zip(rows, held(page), strict=True)] == held(page)
     markup = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert re.search(r'(src|href)="(?!data:|#)', markup) is None

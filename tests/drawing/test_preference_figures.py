@@ -272,7 +272,7 @@ def test_every_kind_of_figure_has_a_table_and_a_next_command(
     assert text.splitlines()[0].split() == head.split()
     assert f"--by {axis}" in command
     measure = command.split()[-1]
-    assert "standing" in compare.answer(where, [], axis, measure, None, "table").text
+    assert "standing" in compare.write(compare.ask(where, [], axis, measure, None, None), "table", {}).text
 
 
 def written(folder: Path, figure: str, more: str = "", decision: str = "decision: [human_only, fixed]") -> str:

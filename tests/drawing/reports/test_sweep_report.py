@@ -15,11 +15,11 @@ import pytest
 import xarray as xr
 from shipped import SWEEPS
 
-from simlab.commands import compare, query, run, sweep
+import simlab
+from simlab.commands import compare, query
 from simlab.comparing import kinds_of_errors
 from simlab.config import load_sweep
 from simlab.config.sweep import Axis
-from simlab.config.sweepfile import RUN
 from simlab.drawing.reports.sweep import report
 from simlab.drawing.reports.sweeping import answering, mistakes, seeing
 from simlab.drawing.reports.sweeping.seeing import see
@@ -59,7 +59,7 @@ def values(of: Report) -> list[Value]:
 
 @pytest.mark.slow
 def test_the_data_are_the_rows_of_a_query(made: Report, folder: Path) -> None:
-    asked = json.loads(query.answer(folder, [], None, "json").text)
+    asked = json.loads(query.write(query.ask(folder, [], None), "json", {}).text)
     assert json.loads(json.dumps(made.data)) == asked
     (explorer,) = blocks(made, Explorer)
     assert [dict(row) for row in explorer.rows] == made.data
@@ -69,7 +69,7 @@ def test_the_data_are_the_rows_of_a_query(made: Report, folder: Path) -> None:
 
 
 def test_the_largest_error_of_a_measure_is_said_with_what_would_halve_it(made: Report, folder: Path) -> None:
-    errors = [row["srp_mcse"] for row in json.loads(query.answer(folder, [], ["srp"], "json").text)]
+    errors = [row["srp_mcse"] for row in json.loads(query.write(query.ask(folder, [], ["srp"]), "json", {}).text)]
     points = [line for one in blocks(made, Points) for line in one.items]
     (line,) = [line for line in points if line.startswith("The largest error of srp is ")]
     said = re.fullmatch(r"The largest error of srp is (\S+), over \d+ \w[\w ]*s; four times as many halve it\.", line)
@@ -79,7 +79,7 @@ def test_the_largest_error_of_a_measure_is_said_with_what_would_halve_it(made: R
 
 
 def test_the_table_behind_the_figure_has_every_cell_with_its_error(made: Report, folder: Path) -> None:
-    rows = json.loads(query.answer(folder, [], ["srp"], "json").text)
+    rows = json.loads(query.write(query.ask(folder, [], ["srp"]), "json", {}).text)
     (explorer,) = blocks(made, Explorer)
     shown = [next(cell for cell in row if isinstance(cell, Value)) for row in explorer.table.rows]
     assert [cell.value for cell in shown] == [row["srp"] for row in rows]
@@ -89,7 +89,7 @@ def test_the_table_behind_the_figure_has_every_cell_with_its_error(made: Report,
 
 
 def test_comparisons_are_those_of_the_command(made: Report, folder: Path) -> None:
-    told = json.loads(compare.answer(folder, [], "grouping", "srp", None, "json").text)
+    told = json.loads(compare.write(compare.ask(folder, [], "grouping", "srp", None, None), "json", {}).text)
     told.sort(key=lambda row: -row["documents"])
     both = [section(made, heading) for heading in ("Comparisons", "Comparisons elsewhere")]
     tables = [block for part in both for block in part.blocks if isinstance(block, Table)]
@@ -204,7 +204,7 @@ def test_kinds_of_errors_are_told_apart() -> None:
 def test_a_single_cell_shows_its_measures_and_compares_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = [*TINY, "worlds=1", "design.documents=8", "design.studies_per_document_set=2"]
-    run.answer(RUN, words, out=Path("one"), jobs=1, quick=False, dry=False, plugins=[])
+    simlab.run(*words, out="one", jobs=1)
     with open_results(Path("one")) as dataset:
         made = report(dataset, Path("one"))
     headings = [one.heading for one in made.sections]
@@ -338,7 +338,7 @@ def test_one_world_gives_no_error_and_no_best() -> None:
 def test_calculations_have_no_sampling_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = "measurable_difference"
-    sweep.answer(name, load_sweep(name), [], out=Path("m"), jobs=1, quick=False, dry=False, plugins=[])
+    simlab.sweep(name, out="m")
     with open_results(Path("m")) as dataset:
         made = report(dataset, Path("m"))
     assert "no sampling error" in made.answer[1]
@@ -363,10 +363,10 @@ def test_studies_that_compare_or_judge_are_reported_alike(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["worlds=2", "studies=2"]
-    sweep.answer(name, load_sweep(name), words, out=Path("s"), jobs=1, quick=True, dry=False, plugins=[])
+    simlab.sweep(name, *words, out="s", jobs=1, quick=True)
     with open_results(Path("s")) as dataset:
         made = report(dataset, Path("s"))
-    asked = json.loads(query.answer(Path("s"), [], None, "json").text)
+    asked = json.loads(query.write(query.ask(Path("s"), [], None), "json", {}).text)
     assert json.loads(json.dumps(made.data)) == asked
     assert blocks(made, PairMatrix)
     assert any("rests on 2 worlds" in line for line in made.reservations)
@@ -380,7 +380,7 @@ def test_every_sweep_that_ships_has_a_report(name: str, tmp_path: Path, monkeypa
     of_table = name.startswith("recorded")
     words = [] if declared.calculation else ["studies=2", *([] if of_table else ["worlds=2"])]
     quick = not declared.calculation
-    sweep.answer(name, declared, words, out=Path("s"), jobs=1, quick=quick, dry=False, plugins=[])
+    simlab.sweep(name, *words, out="s", jobs=1, quick=quick)
     with open_results(Path("s")) as dataset:
         made = report(dataset, Path("s"))
     assert made.answer
