@@ -56,9 +56,9 @@ def ask(
     """
     folders, wanted = _folders(store, conditions)
     if (by is None) == (len(folders) < 2):
-        raise InputError("name the axis with --by, or several stores without it")
+        raise InputError("name the axis with --by, or several stores without it; `simlab compare --help` shows how")
     if at_equal is not None and by is None:
-        raise InputError("--at-equal goes with --by AXIS in one store")
+        raise InputError("--at-equal goes with --by AXIS in one store; `simlab compare --help` shows how")
     typed = [one for one in wanted if isinstance(one, str)]
     with ExitStack() as stack:
         if by is None:
