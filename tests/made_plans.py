@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from simlab.answers.plan import SIZE, Limits, Loads, Robust, Smallest, StudyPlan, Target
 from simlab.planning.answer import answer
-from simlab.planning.figures import reaches, within_limits
+from simlab.planning.bench import reaches, within_limits
 from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, Lever, Wanted, family, size_of
 
 SIZES = (20, 40, 80, 120, 160, 240, 320)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simlab.commands.notes import program
 from simlab.commands.typed import Given, Launched
-from simlab.concluding.assigning import appraise, writing
+from simlab.concluding.assigning import platforms, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.assigning.writing import As
@@ -84,7 +84,7 @@ def carried_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ())
 
     Raises InputError, before anything is written, for what does not fit.
     """
-    languages = appraise.languages(asked.spoken)
+    languages = platforms.languages(asked.spoken)
     study = study_of(folder, plugins)
     refuse_large(study.config)
     out = writing.check(study.folder, asked.out, asked.form)

@@ -15,7 +15,7 @@ from simlab.commands.notes import note
 from simlab.concluding.assigning.items import read_items
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.concluding import conclude
-from simlab.concluding.following_up import Batch, Room, second_batch
+from simlab.concluding.following import Batch, Room, second_batch
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible

@@ -18,8 +18,8 @@ from simlab.comparing import contrasts
 from simlab.comparing.contrasts import Row
 from simlab.drawing import view
 from simlab.drawing.text import comparison, tables
-from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.opening import axes_of
+from simlab.store.reservations import HELD_FIXED
 from simlab.types import InputError
 
 if TYPE_CHECKING:

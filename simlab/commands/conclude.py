@@ -135,7 +135,7 @@ def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, 
     answered = presented(found, words, form, figure, paragraph)
     if wanted.plan is None:
         return answered
-    from simlab.concluding.assigning.missing import NOT_LISTED
+    from simlab.concluding.assigning.unblinding import NOT_LISTED
     from simlab.concluding.looks import NOT_RECORDED
 
     unkept = _kept(answered.json, wanted.plan)

@@ -58,9 +58,9 @@ def answer(
     Raises InputError for a campaign that the folder does not hold, and for what a table alone can be asked.
     """
     from simlab.commands.export import carried_out
+    from simlab.concluding.campaigns import digest
     from simlab.concluding.following import of_collected
     from simlab.concluding.plans import Plan
-    from simlab.concluding.sidecar import digest
     from simlab.studies.kinds import kind_of
 
     conclude.check_names(figure, paragraph)

@@ -65,12 +65,12 @@ def carry_out(
         files, code = whole(where, apart(conditions), given, out, form)
         return ExportedFiles(files, (), step(*reported(where)), code)
     from simlab.commands.words import words
-    from simlab.concluding import exported
+    from simlab.concluding import campaigns
 
-    exported.check_names(out, form)
+    campaigns.check_names(out, form)
     place = Place(**{name: number or 0 for name, number in given.items()})
     again = carried_out(folder, words(conditions, axes=False), place, plugins)
-    files = exported.export(again.collected, again.study, again.cell, place, out, form)
+    files = campaigns.export(again.collected, again.study, again.cell, place, out, form)
     return ExportedFiles(files, again.doubts, _following(files), RESERVED if again.doubts else DONE)
 
 
@@ -116,8 +116,8 @@ def carried_out(
     Raises InputError for a folder that cannot be trusted, and for a campaign that it does not hold or that failed.
     """
     from simlab.commands.replay import block_limits, find_block, trusted_config
-    from simlab.engine import exporting, ledger
-    from simlab.engine.limits import start_clock, stop_clock
+    from simlab.engine import ledger, replaying
+    from simlab.engine.workers import start_clock, stop_clock
     from simlab.store.folder import last_store
     from simlab.supervision import entering
 
@@ -135,8 +135,8 @@ def carried_out(
     config = trusted_config(entry, plugins, str(where))
     entering(f"carrying out {named(place)}", plugins)
     start_clock(block_limits(entry))
-    collected = exporting.collected(config, place)
-    differing = exporting.differs(config, collected, held, place.study)
+    collected = replaying.collected(config, place)
+    differing = replaying.differs(config, collected, held, place.study)
     stop_clock()
     doubts = [
         f"{named(place)} gave another {name} than {legible(where)} keeps: it was carried out by another version, or on "

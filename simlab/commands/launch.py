@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from simlab.config.sweepfile import Declared
     from simlab.drawing.text.shards import Did
     from simlab.drawing.text.tables import Form
-    from simlab.engine.failures import Failure
     from simlab.engine.merging import Merged
+    from simlab.engine.preparing import Failure
     from simlab.engine.run import Summary
     from simlab.engine.shards import Shard
 
@@ -162,7 +162,7 @@ def load_filled(folder: Path, lines: Sequence[str], *, whole: bool, level: int) 
     Of what is not the `whole` a warning says what is missing. `level` counts the calls up to the user's own.
     """
     from simlab.store.opening import open_filled, open_results
-    from simlab.store.quality_warnings import skewness_warning
+    from simlab.store.reservations import skewness_warning
 
     for line in lines:
         warnings.warn(line, stacklevel=level)
@@ -214,12 +214,12 @@ def carry_out(
     from simlab.measures.labels import LABELS
     from simlab.store import calculations, filling
     from simlab.store.folder import remember_last
-    from simlab.store.measures import measures_of
+    from simlab.store.measures import bound_measures_of
 
     # Stdout holds one answer: what parts print in this process, in a check or a measure, is not it.
     with redirect_stdout(sys.stderr):
         if isinstance(sweep, Sweep):
-            measures = measures_of(sweep.base)
+            measures = bound_measures_of(sweep.base)
             reservations = told(
                 filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet, allow_version=allow_version)
             )
@@ -231,7 +231,7 @@ def carry_out(
 def doubted(dataset: xr.Dataset) -> list[str]:
     """Say what the values of a store hide: measures that failed, worlds that did, campaigns that tell nothing apart."""
     from simlab.store.measures import failures
-    from simlab.store.quality_warnings import undivided_warning
+    from simlab.store.reservations import undivided_warning
 
     lines = [dataset.attrs.get("reservation"), undivided_warning(dataset)]
     return [*failures(dataset), *(line for line in lines if line)]
@@ -241,8 +241,8 @@ def finding(folder: Path, form: Form = "table") -> Launched:
     """Return the finding of a store that was just filled, in a form."""
     from simlab.drawing.text import findings, tables
     from simlab.store.opening import measures_of, open_filled
-    from simlab.store.quality_warnings import skewness_warning
     from simlab.store.query import records
+    from simlab.store.reservations import skewness_warning
 
     with open_filled(folder) as dataset:
         doubts, code = doubted(dataset), soundness(dataset)
@@ -263,8 +263,8 @@ def soundness(dataset: xr.Dataset) -> int:
 
     A precision that was asked for and is not reached is a reservation; where no error can be told there is none.
     """
-    from simlab.store import reached
-    from simlab.store.quality_warnings import UNDIVIDED
+    from simlab.store import query
+    from simlab.store.reservations import UNDIVIDED
 
     if "status" not in dataset:
         return DONE
@@ -272,7 +272,7 @@ def soundness(dataset: xr.Dataset) -> int:
     ran = status[status != UNRUN]
     if not (ran == OK).any():
         return NOTHING
-    short = (there := reached.column(dataset)) is not None and False in there
+    short = (there := query.reached_column(dataset)) is not None and False in there
     return DONE if (ran == OK).all() and UNDIVIDED not in dataset.attrs and not short else RESERVED
 
 

@@ -45,8 +45,8 @@ def carry_out(
 ) -> MergedFolders:
     """Merge folders into one. Raises InputError, before anything is written, for what cannot be merged."""
     from simlab.measures.labels import LABELS
+    from simlab.store.filling import merge
     from simlab.store.folder import remember_last
-    from simlab.store.merging import merge
 
     # What parts print in this process, in a measure, is not the answer.
     with redirect_stdout(sys.stderr):

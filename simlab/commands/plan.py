@@ -134,21 +134,20 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
     from simlab.answers.plan import Limits
     from simlab.commands import plan_folder
     from simlab.concluding.ratings.families import refuse_contradiction
-    from simlab.planning import asked as typed
-    from simlab.planning import carrying_out, folder, levers, targets
+    from simlab.planning import carrying_out, folder, levers, request
     from simlab.planning.bench import Composer
     from simlab.planning.carrying_out import Plan
     from simlab.planning.ground import Given, smallest_of
     from simlab.planning.terms import Wanted
 
     began = time.monotonic()
-    subject, words = typed.apart(asked.words)
+    subject, words = request.apart(asked.words)
     family = family_of(asked)
     words = (*(("decision.multiplicity=bh",) if asked.family == "fdr" else ()), *words)
-    words = typed.settings(words, asked.price, asked.budget, asked.by, date.today())
-    wanted_targets = targets.read(asked.target, asked.floor)
-    patience = typed.patience(asked.at_most)
-    margin, confidence = typed.share("--margin", asked.margin), typed.share("--confidence", asked.confidence)
+    words = request.settings(words, asked.price, asked.budget, asked.by, date.today())
+    wanted_targets = request.read(asked.target, asked.floor)
+    patience = request.patience(asked.at_most)
+    margin, confidence = request.share("--margin", asked.margin), request.share("--confidence", asked.confidence)
     pilot = {} if subject is None else {folder.PILOT: _digest(subject)}
     pilot |= asked.contents
     named = {name: value for name, value in asked.said.items() if name not in folder.PATHS}
@@ -249,8 +248,8 @@ def _of_pilot(table: Path, given: Given, asked: PlanOptions, book: Ledger, say: 
 def _foreseen(given: Given, asked: PlanOptions) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
-    from simlab.planning.candidates import listed
     from simlab.planning.ground import composed, refuse_systems
+    from simlab.planning.request import listed
 
     refuse_systems(given)
     config = composed(["systems=fitted", *given.words])

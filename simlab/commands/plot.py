@@ -19,12 +19,11 @@ from simlab.commands.typed import Given, Launched
 from simlab.commands.words import words
 from simlab.drawing import view
 from simlab.drawing.figures import around, files, look, orders, sweep
-from simlab.store.beside import with_found
 from simlab.store.folder import last_store
+from simlab.store.measures import undefined
 from simlab.store.opening import axes_of
 from simlab.store.orders import campaign_orders
-from simlab.store.query import with_measures
-from simlab.store.undefined import undefined
+from simlab.store.query import with_found, with_measures
 from simlab.types import InputError, Place
 
 if TYPE_CHECKING:

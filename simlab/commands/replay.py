@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simlab.engine.addresses import Address, Finished
     from simlab.engine.block_checks import Fitting
     from simlab.engine.ledger import Entry, Ledger
-    from simlab.engine.limits import Limits
+    from simlab.engine.workers import Limits
 
 ADDRESS_FORM = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
 KEY_LENGTH = 8
@@ -37,7 +37,7 @@ def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) 
     from simlab.engine import ledger
     from simlab.engine.addresses import Address
     from simlab.engine.block_checks import Fitting
-    from simlab.engine.failures import cell_names
+    from simlab.engine.preparing import cell_names
     from simlab.engine.run import study_block
     from simlab.supervision import entering
 
@@ -121,7 +121,7 @@ def find_block(book: Ledger, entry: Entry, place: Place) -> Finished | None:
 
 def block_limits(entry: Entry) -> Limits:
     """Return how long a block of a cell may take; what a file says beside numbers is not believed."""
-    from simlab.engine.limits import Limits
+    from simlab.engine.workers import Limits
 
     seconds = entry.config.get("engine", {}).get("block_seconds")
     return Limits(float(seconds) if type(seconds) in (int, float) and seconds > 0 else None)
@@ -129,8 +129,8 @@ def block_limits(entry: Entry) -> Limits:
 
 def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
     """Carry out a block here, for as long as a block may take: past that the system ends this process."""
-    from simlab.engine.limits import start_clock, stop_clock
     from simlab.engine.replaying import replayed
+    from simlab.engine.workers import start_clock, stop_clock
 
     start_clock(limits)
     finished = replayed(fitting, config, address)

@@ -24,7 +24,7 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from simlab.concluding.assigning.key import Meant
+    from simlab.concluding.assigning.blinding import Meant
 
 STUDY, PLAN, KEY, CONCLUSION, PARAGRAPH = "study.yaml", "plan.json", "key.csv", "conclusion.json", "paragraph.md"
 MOST_BYTES, MOST_TEXT = 50_000_000, 1_000_000
@@ -48,7 +48,7 @@ def read(folder: Path) -> dict[str, Any]:
     kept record (each None where there is none), `paragraph` a text and `reproduce` command lines. Raises InputError,
     naming the file, for what is broken, of another schema, or of another study.
     """
-    from simlab.concluding.sidecar import digest
+    from simlab.concluding.campaigns import digest
     from simlab.config.plain_yaml import content_of
     from simlab.config.studyfile import taken
 
@@ -115,7 +115,7 @@ def _paragraph(file: Path) -> str:
 
 def _assignment(file: Path) -> dict[str, Any] | None:
     """Count what people were asked, off the key of an assignment; no code is told with what it stands for."""
-    from simlab.concluding.assigning.key import read_key
+    from simlab.concluding.assigning.blinding import read_key
 
     if not file.exists():
         return None

@@ -23,11 +23,9 @@ from simlab.engine.ledger import STORE
 from simlab.files import reason
 from simlab.messages import Reservation, legible, or_nearest
 from simlab.store import opening
-from simlab.store.beside import found_beside, with_found
 from simlab.store.folder import last_store
-from simlab.store.held_fixed import HELD_FIXED
-from simlab.store.quality_warnings import skewness_warning, undivided_warning
-from simlab.store.query import select, with_measures
+from simlab.store.query import found_beside, select, with_found, with_measures
+from simlab.store.reservations import HELD_FIXED, skewness_warning, undivided_warning
 from simlab.store.wholeness import remedy
 from simlab.types import InputError
 

@@ -15,7 +15,7 @@ from simlab.measures.precision import LEVEL
 from simlab.messages import word
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import sureness
-from simlab.store.means import LESS_IS_BETTER
+from simlab.store.measures import LESS_IS_BETTER
 from simlab.store.query import place_on
 from simlab.types import Array, Floats, InputError
 

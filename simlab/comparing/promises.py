@@ -13,8 +13,7 @@ from simlab.measures.labels import EMPTINESS
 from simlab.measures.preferences import coverage
 from simlab.store.intervals import campaigns, sureness
 from simlab.store.opening import measures_of
-from simlab.store.query import add_measures
-from simlab.store.settings import setting
+from simlab.store.query import add_measures, setting
 from simlab.types import Array, Estimate, Floats, InputError, Ints, Outcomes
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ import numpy as np
 from simlab.comparing.promises import Doubts, doubts
 from simlab.messages import flat, word
 from simlab.store.coordinates import as_written
-from simlab.store.held_fixed import HELD_FIXED, held_fixed
 from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records
+from simlab.store.reservations import HELD_FIXED, held_fixed
 from simlab.types import Array, Floats, InputError, Ints
 
 if TYPE_CHECKING:

@@ -1,21 +1,40 @@
-"""Say what an analyst of one campaign is told beside the answers, and take it from a file that may be a stranger's."""
+"""Export what one campaign collected, with a file beside it of all that an analyst is told, and read that back."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from simlab.concluding.telling import MOST_VALUES, plain, restored
-from simlab.messages import shown
-from simlab.types import Array, Asked, Bools, Collected, Frame, InputError, Ints, Streams
+from simlab import schemas
+from simlab.concluding import sheets
+from simlab.concluding.looks import record_of
+from simlab.concluding.sheets import ENDINGS, MOST_VALUES, As, Read, plain, restored
+from simlab.config.plain_yaml import CAMPAIGN
+from simlab.config.sweep import canonical
+from simlab.files import check_writable, write_whole
+from simlab.messages import legible, shown
+from simlab.studies.kinds import kind_of
+from simlab.types import COMPARE, JUDGE, RATE, Array, Asked, Bools, Collected, Frame, InputError, Ints, Place, Streams
+
+if TYPE_CHECKING:
+    from simlab.config.studyfile import FrozenFamily
 
 UNTOLD = ("said", "log", "person")
 """What was noted while collecting and follows from the answers (who concludes asks the rule anew), or tells nothing."""
 TYPES = ("unit", "item", "rater", "value", "errors", "order", "at")
 _LARGEST_SEED = 2**64
+
+ENDING = ".study.yaml"
+
+_HOMES = {RATE: "ratings", COMPARE: "preferences", JUDGE: "judgements"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,3 +222,137 @@ def in_type(values: Sequence[Any] | Array, told: Told, name: str) -> Array:
 def untold(n: int, told: Told, name: str) -> Ints:
     """Return a column that nobody knows: -1."""
     return np.full(n, -1).astype(told.types[name])
+
+
+class Campaign(NamedTuple):
+    """Hold what a sidecar says beside the study: the address of the campaign and what an analyst of it is told."""
+
+    address: Mapping[str, Any]
+    told: Told
+
+
+def beside(table: Path) -> Path:
+    """Return the file that stands beside a table."""
+    return table.with_name(table.name + ENDING)
+
+
+def digest(config: Mapping[str, Any]) -> str:
+    """Name a config by what determines its numbers, as cells of a store are named."""
+    return sha256(canonical(config).encode()).hexdigest()
+
+
+def address(config: Mapping[str, Any], cell: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """Say where a campaign comes from: its config, the cell's values on the axes, its place and its random numbers."""
+    return {
+        "digest": digest(config),
+        "cell": dict(cell),
+        **place._asdict(),
+        "seed": config["seed"],
+        "path": list(place.of_study),
+    }
+
+
+def text(
+    config: Mapping[str, Any],
+    address: Mapping[str, Any],
+    told: Mapping[str, Any],
+    table: str,
+    family: FrozenFamily | None = None,
+) -> str:
+    """Write a study file with a line of JSON behind it, which is YAML, too."""
+    from simlab.config.studyfile import write
+
+    campaign = {"schema": schemas.PLAN, "table": table, "address": address, "told": told}
+    return f"{write(config, family)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
+
+
+def campaign_of(line: str, config: Mapping[str, Any], where: str) -> Campaign:
+    """Read what a sidecar says beside its study.
+
+    Raises InputError, beginning with `where`, for what is no campaign, and for one of another study.
+    """
+    try:
+        held = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: its line `campaign:` is no JSON; export the campaign again") from error
+    if not isinstance(held, dict) or not isinstance(held.get("address"), dict):
+        raise InputError(f"{where}: its line `campaign:` has no address; export the campaign again")
+    schemas.refuse_other(where, "a campaign", held.get("schema", held.get("version")), schemas.PLAN)
+    if held["address"].get("digest") != digest(config):
+        refuse(f"{where}:", "has a study that is not the one of its campaign (campaign.address.digest)")
+    told = taken(held.get("told"), f"{where}: campaign")
+    if told.streams.seed != config["seed"]:
+        refuse(f"{where}:", f"has seed={config['seed']} and a campaign with the seed {told.streams.seed}")
+    return Campaign(held["address"], told)
+
+
+def planned(config: Mapping[str, Any]) -> ModuleType:
+    """Return what lays out, and reads back, the answers of a kind of study; raise InputError for one of one's own."""
+    question = kind_of(config).question
+    if question not in _HOMES:
+        raise InputError(f"studies that ask to {question} are not exported; those that rate, compare or judge are")
+    return import_module(f"simlab.concluding.{_HOMES[question]}.planned")
+
+
+def check_names(out: Path, form: As) -> None:
+    """Raise InputError for a file of another ending, and for one that could not be written."""
+    if out.suffix.lower() != ENDINGS[form]:
+        raise InputError(f"--out {legible(out)}: with --as {form} end the name with {ENDINGS[form]}")
+    check_writable(out, "--out")
+    check_writable(beside(out), "--out")
+
+
+def export(
+    collected: Collected, config: Mapping[str, Any], cell: Mapping[str, Any], place: Place, out: Path, form: As
+) -> list[Path]:
+    """Write what was collected, and the file beside it; return both files.
+
+    Raises InputError for what a table cannot hold, before anything is written.
+    """
+    layout = planned(config)
+    sheet = layout.sheet(collected, config)
+    words = told(collected, layout.metric(collected))
+    file = beside(out)
+    texts = {
+        out: sheets.text(sheet, form),
+        file: text(config, address(config, cell, place), words, out.name),
+    }
+    # Looks at the campaign that stood here before are none at another.
+    if not file.exists() or file.read_bytes() != texts[file].encode():
+        record_of(file).unlink(missing_ok=True)
+    write_whole(texts)
+    return list(texts)
+
+
+def read(table: Path, config: Mapping[str, Any], told: Told, columns: Mapping[str, str] | None = None) -> Read:
+    """Read an exported table, or events, as what was collected; `columns` are its own names of columns.
+
+    Raises InputError for a table that does not belong to the campaign.
+    """
+    layout = planned(config)
+    rows = sheets.read(table, layout.USUAL, columns or {}, layout.FORM)
+    found: Read = layout.collected(told, rows, config)
+    return found
+
+
+def differing(first: Collected, second: Collected) -> list[str]:
+    """Name the parts in which two collections differ, in a bit or in a type; what is not exported is left out."""
+    names = (field.name for field in fields(Collected))
+    return [name for name in names if not same(getattr(first, name), getattr(second, name))]
+
+
+def same(first: Any, second: Any) -> bool:
+    """Tell whether two values are the same bit for bit, and of one type."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        alike = first.dtype == second.dtype and first.shape == second.shape
+        return alike and first.tobytes() == second.tobytes()
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Mapping):
+        kept = [{key: value for key, value in one.items() if key not in UNTOLD} for one in (first, second)]
+        return kept[0].keys() == kept[1].keys() and all(same(value, kept[1][key]) for key, value in kept[0].items())
+    if isinstance(first, tuple | list):
+        return len(first) == len(second) and all(map(same, first, second))
+    if hasattr(first, "__dataclass_fields__"):
+        return all(same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
+    return bool(first == second) or (isinstance(first, float) and first != first and second != second)

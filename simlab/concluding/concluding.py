@@ -8,9 +8,8 @@ from pathlib import Path
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.consistency import check_consistent
-from simlab.concluding.far_scores import check_far_scores
+from simlab.concluding.far_scores import check_far_scores, raters_at_large, unmet_people
 from simlab.concluding.sheets import refuse_events
-from simlab.concluding.unmet import raters_at_large, unmet_people
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible
 from simlab.tables import judged, preferences

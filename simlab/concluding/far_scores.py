@@ -1,4 +1,4 @@
-"""Hold a conclusion against the one without scores that are far outside: slips of the pen must not decide."""
+"""Say what limits any conclusion: scores far outside, and people that a sample of raters may have missed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from simlab.answers.conclude import Conclusion, Limit, Rank
+from simlab.answers.conclude import Conclusion, Limit, Rank, UnmetPeople
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables.numbers import FarScores
+
+ONE_IN_FIVE = 0.2
+
+SURE = 0.05
+"""Chance of meeting none of a group up to which the group counts as one that may not have been met."""
+
+
+def unmet_people(n_raters: int) -> UnmetPeople:
+    """Return the groups of people that so many raters may have missed.
+
+    >>> [round(one, 3) for one in dict(unmet_people(10)).values()]
+    [10, 0.259, 0.107]
+    """
+    return UnmetPeople(
+        raters=n_raters, unmet_share=1 - SURE ** (1 / n_raters), one_in_five_unmet=(1 - ONE_IN_FIVE) ** n_raters
+    )
+
+
+def raters_at_large(found: Conclusion) -> int | None:
+    """Count the raters of a conclusion about ratings that takes them as drawn; None where it speaks of these alone."""
+    n = found.read.get("raters")
+    return n if found.about.get("raters") == "drawn" and isinstance(n, int) and n > 0 else None
 
 
 def is_undecided(read: Mapping[str, Any], wanted: Wanted) -> bool:

@@ -1,15 +1,19 @@
-"""Conclude as planned: by the analysis of the plan, and with all that leaves the plan said."""
+"""Conclude as planned, with all that leaves the plan said, and decide what a second batch asks for."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import ceil, inf, isfinite
 from pathlib import Path
+from typing import NamedTuple
 
-from simlab.answers.conclude import Conclusion, Promise, Rank, ranked
-from simlab.concluding import exported
-from simlab.concluding.assigning import missing, unblinding
+from simlab.analysis.settling import Seen, needed_alone
+from simlab.answers.conclude import Conclusion, Pair, Promise, Rank, ranked
+from simlab.concluding import campaigns
+from simlab.concluding.assigning import unblinding
 from simlab.concluding.assigning.unblinding import Sheets
 from simlab.concluding.goals import figures
 from simlab.concluding.looks import Looked, look
@@ -25,6 +29,13 @@ LOST = 0.05
 
 Say = Callable[[str], None]
 
+LIMIT = 100_000.0
+FEWEST = 6
+"""So many documents has a study at least, where its plan does not say it."""
+
+AT_ONCE = ("max_t", "holm", "bh")
+"""What judges all pairs at once; a bar for them is taken to be that of Bonferroni, which is not lower."""
+
 
 def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     """Conclude from a table by its plan; record the look.
@@ -39,7 +50,7 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     read = reading(table, wanted, plan)
     if not wanted.look and is_unfinished(read, plan):
         n, planned = len(read.collected.seen.value), read.planned
-        listed = "" if plan.sheets is None or read.unlisted else f" ({missing.NAME} beside the key lists the rest)"
+        listed = "" if plan.sheets is None or read.unlisted else f" ({unblinding.NAME} beside the key lists the rest)"
         raise InputError(
             f"{legible(table)}: holds {n:,} of {planned:,} planned answers{listed}, and the plan promises something of "
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
@@ -55,9 +66,9 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
 
 def _line(line: str, read: Read, sheets: Sheets) -> str:
     """Say of how many planned ratings a line on those that came speaks."""
-    n, file = len(read.collected.seen.value), sheets.key.with_name(missing.NAME)
+    n, file = len(read.collected.seen.value), sheets.key.with_name(unblinding.NAME)
     said = f"{n:,} of {read.planned:,} planned ratings: {line.partition(' of ')[2]}"
-    listed = f" ({missing.NAME})" if missing.is_own(file) else ""
+    listed = f" ({unblinding.NAME})" if unblinding.is_own(file) else ""
     return said if n == read.planned else f"{said}; {read.planned - n:,} missing{listed}"
 
 
@@ -84,14 +95,14 @@ def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     if plan.told is not None and plan.sheets is not None:
         return unblinding.read(table, plan.sheets, plan.config, plan.told, wanted.told.columns)
     if plan.told is not None:
-        return exported.read(table, plan.config, plan.told, wanted.told.columns)
+        return campaigns.read(table, plan.config, plan.told, wanted.told.columns)
     refuse_events(table)
     if plan.question == RATE:
-        from simlab.concluding.ratings.by_plan import of_plan
+        from simlab.concluding.ratings.planned import of_plan
     elif plan.question == COMPARE:
         from simlab.concluding.preferences.by_plan import of_plan
     else:
-        from simlab.concluding.judgements.by_plan import of_plan
+        from simlab.concluding.judgements.planned import of_plan
     return of_plan(table, wanted, plan.config)
 
 
@@ -102,9 +113,9 @@ def of_collected(collected: Collected, wanted: Wanted, plan: Plan, say: Say) -> 
 
         wanted = wanted if plan.goals is None else replace(wanted, unit=plan.goals.unit_of(collected.seen.value))
     elif plan.question == COMPARE:
-        from simlab.concluding.preferences.ruled import concluded
+        from simlab.concluding.preferences.by_plan import concluded
     else:
-        from simlab.concluding.judgements.estimated import concluded
+        from simlab.concluding.judgements.estimates import concluded
     return concluded(plan.config, collected, wanted, say)
 
 
@@ -160,8 +171,236 @@ def is_unfinished(read: Read, plan: Plan) -> bool:
     """True for a table short of the end of which its plan promises something."""
     n, planned = len(read.collected.seen.value), read.planned
     if plan.question == COMPARE:
-        from simlab.concluding.preferences.ruled import promise_of
+        from simlab.concluding.preferences.by_plan import promise_of
 
         anytime = promise_of(plan.config["decision"], read.collected.frame.n_systems).name == "anytime"
         return n < planned and not anytime
     return n < (1 - LOST) * planned
+
+
+class Room(NamedTuple):
+    """Hold what there is for a second batch: documents that nobody rated yet, and ratings to spend; None: not said.
+
+    Without a number of documents a batch is no larger than the study was. `came` counts the comparisons that pairs
+    have, by their systems' names.
+    """
+
+    documents: int | None = None
+    ratings: int | None = None
+    came: Mapping[tuple[str, str], int] = {}
+
+
+NO_LIMIT = Room()
+
+
+class Asked(NamedTuple):
+    """Hold what a batch asks about two systems: a number of documents or comparisons; half of such pairs need fewer."""
+
+    first: str
+    second: str
+    number: int
+
+
+class Batch(NamedTuple):
+    """Hold what a second batch asks for.
+
+    `documents` are asked about all `systems`, or compared for pairs as `asked` has it; these cost `ratings`. `raters`
+    are how many raters are to share them, where it is raters that settle pairs (None: the same as before). `promise` is
+    that of the conclusion to come, `alone` says that it is one of the batch by itself; `why` says all that in words.
+
+    All documents are new ones. With `new_raters` so are the raters: where these stand for others like them, the tastes
+    that made pairs look nearly settled must not be asked again.
+    """
+
+    systems: tuple[str, ...]
+    documents: int
+    ratings: int
+    raters: int | None
+    asked: tuple[Asked, ...]
+    promise: Promise
+    alone: bool
+    new_raters: bool
+    why: str
+
+
+class _Open(NamedTuple):
+    """Hold an open pair and of how many units it is settled; where these are raters, documents rise with them."""
+
+    pair: Pair
+    number: float
+    documents: float
+    raters: float | None
+
+
+def second_batch(plan: Plan, found: Conclusion, room: Room = NO_LIMIT, *, alone: bool = False) -> Batch:
+    """Return what a second batch asks for, after a conclusion by the plan; `alone`: as a new study.
+
+    It asks about as many of the open pairs as there is room for, those first that need least. Raises InputError where
+    the promise would be broken, where nothing is open, and where there is room for no pair.
+    """
+    _check(plan, found, alone=alone)
+    there = [one for one in found.pairs if not one.verdict and isfinite(one.difference)]
+    if not there:
+        raise InputError(f"{_where(plan)}: no pair is open that was asked about; there is nothing left to settle")
+    order = sorted(there, key=lambda one: _need(one, found))
+
+    def of(n: int) -> Batch | None:
+        return _batch(plan, found, order[:n], alone=alone)
+
+    # More pairs have more systems, a higher bar and more documents: what fits is a beginning of the order.
+    most = bisect_left(range(1, len(order) + 1), True, key=lambda n: not _fits(of(n), plan, found, room))
+    batch = of(most) if most else None
+    if batch is None:
+        raise InputError(f"{_where(plan)}: {_too_dear(of(1), order[0], plan, found, room)}")
+    return batch
+
+
+def _where(plan: Plan) -> str:
+    return f"--after: plan {legible(plan.path)}"
+
+
+def _check(plan: Plan, found: Conclusion, *, alone: bool) -> None:
+    """Raise InputError where a second batch would break what was promised."""
+    if plan.question == JUDGE:
+        raise InputError(f"{_where(plan)}: a metric is corrected by one set of labels; plan a new study of more labels")
+    if alone or (found.promise.name == "anytime" and found.promise.holds):
+        return
+    remedy = "rate a second batch as a new study of the open pairs and conclude it alone (--alone)"
+    if found.promise.name == "anytime":
+        raise InputError(f"{_where(plan)}: promises nothing that could go on ({found.promise.broken}); {remedy}")
+    later = ", or plan for looks at any time (decision=anytime)" if plan.question == COMPARE else ""
+    raise InputError(
+        f"{_where(plan)}: its promise ({100 * (1 - found.promise.level):g} %) is one of a single look, at its end, and "
+        f"adding to what was seen breaks it; {remedy}{later}"
+    )
+
+
+def _need(pair: Pair, found: Conclusion) -> float:
+    """Order open pairs: by what more of the same would settle them, then by how clear they are."""
+    if pair.more is not None:
+        return pair.more.median
+    half = (pair.high - pair.low) / 2
+    return LIMIT * (1 + half / abs(pair.difference)) if pair.difference and isfinite(half) else inf
+
+
+def _batch(plan: Plan, found: Conclusion, pairs: Sequence[Pair], *, alone: bool) -> Batch | None:
+    """Return a batch for some pairs; None where one of them is not settled within reach."""
+    names = [one.system for one in found.systems]
+    systems = tuple(name for name in names if any(name in (one.first, one.second) for one in pairs))
+    count = len(systems) * (len(systems) - 1) // 2
+    settled = [_alone(one, plan, found, count) if alone else _on(one, plan) for one in pairs]
+    if any(not isfinite(one.number) for one in settled):
+        return None
+    asked = tuple(Asked(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
+    documents = max(one.number for one in asked)
+    raters = max((ceil(one.raters) for one in settled if one.raters is not None), default=None)
+    ratings = sum(one.number for one in asked) if plan.question == COMPARE else documents * len(systems) * _each(plan)
+    promise = _promise_alone(found.promise, count) if alone else found.promise
+    new_raters = alone and found.about.get("raters") == "drawn"
+    why = f"{_settles(asked, systems, documents, ratings, plan)}{', by other raters' * new_raters}; {promise.says}"
+    return Batch(systems, documents, ratings, raters, asked, promise, alone, new_raters, why)
+
+
+def _on(pair: Pair, plan: Plan) -> _Open:
+    """Say what settles a pair together with what was seen of it."""
+    more = pair.more
+    if more is None:
+        return _Open(pair, inf, inf, None)
+    if more.unit != "raters":
+        return _Open(pair, more.median, more.median, None)
+    return _Open(pair, more.median, more.median * more.per_unit / (2 * _each(plan)), more.median)
+
+
+def _alone(pair: Pair, plan: Plan, found: Conclusion, count: int) -> _Open:
+    """Say of what size a new study settles a pair by itself, its `count` pairs at once.
+
+    What a difference may be follows from its interval. Where more raters of the same would settle it, raters are
+    counted, each with as many documents as now; else documents, which then shrink all there is of uncertainty.
+    """
+    promise, half = found.promise, (pair.high - pair.low) / 2
+    by_raters = pair.more is not None and pair.more.unit == "raters"
+    units, documents = _units(plan, found, by_raters=by_raters), _units(plan, found, by_raters=False)
+    before, now = (_bar(promise, n) for n in (len(found.pairs), count))
+    seen = Seen(pair.difference, (half / before) ** 2, 0.0, now, units)
+    number = needed_alone(seen, LIMIT).median
+    size = max(number * documents / units, _fewest(plan))
+    return _Open(pair, number, size, number if by_raters else None)
+
+
+def _bar(promise: Promise, pairs: int) -> float:
+    """Return the number of standard errors at which a pair is claimed, as the normal law has it."""
+    from scipy.special import ndtri
+
+    return float(ndtri(1 - promise.level / (2 * (pairs if promise.multiplicity in AT_ONCE else 1))))
+
+
+def _units(plan: Plan, found: Conclusion, *, by_raters: bool) -> float:
+    """Count the raters of a study, its documents, or the comparisons of a pair."""
+    if plan.question == COMPARE:
+        return float(found.read["used"]) / max(len(found.pairs), 1)
+    return float(found.read["raters" if by_raters else "documents"])
+
+
+def _each(plan: Plan) -> int:
+    return int(plan.config["design"]["ratings_per_item"]) if plan.question == RATE else 1
+
+
+def _fewest(plan: Plan) -> int:
+    return int(plan.config["design"].get("min_documents", FEWEST)) if plan.question == RATE else 1
+
+
+def _fits(batch: Batch | None, plan: Plan, found: Conclusion, room: Room) -> bool:
+    if batch is None:
+        return False
+    within = batch.documents <= _documents(plan, found, room) and batch.ratings <= (room.ratings or inf)
+    return within and (batch.alone or plan.question != COMPARE or all(_left(one, plan, room) for one in batch.asked))
+
+
+def _documents(plan: Plan, found: Conclusion, room: Room) -> float:
+    """Return how many documents there are for a batch: as many as the study had, where nobody says more."""
+    return _units(plan, found, by_raters=False) if room.documents is None else room.documents
+
+
+def _left(asked: Asked, plan: Plan, room: Room) -> bool:
+    """Tell whether a plan has so many more comparisons of a pair."""
+    came = room.came.get((asked.first, asked.second), room.came.get((asked.second, asked.first), 0))
+    return came + asked.number <= int(plan.config["budget"]["annotations_per_pair"])
+
+
+def _promise_alone(promise: Promise, pairs: int) -> Promise:
+    """Promise of a second study what was promised of the first, and of nothing that the first one found."""
+    level, counted = promise.level, "the one pair" if pairs == 1 else f"all {several(pairs, 'pair')}"
+    each = f"with {100 * (1 - level):g} % probability no claim is wrong: {counted} at once, whatever the first found"
+    both = f"one of the two studies makes a wrong claim with at most {200 * level:g} %"
+    says = f"of the second study by itself, {each}; {both}"
+    if promise.multiplicity in ("none", "bh", "e_bh"):
+        says = f"of the second study by itself, what its plan promises of claims at {level:g} ({promise.multiplicity})"
+    return promise.changed(name="fixed", says=says, holds=True, broken="")
+
+
+def _settles(asked: Sequence[Asked], systems: Sequence[str], documents: int, ratings: int, plan: Plan) -> str:
+    first = asked[0]
+    pairs = f"{legible(first.first, 40)} - {legible(first.second, 40)}"
+    rest = f" and {several(len(asked) - 1, 'open pair')} more" if len(asked) > 1 else ""
+    size = f"{several(ratings, 'comparison')}" if plan.question == COMPARE else f"{several(documents, 'new document')}"
+    cost = "" if plan.question == COMPARE else f" ({several(ratings, 'rating')} of {several(len(systems), 'system')})"
+    return f"settles {pairs}{rest} with 80 %, if differences are the middle of what they may be: {size}{cost}"
+
+
+def _too_dear(nearest: Batch | None, pair: Pair, plan: Plan, found: Conclusion, room: Room) -> str:
+    name = f"{legible(pair.first, 40)} - {legible(pair.second, 40)}"
+    if nearest is None:
+        return f"no size within reach settles even {name} with 80 %; call the open systems alike, or mend the design"
+    return f"{name} alone takes {'; '.join(_lacking(nearest, plan, found, room))}; leave it open, or find more"
+
+
+def _lacking(nearest: Batch, plan: Plan, found: Conclusion, room: Room) -> Iterator[str]:
+    unit, there = ("comparison" if plan.question == COMPARE else "document"), _documents(plan, found, room)
+    if nearest.documents > there:
+        whose = "there are" if room.documents is not None else "the study had"
+        yield f"{several(nearest.documents, unit)}, and {whose} {there:,.0f}"
+    if nearest.ratings > (room.ratings or inf):
+        yield f"{several(nearest.ratings, 'rating')}, and {room.ratings:,} are to be spent"
+    if not nearest.alone and plan.question == COMPARE and not all(_left(one, plan, room) for one in nearest.asked):
+        most = int(plan.config["budget"]["annotations_per_pair"])
+        yield f"{several(nearest.asked[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"

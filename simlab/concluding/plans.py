@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.conclude import Followed, PlannedFigure
-from simlab.concluding.assigning.scale import restored
-from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family
+from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family, restored
 from simlab.concluding.assigning.unblinding import Sheets
-from simlab.concluding.campaigns import Told
+from simlab.concluding.campaigns import Campaign, Told, campaign_of, digest
 from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
-from simlab.concluding.sidecar import Campaign, campaign_of, digest
 from simlab.messages import legible
 from simlab.studies.kinds import kind_of
 from simlab.types import InputError

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.messages import legible, or_nearest, word
-from simlab.store.beside import found_beside
 from simlab.store.coordinates import as_written
-from simlab.store.held_fixed import of_table
 from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import records, select
+from simlab.store.query import found_beside, records, select
+from simlab.store.reservations import of_table
 from simlab.types import InputError
 
 if TYPE_CHECKING:

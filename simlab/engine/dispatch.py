@@ -1,16 +1,115 @@
-"""Hand blocks to worker processes; find the block that kills its worker."""
+"""Bundle blocks that share what they can, hand them to worker processes, and find the block that kills its worker."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from itertools import groupby
+from threading import Lock
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.backends import Backend, Died
-from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task
+from simlab.engine.workers import BlockFunction, Carried, Limits, Task
+
+LONGEST_SECONDS = 2.5
+"""A bundle takes about so long: whoever ends a run early loses no more than that."""
+SHORTEST_SECONDS = 0.1
+"""Towards the end bundles get shorter, so that workers end together, down to this."""
+OLD = 0.5
+"""What is known of the seconds of earlier campaigns counts so much beside those of the last bundle."""
+
+ALIKE = 4.0
+"""Cells whose campaigns take so many times as long at most are not put into another order."""
 
 WORKER_DIED = "worker died"
+
+
+class Bundles:
+    """Deal blocks out, in their order, as bundles that take about as long; `shares` are under way at a time.
+
+    Until the first bundle has shown how long campaigns take, each is one block. Those of one place (the same studies of
+    several cells) stay together where that is not too long, else they are cut evenly, those of cells that take longest
+    first: nobody shall wait at the end for a long one that was begun last. `alone`: each is one block.
+
+    May be used by several threads.
+    """
+
+    def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits, *, alone: bool = False) -> None:
+        # Last come first, so that blocks are taken from an end, and the others stay where they are.
+        self._groups = [list(group)[::-1] for _, group in groupby(tasks, key=lambda task: task.address.order)][::-1]
+        self._left = sum(task.address.count for task in tasks)
+        self.shares, self._alone, self._lock = shares, alone, Lock()
+        self._longest = min(LONGEST_SECONDS, (limits.seconds or math.inf) / 4)
+        self._seconds, self._campaigns = 0.0, 0.0
+        self._of_cell: dict[str, float] = {}
+        self._known = 0
+
+    def next(self) -> list[Task]:
+        """Return the next bundle; an empty one where nothing is left."""
+        with self._lock:
+            return self._next()
+
+    def _next(self) -> list[Task]:
+        if not self._groups:
+            return []
+        most = self._most()
+        bundle = self._cut(most)
+        campaigns = _campaigns(bundle)
+        while self._groups and campaigns + _campaigns(self._groups[-1]) <= most:
+            campaigns += _campaigns(self._groups[-1])
+            bundle += reversed(self._groups.pop())
+            self._known = 0
+        self._left -= campaigns
+        return bundle
+
+    def took(self, carried: Carried) -> None:
+        """Learn from a bundle how long campaigns take."""
+        with self._lock:
+            self._seconds = OLD * self._seconds + carried.seconds
+            self._campaigns = OLD * self._campaigns + sum(one.address.count for one in carried.finished)
+            for one in carried.finished:
+                if one.seconds:
+                    self._of_cell[one.address.cell] = one.seconds / one.address.count
+
+    def _most(self) -> float:
+        """Return how many campaigns the next bundle shall have at most."""
+        if self._alone or not self._campaigns:
+            return 0.0
+        each = max(self._seconds / self._campaigns, 1e-6)
+        return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self.shares)) / each
+
+    def _cut(self, most: float) -> list[Task]:
+        """Take as much of the next place as the bundle may have, at least a block."""
+        group = self._groups[-1]
+        if self._of_cell and _campaigns(group) > most:
+            self._longest_first(group)
+        pieces = min(len(group), -(-_campaigns(group) // max(int(most), 1)))
+        n = len(group) // pieces
+        taken = group[-n:][::-1]
+        del group[-n:]
+        if not group:
+            self._groups.pop()
+            self._known = 0
+        return taken
+
+    def _longest_first(self, group: list[Task]) -> None:
+        """Put blocks of cells that take longest where they are taken from; cells that take about as long stay together.
+
+        Done anew only once twice as many cells are known: there may be very many.
+        """
+        if len(self._of_cell) < 2 * self._known:
+            return
+        self._known = len(self._of_cell)
+        if max(self._of_cell.values()) < ALIKE * min(self._of_cell.values()):
+            return
+        usual = max(self._seconds / self._campaigns, 1e-6)
+        group.sort(key=lambda task: round(math.log(self._of_cell.get(task.address.cell, usual), ALIKE)))
+
+
+def _campaigns(tasks: Sequence[Task]) -> int:
+    """Count the campaigns of blocks of one place, which have as many each."""
+    return len(tasks) * tasks[0].address.count
 
 
 def dispatch(

@@ -19,8 +19,16 @@ from simlab.engine.allocation import first_round
 from simlab.engine.backends import refuse_contradiction
 from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.bounds import PROCESS_BYTES, Memory
-from simlab.engine.checking import CheckFunction
-from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, outcome_bytes, prepare, refuse_too_large
+from simlab.engine.preparing import (
+    CheckFunction,
+    Job,
+    engine_of,
+    jobs_of,
+    known_in,
+    outcome_bytes,
+    prepare,
+    refuse_too_large,
+)
 from simlab.engine.provenance import refuse_other_program
 from simlab.engine.quoting import Purchase, Quote, ends_first, placed, purchase, quotes
 from simlab.engine.run import fit_in, missing, study_block

@@ -20,10 +20,10 @@ from simlab.engine.addresses import Address
 from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, find_unusable
 from simlab.engine.bounds import check_jobs
-from simlab.engine.checking import shape_of
 from simlab.engine.conclusions import foreign
 from simlab.engine.continuation import cell_key, declare, determining, same_numbers
 from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.preparing import shape_of
 from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_program
 from simlab.engine.run import carry_out, fitting_of
 from simlab.engine.shards import Whole, missing_blocks

@@ -41,11 +41,9 @@ from simlab.engine.allocation import (
 from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
 from simlab.engine.bounds import refuse_many_blocks
-from simlab.engine.checking import CheckFunction
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Entry, Ledger
-from simlab.engine.limits import Limits, limits_of
-from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
+from simlab.engine.preparing import CheckFunction, Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
 from simlab.engine.run import (
     Summary,
     backend_for,
@@ -57,7 +55,7 @@ from simlab.engine.run import (
     sample_again,
     take_in,
 )
-from simlab.engine.workers import BlockFunction, BlockLike, Config, Task
+from simlab.engine.workers import BlockFunction, BlockLike, Config, Limits, Task, limits_of
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
 from simlab.studies.worlds import address

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
 
 from simlab.config.sweep import Alike, Cell, Sweep, Written, anywhere
+from simlab.engine.addresses import Finished
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_disk, refuse_many_blocks, refuse_memory
-from simlab.engine.checking import CheckFunction, ShapeLike, shape_of
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import CROSSED, cell_key, declare
-from simlab.engine.ledger import FILE, Entry, Known, reading
+from simlab.engine.ledger import FILE, Entry, Known, Ledger, reading
 from simlab.engine.provenance import installation
 from simlab.messages import replicated, shown
+from simlab.parts import is_own
 from simlab.supervision import entering
 from simlab.types import InputError
 
@@ -25,6 +27,91 @@ LARGEST = 2 * 2**30
 """Outcomes of a cell, which are read as a whole, are no larger, [bytes]; of all cells the disk has to take them."""
 MOST_BYTES = 2**40
 """No store is larger than that, whatever the disk takes."""
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Name a block that failed, why, and by which words its first campaign is replayed."""
+
+    address: str
+    reason: str
+    campaign: str = ""
+
+
+def failures(book: Ledger) -> tuple[Failure, ...]:
+    """List the blocks that failed, cell by cell, with addresses as the user knows them."""
+    failed: dict[str, list[Finished]] = {}
+    for block in book.failed():
+        failed.setdefault(block.address.cell, []).append(block)
+    return tuple(
+        Failure(f"{name}{block.address}", block.reason, block.address.campaign(number))
+        for number, (cell, name) in enumerate(cell_names(book).items() if failed else ())
+        for block in failed.get(cell, ())
+    )
+
+
+def cell_names(book: Ledger) -> dict[str, str]:
+    """Name the cells by their values on the axes; a name ends in a comma where there are axes."""
+    declared = book.declaration()
+    axes = declared["axes"] if declared else []
+    return {
+        cell: "".join(f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, place, strict=True))
+        for place, cell in (book.cells().items() if declared else ())
+    }
+
+
+class ShapeLike(Protocol):
+    """Look like `simlab.studies.kind.Shape`."""
+
+    @property
+    def system_names(self) -> tuple[str, ...]:
+        """Names of the systems of a cell."""
+
+
+CheckFunction = Callable[[Config], ShapeLike]
+
+
+def shape_of(config: Config, where: str, check: CheckFunction) -> ShapeLike:
+    """Check a cell, named `where`, and return its shape.
+
+    Raises InputError where its keys contradict each other, and where a part of a plug-in goes wrong; what goes wrong
+    without any plug-in is a bug, and raised as it is.
+    """
+    plugins = config.get("plugins", ())
+    try:
+        return check(config)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        named = _culprit(error.__traceback__, plugins) or ", ".join(_foreign_parts(config))
+        if not named:
+            if isinstance(error, SystemExit):
+                raise RuntimeError(f"SystemExit({error.code!r}) in {where or 'the cell'}") from error
+            raise
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{where}{', ' if where else ''}{named}: {said}; mend the plug-in") from error
+
+
+def _culprit(traceback: TracebackType | None, plugins: Sequence[str]) -> str:
+    """Name the innermost function of a plug-in that was at work; empty where none was."""
+    named = ""
+    packages = tuple(f"{package}." for package in plugins)
+    while traceback is not None:
+        module = str(traceback.tb_frame.f_globals.get("__name__", ""))
+        if packages and f"{module}.".startswith(packages):
+            named = f"{module}.{traceback.tb_frame.f_code.co_name}"
+        traceback = traceback.tb_next
+    return named
+
+
+def _foreign_parts(section: Config) -> Iterator[str]:
+    """Name the parts of plug-ins that a cell has chosen: one may have handed on what another could not use."""
+    for key, value in section.items():
+        if isinstance(value, Mapping) and key != "measure":
+            if "_target_" in value and not is_own(value):
+                yield str(value["_target_"])
+            yield from _foreign_parts(value)
 
 
 @dataclass(frozen=True, slots=True)

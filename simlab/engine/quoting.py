@@ -18,8 +18,7 @@ from simlab.effort import current_effort
 from simlab.engine.addresses import Finished, unpack
 from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.preparing import Checked
-from simlab.engine.threads import one_thread
-from simlab.engine.workers import BlockFunction
+from simlab.engine.workers import BlockFunction, one_thread
 from simlab.studies.money import accounted
 from simlab.types import OK, Array, Floats, Place
 

@@ -1,8 +1,4 @@
-"""Carry out a sample of finished studies once more, alone: what does not come again is no result.
-
-Every random number of a study follows from its address, so that the same study gives the same bits in any company. A
-part that draws from a generator of its own, or keeps something from one call to the next, breaks that without a word.
-"""
+"""Carry out finished campaigns once more, alone: to check them, and to have what was collected."""
 
 from __future__ import annotations
 
@@ -20,14 +16,59 @@ from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.backends import Backend
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
-from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, BlockLike, Task, work
-from simlab.types import Array, Place
+from simlab.engine.workers import BlockFunction, BlockLike, Limits, Task, work
+from simlab.studies import blocks, worlds
+from simlab.studies.blocks import laid_out
+from simlab.studies.kind import Kind
+from simlab.studies.kinds import kind_of
+from simlab.studies.outcomes import refuse_impossible
+from simlab.studies.sealing import sealed, writing_noticed
+from simlab.studies.worlds import draw_world
+from simlab.types import Array, Campaign, Collected, DesignFailure, InputError, Place
 
 ONE_IN = 500
 """Of so many campaigns one is carried out again: alone a short study costs as much as six in a block."""
 
 CAUSE = "a part draws from a generator of its own, or keeps state"
+
+
+def collected(config: Mapping[str, Any], place: Place) -> Collected:
+    """Collect one campaign, with nothing kept from what was carried out before.
+
+    Raises InputError where its design cannot be carried out, or where it meets a value that cannot be.
+    """
+    worlds.forget()
+    blocks.forget()
+    kind = kind_of(config)
+    try:
+        with writing_noticed():
+            campaign = _campaign(kind, config, place)
+            refuse_impossible(campaign.collected)
+    except DesignFailure as failure:
+        raise InputError(
+            f"world {place.world}, study {place.study}: this campaign failed ({failure}), so that there is nothing to "
+            "export; name another"
+        ) from failure
+    return sealed(campaign.collected)
+
+
+def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
+    prepared, world = kind.prepare(config), draw_world(config, *place[:3])
+    laid = laid_out(kind, config, prepared, world, place)
+    noise = sealed(kind.draw(prepared, world, laid, place))
+    (found,) = kind.collect(prepared, world, laid, iter([noise]), [place])
+    if isinstance(found, DesignFailure):
+        raise found
+    return found
+
+
+def differs(config: Mapping[str, Any], collected: Collected, held: Finished, study: int) -> list[str]:
+    """Name the outcomes that a block holds of a study otherwise than they follow from what was collected."""
+    kind = kind_of(config)
+    concluded = kind.conclude(kind.prepare(config), [collected])
+    block = unpack(held.payload)
+    kept = {name: array for name, array in block.items() if name in concluded}
+    return differing(kept, study - held.address.first, concluded, 0)
 
 
 def withdraw_what_does_not_come_again(

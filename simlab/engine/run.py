@@ -15,19 +15,26 @@ from simlab.engine import ledger
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, find_unusable, refused
-from simlab.engine.checking import CheckFunction
 from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
-from simlab.engine.failures import Failure, failures
 from simlab.engine.ledger import Entry, Ledger, Record
 from simlab.engine.ledger_file import lost_ledger
-from simlab.engine.limits import limits_of
-from simlab.engine.preparing import Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
+from simlab.engine.preparing import (
+    CheckFunction,
+    Failure,
+    Job,
+    engine_of,
+    failures,
+    jobs_of,
+    known_in,
+    prepare,
+    refuse_too_large,
+)
 from simlab.engine.progress import Remaining, progress
 from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.shards import Shard, Whole, missing_blocks, noted
-from simlab.engine.workers import BlockFunction, Task
+from simlab.engine.workers import BlockFunction, Task, limits_of
 from simlab.supervision import entering
 from simlab.types import Place
 

@@ -1,4 +1,4 @@
-"""Carry out one block, in the driver or in a worker process, and say what became of it."""
+"""Carry out one block, in the driver or in a worker process, within its limits of time and memory."""
 
 from __future__ import annotations
 
@@ -7,24 +7,111 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
+from simlab.config.sections import in_bytes
 from simlab.engine.addresses import Address, Finished, pack
-from simlab.engine.limits import OUT_OF_MEMORY, Limits, bound_memory, start_clock, stop_clock
-from simlab.engine.threads import one_thread
 from simlab.types import Array, Place
+
+OUT_OF_MEMORY = 77
+"""Exit code of a worker that was refused memory."""
+
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMBA_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+"""What tells a new process so, in its environment."""
 
 HEARTBEAT_SECONDS = 0.5
 TURNS = 4
 """A bundle takes at most so many times as long as it is meant to, where a processor is shared."""
 REASON_LENGTH = 300
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hold the seconds that a block may take, the memory that a worker may hold, as typed, and how often to retry."""
+
+    seconds: float | None = None
+    memory: str | None = None
+    retries: int = 2
+
+
+def limits_of(engine: Mapping[str, Any]) -> Limits:
+    """Take the limits from the settings of an engine; what it does not set has none."""
+    return Limits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
+
+
+def bound_memory(limits: Limits) -> None:
+    """Let the system refuse this process more memory than it may hold, where the system knows how.
+
+    What is bounded is data (RLIMIT_DATA), not addresses, of which some libraries reserve far more than they use.
+    """
+    if limits.memory is not None and os.name == "posix":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = in_bytes(limits.memory)
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if most < 0 else min(wanted, most), most))
+
+
+def start_clock(limits: Limits) -> None:
+    """Have this process ended once the time of a block is over.
+
+    The system does it, by a signal that nobody handles: a block may hang where no line of Python is reached.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, limits.seconds or 0.0)
+
+
+def stop_clock() -> None:
+    """Let this process live on."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def manner_of_exit(code: int, limits: Limits) -> str:
+    """Say how a worker ended, given its exit code: that of a signal is negative.
+
+    >>> manner_of_exit(-9, Limits()), manner_of_exit(3, Limits())
+    ('killed by SIGKILL', 'exit code 3')
+    """
+    if code == OUT_OF_MEMORY:
+        return f"needs more than engine.worker_memory={limits.memory}"
+    if code == -getattr(signal, "SIGALRM", 0):
+        return f"took longer than engine.block_seconds={limits.seconds:g}"
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let the libraries that are loaded compute on one thread, and as before afterwards."""
+    with _libraries(len(sys.modules)).limit(limits=1):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """Find the libraries that have threads; they are looked for again, which takes milliseconds, after an import."""
+    return ThreadpoolController()
 
 
 class BlockLike(Protocol):
@@ -39,7 +126,6 @@ class BlockLike(Protocol):
         """(index in the block, reason) of the studies whose design failed."""
 
 
-Config = Mapping[str, Any]
 BlockFunction = Callable[[Config, Sequence[Place]], BlockLike]
 Ended = BlockLike | Exception | SystemExit
 BlocksFunction = Callable[[Sequence[Config], Sequence[Place]], Sequence[Ended]]

@@ -32,19 +32,10 @@ from simlab.answers.plan import (
 )
 from simlab.messages import quantity
 from simlab.parts import name_of
-from simlab.planning.binding import binding, front
-from simlab.planning.figures import (
-    carried_over,
-    difference,
-    figures,
-    first_target,
-    shared_mean,
-    value_of,
-    within_limits,
-)
-from simlab.planning.remedies import other_money, remedies, short
+from simlab.planning.bench import carried_over, difference, figures, first_target, shared_mean, value_of, within_limits
+from simlab.planning.remedies import binding, front, other_money, remedies, short
 from simlab.planning.rivals import error_that_tells, is_rival, rivalry, same_money
-from simlab.planning.searching import oddities
+from simlab.planning.search import oddities
 from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Wanted, family, size_of, with_setting
 

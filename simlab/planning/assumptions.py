@@ -1,22 +1,37 @@
-"""List what a plan takes for true of people, scores and prices, and how far each of these might be otherwise.
-
-Plausible ranges of a fitted world are those of its pilot (5 to 95 % of the posterior), on the scale of its law: points,
-the noise of a rating where a latent value is cut into categories, logarithms where errors are counted. What presets
-assume has the range of the campaign that they are from where that tells one, else half to twice as much, and says so.
-"""
+"""List what a plan takes for true of people, scores and prices, and how far each might be otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.planning.terms import Assumption
+from simlab.answers.plan import SIZE, Loads, Target
+from simlab.concluding.goals import POINTS, YES
+from simlab.engine import replaying
+from simlab.planning.terms import Assumption, Bench, Design, Looked, Wanted
+from simlab.studies.checks import covered
 from simlab.studies.money import on_a_clock
-from simlab.types import Floats
+from simlab.studies.worlds import draw_world
+from simlab.types import RATE, Collected, Floats, InputError, Place, World
 from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import FittedWorld, read_world
+from simlab.world.laws.scales import ScaledRatings
+
+WORLDS = 40
+"""Worlds whose truths say how far systems lie apart."""
+MOST_DOCUMENTS = 2000
+WITHOUT_MONEY = 200
+"""So many documents at most where nobody says what there is to spend."""
+DOCUMENTS, SEGMENTS = "systems.n_documents", "systems.n_segments"
+
+CAMPAIGNS = 3
+
+POOLS = (6, 8, 10, 12, 15, 20, 25, 30, 40)
+"""Numbers of raters that are asked about: below six no claim about others is possible at .05."""
+WORLDS_PER_POOL = 200
 
 REACH = 3.0
 """A flip is looked for up to so many times as far as the plausible range reaches, on the assumption's scale."""
@@ -57,6 +72,141 @@ MEASURED: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "raters=expert_pool": {"rater_system_sd": (0.0, 0.3)},
 }
 """Ranges that the YAML of a preset tells of the campaign that it is from; of noise less that of outputs."""
+
+
+def unit_of(world: World) -> str:
+    """Return the unit of the systems' truths: points, or the share of yes where that is all that raters say."""
+    law = world.answers[RATE]
+    return YES if isinstance(law, ScaledRatings) and law.scale.law == "binary" else POINTS
+
+
+def largest(config: Mapping[str, Any], n_systems: int, segments: float) -> int:
+    """Return the most documents that the money pays, one rating of each segment of each system."""
+    budget = config["budget"]
+    money, price = budget["total"], budget["price_per_rating"] * (1 + budget["platform_fee"])
+    if money is None or price <= 0:
+        return WITHOUT_MONEY
+    # Documents differ in length, so some campaigns pay for a few more than the mean.
+    return int(
+        min(max(1.1 * money / (price * n_systems * segments), config["design"]["min_documents"]), MOST_DOCUMENTS)
+    )
+
+
+def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
+    """Return the settings by which a world has so many documents, and designs may ask for all of them."""
+    systems = config["systems"]
+    found: dict[str, Any] = {DOCUMENTS: documents} if "n_documents" in systems else {}
+    if "n_segments" in systems and found:
+        found[SEGMENTS] = math.ceil(documents * systems["n_segments"] / systems["n_documents"])
+    return found | {SIZE: min(documents, config["design"]["documents"])}
+
+
+def system_sd(config: Mapping[str, Any]) -> float:
+    """Return the standard deviation of the systems' truths: the root of its mean square over worlds.
+
+    Of a fitted world these are draws of the posterior, so that what the pilot's noise added to its means is left out.
+    """
+    truths = [draw_world(config, world).truth for world in range(WORLDS)]
+    return float(np.sqrt(np.mean([np.var(truth, ddof=1) for truth in truths if truth is not None])))
+
+
+def draws(config: Mapping[str, Any]) -> int:
+    """Count the posterior draws of a fitted world; 0 of others."""
+    systems = config["systems"]
+    if not str(systems.get("_target_", "")).startswith("simlab.world.fitted."):
+        return 0
+    return len(read_world(systems["path"], None).effects)
+
+
+def check_people(n_systems: int, n_raters: int) -> None:
+    """Raise InputError for numbers of systems and raters that no study has."""
+    if n_systems < 2:
+        raise InputError(f"--systems {n_systems}: a study compares at least two systems")
+    if n_raters < 1:
+        raise InputError(f"--raters {n_raters}: a study has at least one rater")
+
+
+def loads(config: Mapping[str, Any]) -> Loads | None:
+    """Return what the campaigns of a composed study ask of raters; None where none of those dealt could be."""
+    dealt = [one for study in range(CAMPAIGNS) if (one := _dealt(config, study)) is not None]
+    if not dealt:
+        return None
+    each = [np.unique(one.seen.rater, return_counts=True)[1] for one in dealt]
+    raters = max(len(counts) for counts in each)
+    ratings = float(np.mean([counts.sum() for counts in each]))
+    return Loads(
+        covers=_covers(config),
+        outputs=float(np.mean([_outputs(one) for one in dealt])),
+        ratings=ratings,
+        raters=int(raters),
+        per_rater=ratings / raters,
+        most=float(max(counts.max() for counts in each)),
+        per_rater_documents=float(
+            np.mean([_documents(one) / len(counts) for one, counts in zip(dealt, each, strict=True)])
+        ),
+    )
+
+
+def _dealt(config: Mapping[str, Any], study: int) -> Collected | None:
+    try:
+        return replaying.collected(config, Place(study, 0, 0, 0))
+    except InputError:
+        return None
+
+
+def _covers(config: Mapping[str, Any]) -> str:
+    """Say what one rating is about, without how many there are."""
+    lines = covered(config)
+    return lines[0].partition(":")[0] if lines else ""
+
+
+def _outputs(one: Collected) -> int:
+    """Count the outputs, one system's of a segment, that were rated."""
+    return len(np.unique(np.stack([one.seen.unit, one.seen.item]), axis=1).T)
+
+
+def _documents(one: Collected) -> int:
+    """Count the pairs of a rater and a document."""
+    return len(np.unique(np.stack([one.seen.rater, one.frame.document[one.seen.item]]), axis=1).T)
+
+
+class PoolNeeded(NamedTuple):
+    """Hold the fewest raters, of `POOLS`, with whom a design reaches the targets for raters at large.
+
+    `raters` is None where the most of them do not; `measures` are those of the design that is held.
+    """
+
+    raters: int | None
+    design: Design
+    measures: Looked
+
+
+def needed(
+    bench: Bench, wanted: Wanted, with_raters: Callable[[int], Design], worlds: int = WORLDS_PER_POOL
+) -> PoolNeeded:
+    """Find by bisection the fewest raters with whom a design reaches all targets; power rises with raters.
+
+    `with_raters` gives the design, with raters drawn from the law, for their number.
+    """
+    low, high = 0, len(POOLS)
+    held: PoolNeeded | None = None
+    while low < high:
+        middle = (low + high) // 2
+        design = with_raters(POOLS[middle])
+        looked = bench.look({design: worlds})[design]
+        if reaches(looked, wanted.targets):
+            held, high = PoolNeeded(POOLS[middle], design, looked), middle
+        else:
+            low = middle + 1
+    if held is not None:
+        return held
+    most = with_raters(POOLS[-1])
+    return PoolNeeded(None, most, bench.look({most: worlds})[most])
+
+
+def reaches(looked: Looked, targets: Sequence[Target]) -> bool:
+    """Tell whether measures reach their targets; one that is undefined does not."""
+    return all(target.measure in looked and looked[target.measure].value >= target.least for target in targets)
 
 
 class _Named(NamedTuple):

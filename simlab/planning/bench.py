@@ -1,13 +1,18 @@
-"""Look at designs in simulated worlds: what a design sets becomes a study, its campaigns become measures."""
+"""Look at designs in simulated worlds: campaigns become measures, measures figures with errors."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from simlab.answers.plan import Figure, Target, leading
+from simlab.comparing.differences import Contrast, Point, inside, paired
 from simlab.config import Config, compose_sweep
 from simlab.config.sections import checked_value
 from simlab.config.sweep import put
@@ -15,11 +20,127 @@ from simlab.config.sweepfile import RUN
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.laboratory import Laboratory, laboratory
 from simlab.engine.ledger import Entry, Ledger
+from simlab.measures.labels import range_of
+from simlab.measures.precision import interval
 from simlab.messages import shown
-from simlab.planning.terms import Design, Looked
+from simlab.planning.stages import in_time
+from simlab.planning.terms import Bench, Design, Looked, Wanted
 from simlab.store.layout import gather
 from simlab.store.measures import Measures, estimate
-from simlab.types import Estimate
+from simlab.types import Estimate, InputError
+
+ENDED = 0.9
+"""So many campaigns have to end as planned for a design to be within the limits."""
+
+
+def figure(name: str, found: Estimate) -> Figure:
+    """Return a measure with its error and its 95 % interval, inside its range."""
+    within = range_of(name)
+    influence = np.asarray(found.influence, float)
+    telling = None if found.telling is None else np.array(found.telling)
+    low, high = interval(np.array(found.value), influence, within, telling)
+    return Figure(
+        value=float(found.value),
+        mcse=float(found.mcse),
+        low=float(low),
+        high=float(high),
+        worlds=len(influence),
+        studies=int(found.n),
+    )
+
+
+def figures(looked: Looked) -> dict[str, Figure]:
+    """Return all measures of a design with their errors."""
+    return {name: figure(name, found) for name, found in looked.items()}
+
+
+def difference(name: str, first: Estimate, second: Estimate) -> Figure:
+    """Return first minus second, deleting the same world from both designs, with its 95 % interval."""
+    one, other = _point(name, first), _point(name, second)
+    within = range_of(name)
+    bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
+    gap: Contrast = inside(paired(one, other), one, other, bounds)
+    return Figure(
+        value=float(gap.difference),
+        mcse=float(gap.mcse),
+        low=float(gap.low),
+        high=float(gap.high),
+        worlds=int(gap.clusters),
+        studies=int(min(first.n, second.n)),
+    )
+
+
+def carried_over(one: Looked, advice: Looked) -> Looked:
+    """Return a design's measures as those of the advice plus their paired difference, over the worlds that both met.
+
+    The advice met more worlds: what these say of it holds for designs that are compared with it, too.
+    """
+    return {name: _carried(found, advice[name]) if name in advice else found for name, found in one.items()}
+
+
+def _carried(one: Estimate, advice: Estimate) -> Estimate:
+    n, more = len(one.influence), len(advice.influence)
+    if not 1 < n < more or not np.isfinite([*one.influence, *advice.influence]).all():
+        return one
+    influence = np.asarray(advice.influence, float).copy()
+    influence[:n] += (np.asarray(one.influence) - influence[:n]) * more / n
+    value = one.value + advice.value - shared_mean(advice, one)[0]
+    if 0 <= one.value <= 1 and 0 <= advice.value <= 1:
+        value = min(max(value, 0.0), 1.0)
+    return Estimate(value, influence, one.cluster, one.n, one.telling)
+
+
+def value_of(looked: Looked, name: str) -> float:
+    """Return a measure's value; NaN where it was not measured."""
+    return float(looked[name].value) if name in looked else math.nan
+
+
+def within_limits(looked: Looked, wanted: Wanted) -> bool:
+    """Tell whether campaigns of a design end as planned, with the money that there is."""
+    ended, money = value_of(looked, "ended_as_planned"), value_of(looked, "money")
+    if math.isfinite(ended) and ended < ENDED:
+        return False
+    return wanted.limits.money is None or not money > wanted.limits.money * (1 + 1e-9)
+
+
+def reaches(looked: Looked, wanted: Wanted) -> bool:
+    """Tell whether the values of all targets are at least what is wanted."""
+    return all(value_of(looked, one.measure) >= one.least for one in wanted.targets)
+
+
+def reaches_nearly(looked: Looked, wanted: Wanted) -> bool:
+    """True if the values of all targets are at least what is wanted, less the margin."""
+    return all(value_of(looked, one.measure) >= one.least - wanted.margin for one in wanted.targets)
+
+
+def first_target(wanted: Wanted) -> Target:
+    """Return the target that designs are ranked by: the first that is no floor."""
+    return leading(wanted.targets)
+
+
+def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return the means of two designs over the worlds that both met: costs are compared of the same documents."""
+    n = min(len(first.influence), len(second.influence))
+    one, other = (float(found.value + np.mean(found.influence[:n])) for found in (first, second))
+    return one, other
+
+
+def looked_at(bench: Bench, design: Design, worlds: int) -> Looked:
+    """Look at a design that nobody asked about.
+
+    No measures where its keys do not go together, none of it came, or patience ends before.
+    """
+    if in_time(bench, worlds) < worlds:
+        return {}
+    try:
+        return bench.look({design: worlds})[design]
+    except InputError:
+        return {}
+
+
+def _point(name: str, found: Estimate) -> Point:
+    shown = figure(name, found)
+    return Point(shown.value, np.asarray(found.influence, float), found.n, shown.low, shown.high)
 
 
 @dataclass(frozen=True, slots=True)

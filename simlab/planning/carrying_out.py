@@ -14,17 +14,16 @@ from simlab.analysis.raters.model_comparisons import FEW_RATERS
 from simlab.answers.plan import SIZE, Robust, StudyPlan
 from simlab.engine.ledger import Ledger
 from simlab.messages import duration
-from simlab.planning import frozen, ground, levers, pools, targets
+from simlab.planning import assumptions, folder, ground, levers, request
 from simlab.planning.answer import answer
+from simlab.planning.assumptions import PoolNeeded, loads
 from simlab.planning.bench import Composer, bench, reseeded
 from simlab.planning.decision import decide
 from simlab.planning.flips import nearest
 from simlab.planning.ground import Given
-from simlab.planning.loads import loads
-from simlab.planning.pools import PoolNeeded
+from simlab.planning.request import Replicates
 from simlab.planning.robustness import over_draws, over_scenarios
 from simlab.planning.stages import Counted, Patience, in_time, share_of
-from simlab.planning.targets import Replicates
 from simlab.planning.terms import Bench, Design, Found, Ground, Wanted, size_of, with_setting
 from simlab.store.measures import Measures
 from simlab.types import InputError
@@ -70,7 +69,7 @@ class Plan:
     @property
     def measures(self) -> Measures:
         """Bind what is measured of each design."""
-        return targets.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
+        return request.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
 
 
 def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
@@ -97,7 +96,7 @@ def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[
         pool = _pool(share_of(first, POOL), found, on, wanted)
         # Of these raters there is one pool; what others would say needs two.
         at_large = stack.enter_context(_fresh(plan, 2, k)) if on.these_raters else None
-        config = frozen.study_of(on, found.chosen)
+        config = folder.study_of(on, found.chosen)
         said = answer(
             found,
             first,
@@ -109,7 +108,7 @@ def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[
             compared=compared,
             others=at_large,
             pool=pool,
-            loads=lambda design: loads(frozen.study_of(on, design)),
+            loads=lambda design: loads(folder.study_of(on, design)),
             config=config,
         )
     held = said.model_copy(update={"scenarios": _over_scenarios(plan, others, near)}) if others else said
@@ -136,9 +135,9 @@ def _counted(opened: AbstractContextManager[Bench], patience: Patience, per_worl
 
 def _replicated(plan: Plan) -> Replicates:
     """Return what of each world the targets need; raise InputError where these raters are all."""
-    needed = targets.replicated(plan.wanted.targets)
+    needed = request.replicated(plan.wanted.targets)
     if needed.pools > 1 and plan.ground.these_raters:
-        named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(targets.RATERS_ANEW))
+        named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(request.RATERS_ANEW))
         raise InputError(
             f"--target {named}: {plan.ground.raters} raters are too few to speak of others; ask "
             f"{FEW_RATERS} or more (--raters), or take {named.partition('_new_')[0]}_new_documents"
@@ -150,11 +149,11 @@ def _fresh(plan: Plan, n_pools: int, k: int) -> AbstractContextManager[Bench]:
     """Hold the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
     words = reseeded(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
     folder = plan.out / (f"{FRESH}-{n_pools}" if k == 1 else f"{FRESH}-{n_pools}-{k}")
-    return _bench(plan, folder, words, targets.crossed(plan.measures), _twice(plan, n_pools), Composer(words))
+    return _bench(plan, folder, words, request.crossed(plan.measures), _twice(plan, n_pools), Composer(words))
 
 
 def _twice(plan: Plan, n_pools: int) -> Replicates:
-    return Replicates(n_pools, 2, targets.replicated(plan.wanted.targets).studies)
+    return Replicates(n_pools, 2, request.replicated(plan.wanted.targets).studies)
 
 
 def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
@@ -170,11 +169,11 @@ def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robus
 
 def _pool(bench: Bench, found: Found, on: Ground, wanted: Wanted) -> PoolNeeded | None:
     """Say how many raters it would take to speak of others, where there are too few."""
-    halvings = pools.WORLDS * (len(pools.POOLS).bit_length() + 1)
+    halvings = assumptions.WORLDS_PER_POOL * (len(assumptions.POOLS).bit_length() + 1)
     if not on.these_raters or bench.left() <= 0 or in_time(bench, halvings) < halvings:
         return None
     # As many documents as the limits allow: what is asked is whether raters would do.
     size = size_of(found.best)
     chosen = found.chosen
     most = chosen if size is None else with_setting(chosen, SIZE, size)
-    return pools.needed(bench, wanted, lambda n: levers.of_others(most, on, n))
+    return assumptions.needed(bench, wanted, lambda n: levers.of_others(most, on, n))

@@ -1,21 +1,18 @@
-"""Find how far an assumption is from where an advice changes, from what designs reach at some of its values.
-
-What is wanted of a design becomes conditions, each at least 0 where it holds: of shares on the probit scale, on which
-power is nearly straight over the spreads that worlds differ in. Designs met the same worlds at all values, so that one
-set of numbers by world, drawn again, moves all that was measured.
-"""
+"""Follow designs along an assumption, and find how far it is from where the advice changes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.figures import ENDED
+from simlab.planning.bench import ENDED
 from simlab.planning.rivals import SLACK
-from simlab.planning.terms import Assumption, Design, Looked, Wanted
+from simlab.planning.terms import Assumption, Bench, Design, Found, Looked, Wanted, with_setting
+from simlab.rng import stream
 from simlab.types import Bools, Estimate, Floats
 
 CERTAIN = 9.0
@@ -25,6 +22,12 @@ FINE = 241
 SOON, OFTEN = 2.0, 0.05
 """Designs are left out that are no event up to so many times its distance in nearly all times."""
 LIMITS = ("ended_as_planned", "money", "cheaper")
+
+RIVALS = 3
+"""So many designs beside the advice are followed: those that are nearest to taking its place."""
+TIMES, LONGEST = 300, 8192
+ASSUMED = "systems.assumed_"
+"""Settings that take the place of what differs by draw: setting the value that is assumed is a change by itself."""
 
 
 class Scale(NamedTuple):
@@ -219,3 +222,88 @@ def _none(margin: float) -> tuple[float, Floats]:
 
 def _padded(error: Floats, worlds: int) -> Floats:
     return np.pad(error, ((0, 0), (0, worlds - error.shape[1])))
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Follow designs, the first of which is the advice, else the best; `again[time, world]` draws worlds again."""
+
+    bench: Bench
+    found: Found
+    wanted: Wanted
+    designs: tuple[Design, ...]
+    again: Floats
+
+    @classmethod
+    def of(cls, bench: Bench, found: Found, wanted: Wanted) -> Followed:
+        """Choose the designs to follow."""
+        chosen = found.chosen
+        own = found.tried[chosen]
+        ease = {
+            one: float(held(found.tried[one], wanted, own).margin.min())
+            for one in found.rivals
+            if one != chosen and one in found.tried
+        }
+        rivals = sorted(ease, key=lambda one: -ease[one])[:RIVALS]
+        longest = max([LONGEST, *(len(one.influence) for look in found.tried.values() for one in look.values())])
+        again = stream(wanted.seed, "plan", "flips").standard_normal((longest, TIMES)).T
+        return cls(bench, found, wanted, (chosen, *rivals), again)
+
+    @property
+    def advised(self) -> bool:
+        """Tell whether there is an advice, whose end is an event."""
+        return self.found.advice is not None
+
+    def crossing(
+        self,
+        of: Assumption,
+        x: Sequence[float],
+        worlds: int,
+        side: int,
+        places: Sequence[int],
+        *,
+        start: float = 0.0,
+        straight: bool,
+    ) -> Crossing:
+        """Return where the advice changes on a side, from a start on, by so many worlds at distances `x`.
+
+        `places` are the designs that are followed; what is returned counts all of them.
+        """
+        designs = [self.designs[k] for k in places]
+        points = dict(zip(x, self.points(of, x, worlds, designs), strict=True))
+        held = track(points, designs, advised=self.advised)
+        span = (start, Scale(of).end(side))
+        found = crossing(held, side, span, self.again, straight=straight)
+        return found._replace(first=places[found.first], near=tuple(places[k] for k in found.near))
+
+    def points(
+        self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
+    ) -> list[dict[Design, Held]]:
+        """Return the conditions of designs at distances; at 0 what the search knows of them."""
+        known = self._conditions({one: self.found.tried[one] for one in (self.designs[0], *designs)}, designs)
+        away = [at for at in x if at != 0]
+        held = dict(zip(away, self._simulated(of, away, worlds, designs), strict=True))
+        if away and of.key.startswith(ASSUMED):
+            start = self._simulated(of, [0.0], worlds, designs)[0]
+            held = {
+                at: {one: moved(own, start[one], known[one]) for one, own in point.items()}
+                for at, point in held.items()
+            }
+        return [known if at == 0 else held[at] for at in x]
+
+    def _simulated(
+        self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
+    ) -> list[dict[Design, Held]]:
+        """Simulate designs at distances, and return their conditions there."""
+        scale, every = Scale(of), dict.fromkeys((self.designs[0], *designs))
+        named = {(at, one): with_setting(one, of.key, scale.value(at)) for at in x for one in every}
+        looks = self.bench.look(dict.fromkeys(named.values(), worlds)) if named else {}
+        return [self._conditions({one: looks.get(named[at, one], {}) for one in every}, designs) for at in x]
+
+    def _conditions(self, looks: dict[Design, Looked], designs: Sequence[Design]) -> dict[Design, Held]:
+        """Return the conditions of designs at a value; beside an advice others are to cost less."""
+        first = self.designs[0]
+        return {
+            one: held(looks[one], self.wanted, looks[first] if self.advised and one != first else None)
+            for one in designs
+        }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.plan import SIZE, Figure
-from simlab.planning.figures import figure, value_of, within_limits
+from simlab.planning.bench import figure, value_of, within_limits
 from simlab.planning.terms import Design, Looked, Wanted, family, size_of, with_setting
 from simlab.types import Estimate, Floats
 

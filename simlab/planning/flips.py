@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from simlab.planning import crossings, prices
-from simlab.planning.crossings import LIMITS, Crossing, Scale
+from simlab.planning import crossings, remedies
+from simlab.planning.bench import value_of
+from simlab.planning.crossings import LIMITS, Crossing, Followed, Scale
 from simlab.planning.curves import with_size
-from simlab.planning.figures import value_of
-from simlab.planning.followed import Followed
 from simlab.planning.stages import in_time
 from simlab.planning.terms import Assumption, Bench, Design, Flip, Found, Ground, Wanted, family, size_of
 
@@ -42,8 +41,8 @@ def nearest(bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, world
     weights for all designs and values. Prices need no simulation. Where time ends intervals are wider, and flips that
     might be none are left out.
     """
-    plain = [one for one in ground.assumptions if prices.is_all(one, ground)]
-    flips = [flip for one in plain if (flip := prices.flip(one, found, wanted)) is not None]
+    plain = [one for one in ground.assumptions if remedies.is_all(one, ground)]
+    flips = [flip for one in plain if (flip := remedies.flip(one, found, wanted)) is not None]
     following = _Following(Followed.of(bench, found, wanted), worlds)
     events = [event for one in ground.assumptions if one not in plain for event in following.screened(one)]
     refined = [one for event in sorted(events, key=_distance) if (one := following.refined(event)) is not None]

@@ -11,16 +11,21 @@ from typing import Any, NamedTuple
 
 from simlab import schemas
 from simlab.concluding.assigning.studying import ASSIGNED, CONCLUSION, KEY, refuse_other_plan
+from simlab.concluding.campaigns import digest
 from simlab.concluding.looks import ENDING as LOOKS
 from simlab.concluding.plans import FOLDER_FILE
-from simlab.concluding.sidecar import digest
 from simlab.config.studyfile import FrozenFamily
 from simlab.config.studyfile import write as write_study
 from simlab.engine import ledger
 from simlab.engine.ledger import Ledger
 from simlab.files import expanded, needed, reason, write_whole
 from simlab.messages import legible, shown
+from simlab.planning.bench import composed
+from simlab.planning.terms import Design, Ground
 from simlab.types import InputError
+
+OF_PLANS = ("worlds", "pools", "document_draws", "studies", "measure", "engine")
+"""Keys that say how a plan simulates, not what is studied."""
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
@@ -35,6 +40,12 @@ PATHS = ("candidates", "scenarios")
 """Files of designs and of other worlds, as typed: their digests are keys, too, and nothing is known by their names."""
 Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
+
+
+def study_of(ground: Ground, design: Design) -> dict[str, Any]:
+    """Return the composed study of a design, with its settings in the place of what all designs share."""
+    sections = {word: word.partition("=")[0].replace("/", ".").partition(".")[0] for word in ground.words}
+    return dict(composed([word for word, section in sections.items() if section not in OF_PLANS], design))
 
 
 class Frozen(NamedTuple):

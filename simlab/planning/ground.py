@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from simlab.analysis.raters.model_comparisons import FEW_RATERS
 from simlab.answers.plan import Smallest
-from simlab.concluding.ratings import choosing
+from simlab.concluding.ratings import collecting
 from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
 from simlab.engine.bounds import refuse_large
 from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
-from simlab.planning.extent import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
+from simlab.planning.assumptions import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
 from simlab.planning.terms import Ground
 from simlab.studies.kinds import kind_of
 from simlab.studies.ratings import KIND
@@ -206,7 +206,7 @@ def _ground(
 ) -> Ground:
     """Put the words of a plan together: those of its world, what is said of the analysis, and what was typed."""
     few = n_raters < FEW_RATERS
-    usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={choosing.USUAL['analysis.test']}"]
+    usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={collecting.USUAL['analysis.test']}"]
     usual += ["design.estimand=these_raters"] if few else []
     if "budget.deadline" in given.keys and "design.collection" not in given.keys:
         usual.append(f"design.collection={'fitted' if timing else 'team'}")

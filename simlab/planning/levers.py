@@ -15,10 +15,10 @@ from simlab.answers.plan import SIZE
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
-from simlab.engine.checking import shape_of
+from simlab.engine.preparing import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
-from simlab.planning.candidates import listed
-from simlab.planning.extent import sizes as sizes_of
+from simlab.planning.assumptions import sizes as sizes_of
+from simlab.planning.request import listed
 from simlab.planning.terms import Design, Ground, Lever, family, size_of
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world

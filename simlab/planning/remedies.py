@@ -1,20 +1,180 @@
-"""Say what other amounts of money would change, and what would reach targets that nothing reached."""
+"""Say what binds a plan, and what more money or other prices would change."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
-from simlab.answers.plan import Figures, MissedTarget, OtherMoney, Remedy, Target
+import numpy as np
+
+from simlab.answers.plan import Figures, LargestDesign, MissedTarget, OtherMoney, Remedy, Target, TriedDesign
+from simlab.planning.bench import ENDED, figures, first_target, looked_at, reaches, value_of, within_limits
+from simlab.planning.crossings import Scale
 from simlab.planning.curves import SURE, UNKNOWN, Curve, curves
-from simlab.planning.figures import ENDED, first_target, looked_at, reaches, value_of, within_limits
 from simlab.planning.rivals import sizes
-from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of, with_setting
+from simlab.planning.terms import (
+    Assumption,
+    Bench,
+    Design,
+    Flip,
+    Found,
+    Ground,
+    Looked,
+    Wanted,
+    family,
+    size_of,
+    with_setting,
+)
+from simlab.rng import stream
+from simlab.types import Floats
+
+Binds: TypeAlias = Literal["money", "deadline", "documents", "raters", "none"]
+ENDS: Mapping[Binds, str] = {"money": "ended_by_money", "deadline": "ended_by_deadline", "raters": "ended_by_nobody"}
+"""Measures of what ends campaigns, by what there is too little of."""
+WORLDS = 24
+
+PRICE = "budget.price_per_rating"
+OTHERS = ("budget.price_per_hour", "budget.price_per_rater")
+RESAMPLED = 400
+TAIL = 0.05
 
 FACTORS = (0.9, 1.1)
 LEVEL = 0.05
 MORE_RATERS = (1.5, 2.0, 3.0)
-WORLDS = 96
+WORLDS_PER_SUM = 96
+
+
+def binding(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> tuple[Binds, LargestDesign]:
+    """Return what the next larger design of the best one's kind runs out of.
+
+    "documents" is the end of their range, "raters": nobody is left to ask.
+    """
+    best = found.best
+    if (larger := _larger(best, found, ground)) is None:
+        return "documents" if size_of(best) is not None else "none", LargestDesign(
+            design=best, next=None, ended_by=math.nan
+        )
+    looked = found.tried.get(larger) or looked_at(bench, larger, WORLDS)
+    if not looked:
+        return "none", LargestDesign(design=best, next=larger, ended_by=math.nan)
+    name, share = _ended_by(looked, wanted)
+    return name, LargestDesign(design=best, next=larger, ended_by=share)
+
+
+def front(tried: Mapping[Design, Looked], wanted: Wanted) -> tuple[TriedDesign, ...]:
+    """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
+    measure = first_target(wanted).measure
+    held = {one: looked for one, looked in tried.items() if measure in looked and "money" in looked}
+    ordered = sorted(held, key=lambda one: (value_of(held[one], "money"), -value_of(held[one], measure)))
+    return tuple(
+        TriedDesign(
+            design=one,
+            front=not any(_beats(held[other], held[one], measure) for other in ordered if other != one),
+            reaches=reaches(held[one], wanted),
+            within=within_limits(held[one], wanted),
+            measures=figures(held[one]),
+        )
+        for one in ordered
+    )
+
+
+def _beats(other: Looked, one: Looked, measure: str) -> bool:
+    """Tell whether a design is at least as good in all ways, and better in one."""
+    gains = [value_of(other, measure) - value_of(one, measure)]
+    gains += [
+        value_of(one, name) - value_of(other, name) for name in ("money", "days") if name in one and name in other
+    ]
+    return min(gains) >= 0 and max(gains) > 0
+
+
+def _larger(best: Design, found: Found, ground: Ground) -> Design | None:
+    """Return the next larger design of a kind that was looked at, or could have been."""
+    from simlab.planning.curves import with_size
+
+    size = size_of(best)
+    if size is None:
+        return None
+    tried = {held for one in found.tried if family(one) == family(best) and (held := size_of(one)) is not None}
+    listed = {int(value) for lever in ground.levers if lever.is_size for value in lever.values}
+    beyond = sorted(one for one in tried | listed if one > size)
+    return with_size(best, beyond[0]) if beyond else None
+
+
+def _ended_by(looked: Looked, wanted: Wanted) -> tuple[Binds, float]:
+    """Name what most campaigns of a design that is not within the limits run out of."""
+    shares = {name: value_of(looked, measure) for name, measure in ENDS.items()}
+    known = {name: share for name, share in shares.items() if share > 0}
+    if value_of(looked, "ended_as_planned") < ENDED:
+        if known:
+            name = max(known, key=lambda one: known[one])
+            return name, known[name]
+        return ("money" if wanted.limits.deadline is None else "deadline"), math.nan
+    limit = wanted.limits.money
+    if limit is not None and value_of(looked, "money") > limit:
+        return "money", shares["money"]
+    return "none", math.nan
+
+
+class _Factor(NamedTuple):
+    """Hold by how much the price may be multiplied for a design to stay within the money, and by worlds drawn again."""
+
+    at: float
+    again: Floats
+
+
+def is_all(assumption: Assumption, ground: Ground) -> bool:
+    """Tell whether an assumption is the price of a rating, and money buys nothing else."""
+    said = {key: value for key, _, value in (word.partition("=") for word in ground.words)}
+    return assumption.key == PRICE and all(said.get(key, "0") in ("0", "0.0") for key in OTHERS)
+
+
+def flip(assumption: Assumption, found: Found, wanted: Wanted) -> Flip | None:
+    """Return the nearest price at which the advice changes, without simulating anything; None where none is.
+
+    All designs become dearer alike, so that the order of their costs stays: the advice goes where the money no longer
+    pays it, and where there is none one comes where the money pays the first design that reaches the targets.
+    """
+    money = wanted.limits.money
+    if money is None:
+        return None
+    if found.advice is not None:
+        factor = _factor(found.tried[found.advice], money, wanted)
+        return None if factor is None else _flip(assumption, factor, None, "the money ends it")
+    able = {
+        one: held
+        for one, look in found.tried.items()
+        if reaches(look, wanted) and (held := _factor(look, money, wanted))
+    }
+    if not able:
+        return None
+    then = max(able, key=lambda one: able[one].at)
+    return _flip(assumption, able[then], then, "the money pays for it")
+
+
+def _factor(look: Looked, money: float, wanted: Wanted) -> _Factor | None:
+    """Return how much dearer answers may become: the mean cost is paid, and the cost in nine campaigns of ten."""
+    if "money" not in look or not look["money"].value > 0:
+        return None
+    cost = look["money"].value + np.asarray(look["money"].influence)
+    n = len(cost)
+    drawn = cost[stream(wanted.seed, "plan", "price").integers(n, size=(RESAMPLED, n))]
+    most = np.maximum(drawn.mean(axis=1), np.quantile(drawn, ENDED, axis=1))
+    return _Factor(money / max(float(cost.mean()), float(np.quantile(cost, ENDED))), money / most)
+
+
+def _flip(assumption: Assumption, factor: _Factor, then: Design | None, why: str) -> Flip | None:
+    at = assumption.value * factor.at
+    if not assumption.least <= at <= assumption.most:
+        return None
+    low, high = (float(np.clip(one, assumption.least, assumption.most)) for one in _span(assumption, factor))
+    distance = abs(Scale(assumption).at(at))
+    return Flip(assumption, at, low, high, distance, then, why)
+
+
+def _span(assumption: Assumption, factor: _Factor) -> tuple[float, float]:
+    low, high = np.quantile(factor.again, [TAIL, 1 - TAIL])
+    return assumption.value * float(low), assumption.value * float(high)
 
 
 def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMoney, ...]:
@@ -148,7 +308,7 @@ def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remed
             return None
         n = math.ceil(now * factor)
         more = with_setting(found.best, key, n)
-        looked = looked_at(bench, more, WORLDS)
+        looked = looked_at(bench, more, WORLDS_PER_SUM)
         if looked and reaches(looked, wanted) and within_limits(looked, wanted):
             money = value_of(looked, "money")
             return Remedy(what="raters", design=more, value=n, low=now, high=n, money=money, extrapolated=False)

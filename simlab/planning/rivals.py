@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.plan import DesignRow, Figure
+from simlab.planning.bench import first_target, looked_at, value_of
 from simlab.planning.curves import SURE, Curve, curves, ranked, with_size
-from simlab.planning.figures import first_target, looked_at, value_of
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
 from simlab.types import Estimate
 

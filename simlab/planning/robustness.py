@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.answers.plan import Robust
+from simlab.planning.bench import first_target, reaches, value_of
 from simlab.planning.curves import with_size
-from simlab.planning.figures import first_target, reaches, value_of
 from simlab.planning.stages import in_time
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of, with_setting
 from simlab.rng import stream

@@ -22,7 +22,7 @@ import numpy as np
 from simlab.engine.ledger import Ledger, Row
 from simlab.store.layout import Cut, Grid, Run, empty, gather, spread
 from simlab.store.measures import Columns, Measures, Position, columns, estimate
-from simlab.store.quality_warnings import Undivided, count_undivided
+from simlab.store.reservations import Undivided, count_undivided
 from simlab.types import OK, Array, Floats, Ints, Outcome
 
 BATCH = 50

@@ -15,14 +15,14 @@ import numpy as np
 from simlab.engine import ledger
 from simlab.engine.block_checks import find_unusable
 from simlab.engine.continuation import CROSSED
-from simlab.engine.failures import cell_names
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import damaged_ledger, lost_ledger
+from simlab.engine.preparing import cell_names
 from simlab.measures.labels import LABELS
 from simlab.messages import legible
 from simlab.parts import is_own
 from simlab.store.layout import Grid, grid
-from simlab.store.measures import Measures, measures_of
+from simlab.store.measures import Measures, bound_measures_of
 from simlab.store.writing import lay_arrays, lay_group
 from simlab.types import BLOCK_FAILED, UNRUN, InputError
 
@@ -39,7 +39,7 @@ def own_measures(book: Ledger) -> tuple[Measures, list[str]]:
     """Bind the measures that a sweep declares; name those of plug-ins, which no file makes anybody import."""
     sections = (book.declaration() or {}).get("measure", {})
     own = {name: section for name, section in sections.items() if is_own(section)}
-    return measures_of({"measure": own}), sorted(sections.keys() - own.keys())
+    return bound_measures_of({"measure": own}), sorted(sections.keys() - own.keys())
 
 
 def compare_with_ledger(folder: Path, dataset: xr.Dataset) -> tuple[bool, str | None]:

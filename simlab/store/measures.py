@@ -1,23 +1,54 @@
-"""Set the measures of many cells out over the axes of their sweep."""
+"""Set the measures of many cells out over the axes of their sweep, and say why one has no value."""
 
 from __future__ import annotations
 
+import json
 import math
 import traceback
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.engine.threads import one_thread
+from simlab.engine.workers import one_thread
+from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
 from simlab.parts import bind
+from simlab.store.reservations import Replication, replication
 from simlab.studies.sealing import sealed, writing_noticed
-from simlab.types import OK, Array, Estimate, Floats, Outcomes
+from simlab.types import OK, Array, Estimate, Floats, Outcome, Outcomes
 
 if TYPE_CHECKING:
     import xarray as xr
+
+NO_MEAN = frozenset(["document_set", "twin_significant"])
+"""An index, and what is unknown where no twin was possible."""
+
+LESS_IS_BETTER = frozenset([
+    *("cost", "human_cost", "ratings_used", "item_ratings_used", "metric_used", "used", "rounds"),
+    *("standard_error", "difference_se", "baseline_width"),
+])  # fmt: skip
+
+UNDEFINED, EMPTY = "undefined in these studies", "nothing of what it counts occurred"
+NO_TRUTH, NONE_EQUAL = "the truth is not known", "no two systems are truly equal"
+NONE_DIFFER, NO_CLAIM = "no two systems truly differ", "nothing was significant"
+OF_TRUTH = frozenset([
+    *("power", "power_from", "power_at", "type_s", "best_system_found"),
+    *("false_positive", "family_wise_error", "no_wrong_claim"),
+    *("correct_true", "inversion_true", "omission_true", "insertion_true", "order_agreement_true"),
+])  # fmt: skip
+"""Measures that hold claims against what is true."""
+
+OF_CLOCK = frozenset(["hours", "days"])
+OF_ACCOUNTS = frozenset(["lost", "open", "completed_share", "documents_finished"])
+NO_CLOCK = "no clock; choose design.collection=experts, crowd or team"
+NO_ACCOUNTS = "told of studies with a clock (design.collection) or a budget for all of it (budget.total)"
+
+ANEW = {"documents": ("document_draws",), "raters": ("pools",), "study": ("pools", "document_draws")}
+"""What has to be drawn more than once for a measure whose name ends in `_new_...`."""
+OF_TABLE = {"pools": "one pool of raters", "document_draws": "one set of documents"}
 
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
 
@@ -35,6 +66,80 @@ Variables = dict[str, tuple[tuple[str, ...], Array, Mapping[str, Any]]]
 
 FAILED, FAILED_CELLS = "failed", "failed_cells"
 """Attributes of a measure that failed in some cells: the reason in the first of them, and how many there are."""
+
+
+def mean(outcomes: Outcomes, *, name: str, per_world: bool) -> Estimate:
+    """Average an outcome over the campaigns that were carried out, and over systems or pairs where it has them.
+
+    `outcomes[name]` is `[campaign]`, `[campaign, system or pair]`, or has one row per world. What is not a number is
+    left out; `n` counts the campaigns that have a value.
+    """
+    if name not in outcomes:
+        return unknown()
+    values = of_campaign(outcomes, name) if per_world else outcomes[name]
+    rows = values.reshape(len(values), -1).astype(float)
+    known = np.isfinite(rows)
+    counts = known.sum(axis=1)
+    if not np.any(succeeded(outcomes) & (counts > 0)):
+        return unknown()
+    estimate = ratio_over_campaigns(outcomes, np.where(known, rows, 0.0).sum(axis=1), counts)
+    return replace(estimate, n=int(np.sum(succeeded(outcomes) & (counts > 0))))
+
+
+def means(held: Mapping[str, Outcome]) -> Measures:
+    """Return what averages each of the outcomes that a store holds, those left out that have no mean."""
+    return {
+        name: partial(mean, name=name, per_world=outcome.dims[0] == "of_world")
+        for name, outcome in held.items()
+        if has_mean(name, outcome)
+    }
+
+
+def labels_of_means(held: Mapping[str, Outcome]) -> Labels:
+    """Say of each outcome what its mean is called, and whether the best design has the least."""
+    return {
+        name: {"label": f"mean of: {outcome.label}", **({"less_is_better": True} if name in LESS_IS_BETTER else {})}
+        for name, outcome in held.items()
+        if has_mean(name, outcome)
+    }
+
+
+def has_mean(name: str, outcome: Outcome) -> bool:
+    """Tell outcomes that count or measure from codes (int8), indices and what has more than one entry a pair."""
+    along = set(outcome.dims[1:])
+    return outcome.dtype != "int8" and name not in NO_MEAN and along <= {"system", "pair"}
+
+
+def undefined(dataset: xr.Dataset, measure: str) -> str:
+    """Say why a measure is undefined in studies such as these."""
+    anew = measure.partition("_new_")[2]
+    if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
+        return _lacking(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
+    if measure in OF_CLOCK:
+        return NO_CLOCK
+    if measure in OF_ACCOUNTS or measure.startswith("ended_"):
+        return NO_ACCOUNTS
+    if measure not in OF_TRUTH or "estimate" not in dataset:
+        return UNDEFINED
+    if "true_direction" not in dataset:
+        return NO_TRUTH
+    return NONE_EQUAL if measure == "false_positive" else UNDEFINED
+
+
+def nothing_counted(measure: str) -> str:
+    """Say what did not occur where a measure of simlab has nothing to count."""
+    if measure == "power":
+        return NONE_DIFFER
+    return NO_CLAIM if measure.startswith("confirmed") or measure == "srp_given_any" else EMPTY
+
+
+def _lacking(anew: str, of: Replication) -> str:
+    """Name the keys by which what is new would be drawn; a recorded table has what it has."""
+    if of.table:
+        return f"a recorded table has {' and '.join(OF_TABLE[key] for key in ANEW[anew])}: its own"
+    there = {"pools": of.pools, "document_draws": of.draws}
+    lacking = [f"{key}=2" for key in ANEW[anew] if there[key] < 2]
+    return f"needs {' and '.join(lacking)} or more" if lacking else "no two campaigns that were carried out differ so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +313,7 @@ def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> 
     return bounded
 
 
-def measures_of(config: Mapping[str, Any]) -> Measures:
+def bound_measures_of(config: Mapping[str, Any]) -> Measures:
     """Bind the measures of a config to their settings."""
     return {name: bind(section, config.get("plugins", ())) for name, section in config["measure"].items()}
 
@@ -217,4 +322,4 @@ def all_measures() -> Measures:
     """Bind every measure that there is."""
     from simlab.config import bound_options
 
-    return measures_of({"measure": bound_options("measure")})
+    return bound_measures_of({"measure": bound_options("measure")})

@@ -16,10 +16,10 @@ from simlab.files import reason
 from simlab.messages import Reservation, legible
 from simlab.store.fill_values import HOLDS, absent_cells, restored
 from simlab.store.folder import store_in, valid_store
-from simlab.store.held_fixed import say
 from simlab.store.kept import compare_with_ledger, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
+from simlab.store.reservations import say
 from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
@@ -164,7 +164,7 @@ def _view(folder: Path, chunks: Any) -> xr.Dataset:
 
 def _opened(path: Path, chunks: Any = None) -> xr.Dataset:
     """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
-    from simlab.store.chunks import CheckedStore
+    from simlab.store.wholeness import CheckedStore
 
     examined = examine(path)
     refuse_damaged(path, examined)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.store import reached
+from simlab.store import query
 from simlab.store.exporting import beside, slabs
 from simlab.store.fill_values import HOLDS, absent_cells
 from simlab.store.layout import columns
@@ -63,7 +63,7 @@ def tables(dataset: xr.Dataset, out: Path) -> dict[Path, Table]:
 
 def _with_measures(dataset: xr.Dataset) -> xr.Dataset:
     views = with_views(dataset, measures_of(dataset))
-    told = reached.column(dataset)
+    told = query.reached_column(dataset)
     rest = dataset.assign({name: views[name] for name in views.data_vars})
     ordered = [*views.data_vars, *(name for name in dataset.data_vars if name not in views)]
     # Whether a cell has its precision is true, false, or nothing, where no error can be told.

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.measures.labels import LABELS
+from simlab.config.until import Target, targets_in
+from simlab.engine import ledger
+from simlab.measures.labels import EMPTINESS, LABELS
+from simlab.measures.precision import Standing, gap, standing
 from simlab.messages import or_nearest, word
-from simlab.store import fill_values, reached
-from simlab.store.coordinates import as_written
-from simlab.store.held_fixed import HELD_FIXED, held_fixed, say
-from simlab.store.intervals import VIEWS, campaigns, sureness
-from simlab.store.means import labels_of_means, means
-from simlab.store.measures import FAILED, Measures, all_measures, estimate, n_clusters, set_out
-from simlab.store.opening import axes_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
-from simlab.store.undefined import nothing_counted, undefined
+from simlab.store import fill_values
+from simlab.store.coordinates import as_written, axis_values
+from simlab.store.intervals import VIEWS, campaigns, range_in, sureness, telling
+from simlab.store.measures import (
+    FAILED,
+    Measures,
+    all_measures,
+    estimate,
+    labels_of_means,
+    means,
+    n_clusters,
+    nothing_counted,
+    set_out,
+    undefined,
+)
+from simlab.store.opening import axes_of, config_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
+from simlab.store.reservations import HELD_FIXED, entry_of, held_fixed, say
 from simlab.store.units import speaking
-from simlab.types import Array, InputError
+from simlab.types import Array, Floats, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Position = tuple[int, ...]
+TOLD = "reached_in_all"
+"""Coordinate of a store that was narrowed."""
+
+FOUND = ("power", "significant_share")
+"""What says how much was found: of the true differences, or where these are not known or not there, of all pairs."""
 
 RESERVATION = "reservation"
 """Attribute of a store, and field of records, where its worlds failed the checks against their pilot."""
@@ -38,6 +59,146 @@ SAID = {
 }
 UNEXPLAINED, BROKEN = "undefined", "the measure failed"
 """Why a measure has no value in a cell."""
+
+
+def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
+    """Return the value of a key in every cell, over axes in this order; None where nothing tells.
+
+    What all cells share, and what is on an axis, stands in the store. What the options on an axis have beside that
+    stands in the ledger only, which may not be there.
+    """
+    values = np.full([dataset.sizes[axis] for axis in axes], None, object)
+    on_axis = [axis for axis in axes if dataset[axis].attrs.get("key") == key]
+    if on_axis:
+        k = axes.index(on_axis[0])
+        values[...] = np.array(as_written(dataset[on_axis[0]].values), object).reshape(
+            [-1 if other == k else 1 for other in range(len(axes))]
+        )
+        return values
+    shared = entry_of(config_of(dataset) if "config" in dataset.attrs else {}, key)
+    if shared is not None or not axes:
+        values[...] = shared
+        return values
+    configs, held = _configs(dataset), [as_written(dataset[axis].values) for axis in axes]
+    for index in np.ndindex(values.shape):
+        at = {axis: of[i] for axis, of, i in zip(axes, held, index, strict=True)}
+        values[index] = entry_of(configs.get(frozenset(at.items()), {}), key)
+    return values
+
+
+def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, Any]], Mapping[str, Any]]:
+    """Return the config of each cell that the ledger beside a store knows, by its values on the axes."""
+    source = dataset.encoding.get("source")
+    if source is None:
+        return {}
+    try:
+        with ledger.reading(Path(str(source)).parent) as book:
+            axes = (book.declaration() or {"axes": []})["axes"]
+            values = [as_written(axis_values(axis["values"])) for axis in axes]
+            return {
+                frozenset((axis["name"], of[k]) for axis, of, k in zip(axes, values, entry.position, strict=True)):
+                entry.config for entry in book.entries()
+            }  # fmt: skip
+    except (InputError, OSError):
+        return {}
+
+
+class Reach(NamedTuple):
+    """Hold how a target stands in each cell; of differences, that of the cell with the one it is furthest in."""
+
+    target: Target
+    cells: dict[Position, Standing]
+
+    def reached(self, position: Position) -> bool | None:
+        """Tell whether a cell has the precision; None where no error can be told."""
+        return self.cells[position].reached
+
+
+def reaches(dataset: xr.Dataset) -> list[Reach]:
+    """Hold the errors of a store against the targets of its last run, as far as it holds their measures."""
+    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    held = [target for target in targets if target.measure in measures_of(dataset)]
+    return [Reach(target, dict(_cells(dataset, target))) for target in held]
+
+
+def remembered(dataset: xr.Dataset) -> xr.Dataset:
+    """Keep, as a coordinate, what is told of each cell beside its neighbours, before some of them are left out."""
+    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    if TOLD in dataset.coords or not any(target.difference for target in targets):
+        return dataset
+    told = reached_column(dataset)
+    return dataset if told is None else dataset.assign_coords({TOLD: (axes_of(dataset), told)})
+
+
+def reached_column(dataset: xr.Dataset) -> Array | None:
+    """Tell of each cell, over the axes, whether all targets are reached there; None for a store that has no target."""
+    if TOLD in dataset.coords:
+        return np.asarray(dataset[TOLD].transpose(*axes_of(dataset)).values, object)
+    found = reaches(dataset)
+    if not found:
+        return None
+    shape = tuple(dataset.sizes[axis] for axis in axes_of(dataset))
+    told = np.full(shape, None, object)
+    for position in np.ndindex(*shape):
+        of_cell = [reach.reached(position) for reach in found]
+        told[position] = False if False in of_cell else None if None in of_cell else True
+    return told
+
+
+def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, Standing]]:
+    axes = axes_of(dataset)
+    influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
+    within = range_in(dataset, target.measure)
+    ran = np.add(*campaigns(dataset, axes)) > 0
+    seen = telling(dataset, target.measure)
+
+    def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> Standing:
+        counted = None if seen is None else min((seen[place] for place in places), default=0)
+        return standing(of, target.mcse, within=within, clusters=clusters, telling=counted)
+
+    for position in np.ndindex(*influence.shape[:-1]):
+        if not target.difference:
+            yield position, held(influence[position], [position])
+            continue
+        pairs = [(position, other) for other in _neighbours(position, influence) if ran[position] and ran[other]]
+        gaps = [(pair, *gap(*(influence[place] for place in pair))) for pair in pairs]
+        found = [held(of, pair, clusters) for pair, of, clusters in gaps]
+        yield position, max(found, key=_distance, default=held(np.empty(0), []))
+
+
+def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
+    """List the cells that differ in the value on one axis."""
+    for axis, size in enumerate(influence.shape[:-1]):
+        for k in range(size):
+            if k != position[axis]:
+                yield (*position[:axis], k, *position[axis + 1 :])
+
+
+def _distance(at: Standing) -> tuple[int, float]:
+    order = (True, None, False)
+    return order.index(at.reached), 0.0 if np.isnan(at.error) else at.error
+
+
+def found_beside(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
+    """Name the measure of a store that says what was found beside these; None where nothing is lacking, or known."""
+    if not EMPTINESS & set(names) or set(FOUND) & set(names):
+        return None
+    held = (name for name in FOUND if name in measures_of(dataset))
+    return next((name for name in held if np.isfinite(dataset[name].values).any()), None)
+
+
+def with_found(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+    """Add to a store what `found_beside` names, from its outcomes; a store without them stays as it is."""
+    if not EMPTINESS & set(names) or set(FOUND) & set(names):
+        return dataset
+    for name in FOUND:
+        if found_beside(dataset, names):
+            return dataset
+        try:
+            dataset = with_measures(dataset, [name])
+        except InputError:
+            return dataset
+    return dataset
 
 
 def with_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
@@ -97,7 +258,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
     """
     axes = axes_of(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
-    columns += [] if (told := reached.column(dataset)) is None else [(REACHED, told)]
+    columns += [] if (told := reached_column(dataset)) is None else [(REACHED, told)]
     cells = itertools.product(*(as_written(dataset[axis].values) for axis in axes))
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
@@ -156,7 +317,7 @@ def _reasons(failed: Array, ok: Array, although_ran: Array) -> Array:
 def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Narrow a store to values of its axes; an axis stays a dimension. Raises InputError for what it does not hold."""
     axes = axes_of(dataset)
-    dataset = reached.remembered(dataset) if conditions else dataset
+    dataset = remembered(dataset) if conditions else dataset
     for axis, values in conditions.items():
         if axis not in axes:
             raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes) if axes else 'it has one cell'}")

@@ -1,8 +1,4 @@
-"""Tell whether a store is whole before anything is read from it: a lost chunk would look like one never filled.
-
-A store may also come from a stranger. So what it says of itself is read up to a size, arrays are of the types and
-codecs that simlab lays and no larger than a store can be, and nothing in it is a link: whoever reads stays inside.
-"""
+"""Tell whether a store is whole before anything is read from it: a lost chunk would look like one never filled."""
 
 from __future__ import annotations
 
@@ -15,12 +11,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import google_crc32c
+from zarr.core.buffer.core import default_buffer_prototype
+from zarr.storage import LocalStore
 
 from simlab import files, schemas
 from simlab.engine.ledger import FILE, STORE
 from simlab.messages import legible
 from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from zarr.abc.store import ByteRequest
+    from zarr.core.buffer import Buffer, BufferPrototype
+
+_CHECKSUM = 4
 
 SEAL = "seal"
 METADATA = "zarr.json"
@@ -42,6 +48,30 @@ _WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
 _TEXTS = "fixed_length_utf32"
 _CODECS = frozenset(["bytes", "zstd", "crc32c"])
+
+
+class CheckedStore(LocalStore):
+    """Hand out what the files of a store hold; raise InputError, whenever that is read, for a damaged chunk."""
+
+    async def get(
+        self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
+        """Return the bytes of a file; None where there is no such metadata."""
+        try:
+            held = await super().get(key, prototype or default_buffer_prototype(), byte_range)
+        except OSError as error:
+            raise self._damaged(key, files.reason(error)) from error
+        if "c" not in key.split("/")[1:2]:
+            return held
+        if held is None:
+            raise self._damaged(key, "it is lost")
+        content = held.to_bytes()
+        if google_crc32c.value(content[:-_CHECKSUM]).to_bytes(4, "little") != content[-_CHECKSUM:]:
+            raise self._damaged(key, "its checksum does not hold")
+        return held
+
+    def _damaged(self, key: str, why: str) -> InputError:
+        return InputError(f"{legible(self.root / key)} is damaged ({why}); {remedy(self.root)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from simlab.store.fill_values import missing_value, stored_type
 from simlab.store.folder import NEW, content, laying, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
 from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
-from simlab.store.quality_warnings import undivided_attribute
+from simlab.store.reservations import undivided_attribute
 from simlab.store.wholeness import SEAL, attributes_seal
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import Array

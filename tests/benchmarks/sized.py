@@ -22,8 +22,7 @@ from simlab.config.sweepfile import MULTIRUN
 from simlab.engine import preparing, replaying
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
-from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task, work_together
+from simlab.engine.workers import BlockFunction, Limits, Task, work_together
 from simlab.types import Array, Place
 
 CAMPAIGNS = 100

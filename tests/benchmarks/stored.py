@@ -37,7 +37,7 @@ def imported() -> None:
 
 def measured(cells: int, folder: Path) -> dict[str, dict[str, float]]:
     """Return the seconds (wall, and CPU with that of workers) of each step, and the MiB of its peak by then."""
-    from simlab.store.measures import measures_of as bound
+    from simlab.store.measures import bound_measures_of as bound
 
     took: dict[str, dict[str, float]] = {}
 

@@ -10,8 +10,7 @@ from made_ratings import Plan, made
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import collected
+from simlab.concluding.ratings.collecting import collected, config_of
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream

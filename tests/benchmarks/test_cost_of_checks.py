@@ -19,8 +19,7 @@ from simlab.config import compose_sweep
 from simlab.engine import block_checks, replaying
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
-from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task, work
+from simlab.engine.workers import BlockFunction, Limits, Task, work
 from simlab.store import measures
 from simlab.studies import blocks, worlds
 from simlab.studies.judgements import concluding as judging

@@ -23,12 +23,11 @@ from simlab.engine import addresses, ledger, preparing
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.ledger import Known, Ledger
-from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Task, work_together
+from simlab.engine.workers import BlockFunction, Limits, Task, work_together
 from simlab.measures import jackknife, stability
 from simlab.measures.labels import LABELS
 from simlab.store import filling, layout
-from simlab.store.measures import measures_of
+from simlab.store.measures import bound_measures_of
 from simlab.types import Array
 
 CELLS = int(os.environ.get("SIMLAB_CELLS", "200"))
@@ -102,7 +101,7 @@ def cpu(call: Callable[[], object]) -> float:
 
 
 def launched(sweep: Sweep, folder: Path) -> None:
-    filling.fill(sweep, folder, measures_of(sweep.base), 1, labels=LABELS, quiet=True)
+    filling.fill(sweep, folder, bound_measures_of(sweep.base), 1, labels=LABELS, quiet=True)
 
 
 @pytest.mark.benchmark(group="engine")

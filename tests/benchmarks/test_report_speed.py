@@ -21,7 +21,7 @@ from simlab.config import load_sweep
 from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.measures.labels import LABELS
-from simlab.store.measures import measures_of
+from simlab.store.measures import bound_measures_of
 from simlab.store.writing import materialise
 from tests.benchmarks.apart import ROOT
 from tests.benchmarks.sized import inline, sized, stand_in
@@ -131,7 +131,7 @@ def test_a_store_of_a_thousand_cells_fits_into_a_page(
     sweep, folder, file = sized(1000), tmp_path / "many", tmp_path / "report.html"
     engine.run(sweep, folder, 1, block=stand_in, quiet=True)
     with ledger.writing(folder) as book:
-        materialise(book, measures_of(sweep.base), LABELS, jobs=1)
+        materialise(book, bound_measures_of(sweep.base), LABELS, jobs=1)
     took = benchmark.pedantic(reported, args=(folder, file), rounds=1)
     benchmark.extra_info |= took
     benchmark.extra_info["first_chart"] = opened(chromium, file)[1]

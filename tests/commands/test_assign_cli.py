@@ -157,8 +157,8 @@ def test_label_studio_gets_a_project_for_each_rater(said: Said) -> None:
 
 
 def test_scales_of_few_values_are_stars_or_choices() -> None:
-    from simlab.concluding.assigning.label_studio import config
-    from simlab.concluding.assigning.scale import Scale
+    from simlab.concluding.assigning.platforms import config
+    from simlab.concluding.assigning.studying import Scale
 
     assert '<Rating name="rating" toName="output" maxRating="5"' in config(Scale(1, 5, 1.0), sources=True)
     text = config(Scale(0, 1, 0.0, (0.0, 1.0)), sources=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simlab.commands.launch import told
-from simlab.engine.failures import Failure
+from simlab.engine.preparing import Failure
 from simlab.engine.run import Summary
 
 

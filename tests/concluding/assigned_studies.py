@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from simlab.concluding.assigning import writing
-from simlab.concluding.assigning.appraise import languages
 from simlab.concluding.assigning.assigning import Assigned, assign
+from simlab.concluding.assigning.platforms import languages
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.assigning.writing import As
 from simlab.concluding.ratings.planned import names_of_items

@@ -9,8 +9,8 @@ from shared_data import SHARED
 
 from simlab.analysis.means.document_pairs import influence, intervals
 from simlab.analysis.means.documents import Totals
+from simlab.concluding.judgements.estimates import laid
 from simlab.concluding.judgements.gathering import Evidence, gather
-from simlab.concluding.judgements.totals import laid
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream
 

@@ -21,17 +21,17 @@ from exported_designs import composed, patched, ratings
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from simlab.concluding import exported
+from simlab.concluding import campaigns
+from simlab.concluding.assigning.blinding import Meant
 from simlab.concluding.assigning.filled import Given
 from simlab.concluding.assigning.filled import given as filled
-from simlab.concluding.assigning.key import Meant
-from simlab.concluding.assigning.scale import Scale, restored, scale_of
+from simlab.concluding.assigning.studying import Scale, restored, scale_of
 from simlab.concluding.assigning.unblinding import _beyond, unblinded
 from simlab.concluding.concluding import conclude
 from simlab.concluding.following import reading
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import Wanted
-from simlab.engine.exporting import collected
+from simlab.engine.replaying import collected
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
@@ -66,7 +66,7 @@ def test_filled_sheets_are_the_campaign_that_was_simulated(form: str, share: flo
     folder = planned(tmp_path / "my", config)
     filled = in_form(form, folder, came, share=share)
     read = reading(filled, Wanted(), read_plan(folder))
-    assert exported.differing(came, read.collected) == []
+    assert campaigns.differing(came, read.collected) == []
     assert read.planned == len(came.seen.value)
     assert [line.endswith("0 apart on average (most: rater1, 0)") for line in read.deviations] in ([], [True])
     said_as_stored(filled, folder, config)
@@ -105,9 +105,9 @@ def test_sheets_of_any_design_are_campaigns_of_it(
     folder = planned(tmp_path_factory.mktemp("assigned") / "my", config)
     read = reading(in_form("csv", folder, came), Wanted(), read_plan(folder))
     # Nobody marks errors in a sheet.
-    assert [name for name in exported.differing(came, read.collected) if name != "seen"] == []
+    assert [name for name in campaigns.differing(came, read.collected) if name != "seen"] == []
     for name in ("unit", "item", "rater", "value"):
-        assert exported.same(getattr(came.seen, name), getattr(read.collected.seen, name)), name
+        assert campaigns.same(getattr(came.seen, name), getattr(read.collected.seen, name)), name
     assert read.deviations == []
 
 

@@ -20,16 +20,13 @@ from simlab.concluding.assigning.assigning import assign
 from simlab.concluding.assigning.blinding import Shown
 from simlab.concluding.assigning.cells import bare, guarded
 from simlab.concluding.assigning.controls import with_controls
-from simlab.concluding.assigning.dealing import deal
-from simlab.concluding.assigning.items import read_items
-from simlab.concluding.assigning.ordering import Screen, squares
-from simlab.concluding.assigning.people import numbered_people
-from simlab.concluding.assigning.seating import seat
+from simlab.concluding.assigning.dealing import Screen, deal, seat, squares
+from simlab.concluding.assigning.items import numbered_people, read_items
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.design.balance import load, seated
-from simlab.engine.exporting import collected
+from simlab.engine.replaying import collected
 from simlab.formulas import normalized_entropy
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import lay

@@ -17,8 +17,8 @@ from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes
 from simlab.answers.conclude import PromiseName
 from simlab.concluding.preferences.claims import Claims, claims
-from simlab.concluding.preferences.held import Held
-from simlab.concluding.preferences.settling import detectable_difference
+from simlab.concluding.preferences.standing import detectable_difference
+from simlab.concluding.preferences.votes import Held
 from simlab.types import Floats, Ints
 
 LEVEL = 0.05

@@ -13,11 +13,11 @@ from clocks import CROWD, TROUBLE
 from exported_designs import Config, option, patched
 from test_exported_parity import alike, stored
 
-from simlab.concluding import exported
+from simlab.concluding import campaigns
+from simlab.concluding.campaigns import beside
 from simlab.concluding.plans import read_plan
-from simlab.concluding.sidecar import beside
 from simlab.config.plain_yaml import CAMPAIGN
-from simlab.engine.exporting import collected
+from simlab.engine.replaying import collected
 from simlab.studies.kinds import kind_of
 from simlab.types import Array, Place
 
@@ -85,11 +85,11 @@ def test_an_accounted_campaign_is_concluded_as_in_the_store(
 def test_the_account_is_concluded_from_an_export_too(kind: str, tmp_path: Path) -> None:
     config = study(kind, CREW, {"total": TIGHT[kind]})
     held, out = held_of(config), tmp_path / "came.csv"
-    exported.export(collected(config, PLACE), config, {}, PLACE, out, "table")
+    campaigns.export(collected(config, PLACE), config, {}, PLACE, out, "table")
     plan = read_plan(beside(out))
     assert plan.told is not None
     ours = kind_of(config)
-    found = ours.conclude(ours.prepare(plan.config), [exported.read(out, plan.config, plan.told).collected])
+    found = ours.conclude(ours.prepare(plan.config), [campaigns.read(out, plan.config, plan.told).collected])
     for name in ("ended_by", "ratings_planned", "ratings_lost", "ratings_open", "work_hours", "campaign_days", "cost"):
         np.testing.assert_array_equal(found[name][0], held[name][0], err_msg=name)
 
@@ -115,7 +115,7 @@ def test_newcomers_keep_their_names_and_the_hours_of_their_ratings(tmp_path: Pat
     came = collected(config, PLACE)
     assert any(name.endswith(" (2)") for name in came.frame.rater_names)
     alike(config, PLACE, held_of(config), tmp_path)
-    exported.export(came, config, {}, PLACE, out, "table")
+    campaigns.export(came, config, {}, PLACE, out, "table")
     header, first, *_ = out.read_text(encoding="utf-8").splitlines()
     assert header.endswith(",order,at")
     assert came.seen.at is not None
@@ -124,7 +124,7 @@ def test_newcomers_keep_their_names_and_the_hours_of_their_ratings(tmp_path: Pat
 
 def test_hours_that_nobody_knows_are_written_as_null(tmp_path: Path) -> None:
     config, out = study("rated", None, {"total": TIGHT["rated"]}), tmp_path / "came.csv"
-    exported.export(collected(config, PLACE), config, {}, PLACE, out, "table")
+    campaigns.export(collected(config, PLACE), config, {}, PLACE, out, "table")
     line = next(one for one in beside(out).read_text(encoding="utf-8").splitlines() if one.startswith(CAMPAIGN))
     paid = json.loads(line.removeprefix(CAMPAIGN))["told"]["paid"]
     assert (paid["hours"], paid["days"]) == (None, None)

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from simlab.answers.conclude import Conclusion
-from simlab.concluding import exported
+from simlab.concluding import campaigns
+from simlab.concluding.campaigns import beside
 from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import Plan, read_plan
 from simlab.concluding.sheets import ENDINGS
-from simlab.concluding.sidecar import beside
 from simlab.concluding.wanted import Wanted
-from simlab.engine.exporting import collected
+from simlab.engine.replaying import collected
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
@@ -46,11 +46,11 @@ def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder
     came = collected(config, place)
     for form in ("table", "events"):
         out = folder / f"campaign{ENDINGS[form]}"
-        exported.export(came, config, {}, place, out, form)
+        campaigns.export(came, config, {}, place, out, form)
         plan = read_plan(beside(out))
         assert plan.told is not None
-        read = exported.read(out, plan.config, plan.told)
-        assert exported.differing(came, read.collected) == []
+        read = campaigns.read(out, plan.config, plan.told)
+        assert campaigns.differing(came, read.collected) == []
         assert (read.planned, read.deviations) == (len(came.seen.value), [])
         kind = kind_of(plan.config)
         concluded = kind.conclude(kind.prepare(plan.config), [read.collected])

@@ -17,10 +17,10 @@ from simlab.analysis.multiplicity import bh
 from simlab.answers.conclude import Conclusion
 from simlab.cli import answer as typed
 from simlab.commands.conclude import to_json
+from simlab.concluding.campaigns import digest
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.plans import read_plan
-from simlab.concluding.sidecar import digest
 from simlab.concluding.wanted import Wanted
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.drawing.reports.answers.conclude import read as conclusion

@@ -12,10 +12,10 @@ from simlab.answers.conclude import Control, Promise
 from simlab.cli import answer
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
-from simlab.concluding.gate import seed_from_rows, with_gate
 from simlab.concluding.judgements import again as judged
 from simlab.concluding.preferences import concluding as compared
 from simlab.concluding.ratings import again
+from simlab.concluding.simulations import seed_from_rows, with_gate
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.figures.conclusion import caption
 from simlab.drawing.text.conclusions import page

@@ -16,13 +16,11 @@ from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.conclude import Interval
 from simlab.commands.conclude import to_json
 from simlab.concluding import concluding as whole
-from simlab.concluding.judgements.asking import asked_of, way_of
-from simlab.concluding.judgements.bias import bias_of
-from simlab.concluding.judgements.favour import Favour, favour_of
+from simlab.concluding.judgements.bias import Favour, bias_of, favour_of
+from simlab.concluding.judgements.concluding import warnings
+from simlab.concluding.judgements.estimates import asked_of, laid, way_of
 from simlab.concluding.judgements.gathering import Evidence
-from simlab.concluding.judgements.saying import warnings
-from simlab.concluding.judgements.totals import laid
-from simlab.concluding.judgements.worth import uneven_labels, worth_labels
+from simlab.concluding.judgements.metrics import uneven_labels, worth_labels
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.text.conclusions import page
 from simlab.drawing.text.paragraphs import paragraph

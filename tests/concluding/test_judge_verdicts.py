@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from judge_worlds import World, drawn
 
-from simlab.concluding.judgements.asking import asked_of, way_of
+from simlab.concluding.judgements.estimates import asked_of, laid, way_of
 from simlab.concluding.judgements.quality import binary
-from simlab.concluding.judgements.totals import laid
 from simlab.concluding.judgements.verdicts import verdict
 from simlab.concluding.wanted import Wanted
 from simlab.rng import stream

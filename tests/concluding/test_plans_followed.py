@@ -11,15 +11,15 @@ import pytest
 from exported_designs import composed, option, patched
 
 from simlab.answers.conclude import Conclusion
-from simlab.concluding import exported
+from simlab.concluding import campaigns
+from simlab.concluding.campaigns import beside
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
-from simlab.concluding.sidecar import beside
 from simlab.concluding.wanted import Wanted
 from simlab.config.studyfile import write
-from simlab.engine.exporting import collected
+from simlab.engine.replaying import collected
 from simlab.types import InputError, Place
 
 SMALL = ("systems.n_systems=3", "systems.n_documents=12", "systems.n_segments=24", "design.documents=8")
@@ -45,7 +45,7 @@ STUDIES = {"ratings": ratings, "comparisons": comparisons, "judgements": judgeme
 
 
 def export(config: dict[str, Any], out: Path) -> Path:
-    exported.export(collected(config, Place(0)), config, {}, Place(0), out, "table")
+    campaigns.export(collected(config, Place(0)), config, {}, Place(0), out, "table")
     return out
 
 

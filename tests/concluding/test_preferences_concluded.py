@@ -18,8 +18,8 @@ from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import to_json
 from simlab.concluding.following import conclude as as_planned
 from simlab.concluding.plans import Plan
+from simlab.concluding.preferences.by_plan import concluded
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.preferences.ruled import concluded
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.drawing.text.conclusions import page

@@ -12,7 +12,7 @@ import pytest
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number, summed, way_of
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.preferences.held import of_table
+from simlab.concluding.preferences.votes import of_table
 from simlab.concluding.wanted import Wanted
 from simlab.tables import preferences
 from tests.strangers import Rows

@@ -12,8 +12,7 @@ from made_ratings import Plan, made
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import collected, in_whole, of_ratings, without
+from simlab.concluding.ratings.collecting import collected, config_of, in_whole, of_ratings, without
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import Wanted

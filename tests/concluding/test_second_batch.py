@@ -13,10 +13,9 @@ from made_ratings import Plan as Made
 from made_ratings import made
 
 from simlab.answers.conclude import Conclusion, More
-from simlab.concluding.following_up import LIMIT, Batch, Room, second_batch
+from simlab.concluding.following import LIMIT, Batch, Room, second_batch
 from simlab.concluding.plans import Plan
-from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import collected
+from simlab.concluding.ratings.collecting import collected, config_of
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.wanted import Wanted

@@ -33,7 +33,7 @@ from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
 from simlab.fitting.laws import laws
 from simlab.fitting.report import report
-from simlab.store.beside import with_found
+from simlab.store.query import with_found
 from simlab.tables import understood
 from simlab.tables.held import as_errors
 from simlab.types import RATE, InputError

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import simlab
-from simlab.commands.replay import answer
+from simlab.commands.replay import carry_out
 from simlab.engine import ledger
 from simlab.engine.ledger import FILE
 from simlab.store.verifying import verify
@@ -85,7 +85,7 @@ def test_a_declaration_that_is_lost_is_written_anew_from_the_blocks(tmp_path: Pa
 
 def test_a_campaign_of_a_pool_is_replayed_by_its_address(tmp_path: Path) -> None:
     run(tmp_path / "o", "pools=2", "document_draws=2", "studies=2")
-    text, _, code = answer(tmp_path / "o", "0.1.1.0.1", plugins=(), debug=False)
+    _, text, code = carry_out(tmp_path / "o", "0.1.1.0.1", plugins=(), debug=False)
     assert code == 0, text
     assert "world 1, pool 1, study 1" in text
 

@@ -10,9 +10,8 @@ import pytest
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.block_checks import Fitting
-from simlab.engine.bundles import LONGEST_SECONDS, Bundles
-from simlab.engine.limits import Limits
-from simlab.engine.workers import Carried, Task, work_together
+from simlab.engine.dispatch import LONGEST_SECONDS, Bundles
+from simlab.engine.workers import Carried, Limits, Task, work_together
 from simlab.types import Place
 
 

@@ -17,7 +17,7 @@ from simlab.config.sweep import Sweep
 from simlab.measures.labels import LABELS
 from simlab.messages import Reservation
 from simlab.store import filling
-from simlab.store.measures import measures_of
+from simlab.store.measures import bound_measures_of
 from simlab.types import InputError
 
 TINY = ["systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=21", "studies=4", "worlds=2"]
@@ -88,7 +88,7 @@ def composed(*more: str) -> Sweep:
 
 def fill(sweep: Sweep, folder: Path) -> None:
     """Give the same command again, without composing its config anew."""
-    filling.fill(sweep, folder, measures_of(sweep.base), 1, labels=LABELS, quiet=True)
+    filling.fill(sweep, folder, bound_measures_of(sweep.base), 1, labels=LABELS, quiet=True)
 
 
 def digest(folder: Path) -> dict[str, str]:

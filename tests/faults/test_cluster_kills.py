@@ -20,7 +20,7 @@ import pytest
 from survivors import MARK, needs_proc
 
 from simlab.engine import ledger
-from simlab.engine.backends.sessions import SILENT_SECONDS
+from simlab.engine.backends.scheduler import SILENT_SECONDS
 from simlab.engine.run import Summary
 from simlab.processes import descendants
 from simlab.rng import stream

@@ -18,7 +18,7 @@ from simlab.engine import run as engine
 from simlab.engine.provenance import LOST, provenance
 from simlab.measures.labels import LABELS
 from simlab.store import filling
-from simlab.store.measures import measures_of
+from simlab.store.measures import bound_measures_of
 from simlab.types import InputError
 
 INTERRUPTED = "DELETE FROM blocks WHERE world = 1"
@@ -291,7 +291,7 @@ def test_a_damaged_file_without_its_declaration_is_mended_by_the_sweep_that_fill
     with pytest.raises(InputError, match=other):
         engine.run(composed("seed=7"), folder, 1, quiet=True, allow_version=True)
     assert (folder / ledger.FILE).read_bytes() == content
-    measures = measures_of(sound.sweep.base)
+    measures = bound_measures_of(sound.sweep.base)
     summary = filling.fill(sound.sweep, folder, measures, 1, labels=LABELS, quiet=True, allow_version=True)
     assert summary.blocks == 0
     assert say("verify", str(folder)).code == 0

@@ -15,8 +15,8 @@ from scipy.stats import binom
 
 from simlab.answers.plan import SIZE, Remedy, StudyPlan, Target
 from simlab.planning.answer import answer
+from simlab.planning.bench import difference
 from simlab.planning.curves import curve, curves
-from simlab.planning.figures import difference
 from simlab.planning.remedies import other_money
 from simlab.planning.rivals import SLACK, Rivalry, rivalry, sizes
 from simlab.planning.terms import Design, Lever, Looked, family, with_setting

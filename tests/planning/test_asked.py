@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from simlab.planning import asked
+from simlab.planning import request
 from simlab.types import InputError
 
 MONDAY = date(2026, 3, 2)
 
 
 def test_a_newcomers_words_are_keys() -> None:
-    assert asked.settings(["seed=2"], 0.5, 2000, "5d", MONDAY) == (
+    assert request.settings(["seed=2"], 0.5, 2000, "5d", MONDAY) == (
         "seed=2",
         "budget.price_per_rating=0.5",
         "budget.total=2000",
         "budget.deadline=5d",
     )
-    assert asked.settings([], None, None, None, MONDAY) == ()
+    assert request.settings([], None, None, None, MONDAY) == ()
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def test_a_newcomers_words_are_keys() -> None:
     ],
 )
 def test_a_day_is_counted_from_today(typed: str, day: str) -> None:
-    assert asked.settings([], None, None, typed, MONDAY) == (f"budget.deadline={day}", "budget.start=2026-03-02")
+    assert request.settings([], None, None, typed, MONDAY) == (f"budget.deadline={day}", "budget.start=2026-03-02")
     given = ["budget.start=2026-02-27"]
-    assert asked.settings(given, None, None, typed, MONDAY) == (*given, f"budget.deadline={day}")
+    assert request.settings(given, None, None, typed, MONDAY) == (*given, f"budget.deadline={day}")
 
 
 @pytest.mark.parametrize(
@@ -57,30 +57,30 @@ def test_what_cannot_be_meant(
     words: list[str], price: float | None, budget: float | None, by: str | None, said: str
 ) -> None:
     with pytest.raises(InputError, match="^" + said.replace(".", r"\.")):
-        asked.settings(words, price, budget, by, MONDAY)
+        request.settings(words, price, budget, by, MONDAY)
 
 
 def test_a_pilot_is_told_from_settings(tmp_path: Path) -> None:
     table = tmp_path / "a=b.csv"
     table.write_text("system,document,score\n")
-    assert asked.apart([str(table), "seed=3"]) == (table, ("seed=3",))
-    assert asked.apart(["seed=3"]) == (None, ("seed=3",))
+    assert request.apart([str(table), "seed=3"]) == (table, ("seed=3",))
+    assert request.apart(["seed=3"]) == (None, ("seed=3",))
     with pytest.raises(InputError, match="a plan takes one pilot"):
-        asked.apart([str(table), "other.csv"])
+        request.apart([str(table), "other.csv"])
     with pytest.raises(InputError, match=r"other\.csv is no file"):
-        asked.apart(["other.csv"])
+        request.apart(["other.csv"])
 
 
 @pytest.mark.parametrize("text", ["", "0", "0s", "-3m", "soon", "1e9m"])
 def test_patience_is_a_time(text: str) -> None:
     with pytest.raises(InputError, match="--at-most"):
-        asked.patience(text)
-    assert (asked.patience("1.5m").amount, asked.patience("1.5m").in_seconds) == (90, True)
-    assert (asked.patience("3").amount, asked.patience("3").in_seconds) == (3, False)
+        request.patience(text)
+    assert (request.patience("1.5m").amount, request.patience("1.5m").in_seconds) == (90, True)
+    assert (request.patience("3").amount, request.patience("3").in_seconds) == (3, False)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, float("nan")])
 def test_a_share_lies_between_its_ends(value: float) -> None:
     with pytest.raises(InputError, match="--margin"):
-        asked.share("--margin", value)
-    assert asked.share("--margin", 0.02) == 0.02
+        request.share("--margin", value)
+    assert request.share("--margin", 0.02) == 0.02

@@ -14,7 +14,7 @@ from simlab.cli import answer
 from simlab.engine import ledger, run
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.laboratory import Laboratory
-from simlab.planning import targets
+from simlab.planning import request
 from simlab.planning.bench import Composer, bench, composed
 from simlab.planning.ground import Given, of_preset, of_world
 from simlab.planning.levers import chosen
@@ -35,8 +35,8 @@ def ground() -> Ground:
 
 
 def measures(clock: bool = False) -> Mapping[str, Any]:
-    return targets.measures(
-        targets.read("power=.8,power_at=.5", None), Smallest(value=3.0, unit="points", why="as given"), clock=clock
+    return request.measures(
+        request.read("power=.8,power_at=.5", None), Smallest(value=3.0, unit="points", why="as given"), clock=clock
     )
 
 
@@ -203,7 +203,7 @@ def test_patience_runs_out(ground: Ground, tmp_path: Path) -> None:
 
 
 def test_other_raters_and_documents_say_whether_a_study_would_come_out_alike(ground: Ground, tmp_path: Path) -> None:
-    crossed = targets.crossed(dict(measures()))
+    crossed = request.crossed(dict(measures()))
     with looking(tmp_path / "a", ground, pools=2, draws=2, measures=crossed) as held:
         found = held.look({TWO[0]: 3})[TWO[0]]
         assert held.campaigns == 12

@@ -17,8 +17,7 @@ from scipy.stats import binom
 
 from simlab.planning import decision
 from simlab.planning.answer import Compared, by_preference
-from simlab.planning.decision import Decision, decide
-from simlab.planning.proof import level, lower_bound, shown
+from simlab.planning.decision import Decision, decide, level, lower_bound, shown
 from simlab.planning.rivals import SLACK
 from simlab.planning.stages import Counted, Patience
 from simlab.planning.terms import Design, Looked

@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from simlab.planning.crossings import Scale
 from simlab.planning.flips import nearest, without
-from simlab.planning.prices import PRICE
+from simlab.planning.remedies import PRICE
 from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, with_setting
 
 ADVICE, CHEAP, DEAR = ((("kind", name),) for name in ("advice", "cheap", "dear"))

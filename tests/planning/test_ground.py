@@ -11,9 +11,9 @@ import yaml
 
 from simlab.answers.plan import SIZE
 from simlab.config.studyfile import write as write_study
-from simlab.planning import extent
+from simlab.planning import assumptions
 from simlab.planning.bench import Composer
-from simlab.planning.frozen import study_of
+from simlab.planning.folder import study_of
 from simlab.planning.ground import Given, composed, of_file, of_preset, of_world, smallest_of
 from simlab.planning.terms import Ground
 from simlab.studies.worlds import draw_world
@@ -82,9 +82,9 @@ def test_the_largest_world_is_what_the_money_pays() -> None:
         assert size * 6 * ESA_SEGMENTS == pytest.approx(1.1 * money, rel=0.05)
     half = config_of(of_preset(Given(("budget.total=500", "budget.price_per_rating=0.5"))))
     assert half["systems"]["n_documents"] == sizes[1]
-    assert config_of(of_preset(Given()))["systems"]["n_documents"] == extent.WITHOUT_MONEY
+    assert config_of(of_preset(Given()))["systems"]["n_documents"] == assumptions.WITHOUT_MONEY
     much = config_of(of_preset(Given(("budget.total=1e9",))))
-    assert much["systems"]["n_documents"] == extent.MOST_DOCUMENTS
+    assert much["systems"]["n_documents"] == assumptions.MOST_DOCUMENTS
 
 
 def test_the_truth_of_the_preset_is_in_points() -> None:
@@ -185,7 +185,7 @@ def test_a_world_assumes_what_its_pilot_left_open(fitted_world: Path) -> None:
         assert (one.low, one.value, one.high) == pytest.approx(np.quantile(drawn, [0.05, 0.5, 0.95]))
         assert one.least <= one.low
         assert one.most >= one.high
-    truths = [draw_world(config_of(held), world).truth for world in range(extent.WORLDS)]
+    truths = [draw_world(config_of(held), world).truth for world in range(assumptions.WORLDS)]
     assert held.system_sd == pytest.approx(np.sqrt(np.mean([np.var(one, ddof=1) for one in truths])))  # type: ignore[arg-type]
 
 

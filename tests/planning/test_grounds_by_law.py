@@ -14,8 +14,8 @@ import yaml
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import RUN
 from simlab.planning import levers
+from simlab.planning.assumptions import draws, system_sd
 from simlab.planning.bench import Composer
-from simlab.planning.extent import draws, system_sd
 from simlab.planning.ground import Given, of_preset, of_world
 from simlab.planning.terms import Assumption, Ground
 from simlab.studies.checks import check

@@ -21,8 +21,8 @@ from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
 from simlab.config import compose_sweep
 from simlab.config.studyfile import FrozenFamily, load_study
-from simlab.planning import folder, frozen
-from simlab.planning.loads import loads
+from simlab.planning import folder
+from simlab.planning.assumptions import loads
 from simlab.planning.terms import Design
 from simlab.types import InputError
 
@@ -55,7 +55,7 @@ def plain() -> StudyPlan:
 
 
 def planned(plan: StudyPlan, *words: str, of: Design | None = None) -> tuple[StudyPlan, Mapping[str, Any]]:
-    return plan, frozen.study_of(made.ground(words=(*WORDS, *words)), of or design())
+    return plan, folder.study_of(made.ground(words=(*WORDS, *words)), of or design())
 
 
 def fitted(path: str) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def composed(file: Path) -> Mapping[str, Any]:
 
 def test_the_study_of_a_design_is_the_base_with_what_the_design_sets() -> None:
     words = (*WORDS, "design.documents=50", "design/grouping=system_balanced", "measure=[power]", "engine.jobs=1")
-    config = frozen.study_of(made.ground(words=words), design(12))
+    config = folder.study_of(made.ground(words=words), design(12))
     assert config["design"]["documents"] == 12
     assert config["design"]["grouping"]["_target_"].endswith("ungrouped")
     assert config["budget"]["total"] == 2000
@@ -264,7 +264,7 @@ def test_a_plan_holds_strict_json(here: Path, plain: StudyPlan) -> None:
 
 def test_what_people_do_is_counted_in_campaigns_that_are_dealt() -> None:
     twice = (*design()[:2], ("design.ratings_per_item", 2))
-    one, two = (loads(frozen.study_of(made.ground(words=WORDS), of)) for of in (design(), twice))
+    one, two = (loads(folder.study_of(made.ground(words=WORDS), of)) for of in (design(), twice))
     assert one is not None
     assert two is not None
     assert one.covers.startswith("a rating is of ")

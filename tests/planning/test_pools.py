@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simlab.answers.plan import Limits, Smallest, Target
-from simlab.planning import pools
+from simlab.planning import assumptions
 from simlab.planning.terms import Design, Wanted
 from tests.planning.benches import MadeBench
 
@@ -31,17 +31,17 @@ def _with(raters: int) -> Design:
 
 @pytest.mark.parametrize(("half", "fewest"), [(1, 6), (3.6, 10), (8, 20), (100, None)])
 def test_the_fewest_raters_that_reach_the_targets(half: float, fewest: int | None) -> None:
-    found = pools.needed(_bench(half), WANTED, _with)
+    found = assumptions.needed(_bench(half), WANTED, _with)
     assert found.raters == fewest
-    assert dict(found.design)["raters.pool_size"] == (fewest or pools.POOLS[-1])
-    assert pools.reaches(found.measures, WANTED.targets) == (fewest is not None)
+    assert dict(found.design)["raters.pool_size"] == (fewest or assumptions.POOLS[-1])
+    assert assumptions.reaches(found.measures, WANTED.targets) == (fewest is not None)
 
 
 def test_few_pools_are_asked_about() -> None:
     bench = _bench(8)
-    pools.needed(bench, WANTED, _with)
-    assert bench.campaigns <= 4 * pools.WORLDS
+    assumptions.needed(bench, WANTED, _with)
+    assert bench.campaigns <= 4 * assumptions.WORLDS_PER_POOL
 
 
 def test_what_is_undefined_reaches_nothing() -> None:
-    assert not pools.reaches({}, WANTED.targets)
+    assert not assumptions.reaches({}, WANTED.targets)

@@ -7,7 +7,7 @@ import pytest
 
 from simlab.answers.plan import Smallest, Target
 from simlab.measures.by_difference import power_from
-from simlab.planning import targets
+from simlab.planning import request
 from simlab.types import InputError
 
 NO_WRONG = Target(measure="no_wrong_claim", least=0.95)
@@ -45,7 +45,7 @@ NO_WRONG = Target(measure="no_wrong_claim", least=0.95)
     ],
 )
 def test_targets_are_read(target: str | None, floor: str | None, read: tuple[Target, ...]) -> None:
-    assert targets.read(target, floor) == read
+    assert request.read(target, floor) == read
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_targets_are_read(target: str | None, floor: str | None, read: tuple[Tar
 )
 def test_what_is_no_target_is_refused_in_one_line(target: str | None, floor: str | None, said: str) -> None:
     with pytest.raises(InputError, match=said) as refused:
-        targets.read(target, floor)
+        request.read(target, floor)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300
 
@@ -95,12 +95,12 @@ def _two_pairs() -> dict[str, np.ndarray]:
 def test_power_is_that_of_the_differences_that_matter() -> None:
     outcomes = _two_pairs()
     assert [power_from(outcomes, smallest=s).value for s in (0.5, 2.0, 4.5)] == [1 / 3, 1 / 2, 1.0]
-    wanted = targets.read("power_from=.5,power_at=.5", None)
+    wanted = request.read("power_from=.5,power_at=.5", None)
     for smallest, value in ((0.5, 1 / 3), (2.0, 1 / 2), (4.5, 1.0)):
-        found = targets.measures(wanted, Smallest(value=smallest, unit="points", why="as given"), clock=False)
+        found = request.measures(wanted, Smallest(value=smallest, unit="points", why="as given"), clock=False)
         assert found["power"](outcomes).value == value
         assert found["power_from"](outcomes).value == value
     assert {"money", "no_wrong_claim", "ended_as_planned", "significant_share"} <= set(found)
     assert "hours" not in found
-    assert {"hours", "days"} <= set(targets.measures(wanted, Smallest(value=1.0, unit="points", why=""), clock=True))
-    assert {"srp_new_study", "confirmed_new_study"} <= set(targets.crossed(found)) - set(found)
+    assert {"hours", "days"} <= set(request.measures(wanted, Smallest(value=1.0, unit="points", why=""), clock=True))
+    assert {"srp_new_study", "confirmed_new_study"} <= set(request.crossed(found)) - set(found)

@@ -19,7 +19,7 @@ import xarray as xr
 
 import simlab
 from simlab.config.sweep import Axis
-from simlab.store import exporting, filling
+from simlab.store import exporting, filling, parquet
 from simlab.store.coordinates import as_written
 from simlab.store.fill_values import HOLDS, absent_cells
 from simlab.store.opening import axes_of, measures_of, outcome_names, outcomes_of_cell
@@ -50,9 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _slabs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Export also as if a store were much larger than what is read at a time."""
     cut = exporting.slabs
-    from simlab.store import netcdf, parquet
-
-    for module in (netcdf, parquet):
+    for module in (exporting, parquet):
         monkeypatch.setattr(module, "slabs", lambda sizes, row, most=0: cut(sizes, row, request.param))
 
 

@@ -15,8 +15,8 @@ import xarray as xr
 from simlab.cli import answer
 from simlab.drawing.text import fixed
 from simlab.measures.labels import BETWEEN, EMPTINESS, LABELS
-from simlab.store.held_fixed import NOTHING, SAME_PEOPLE, TABLE, Replication, replication, within_a_world, words
 from simlab.store.opening import open_results
+from simlab.store.reservations import NOTHING, SAME_PEOPLE, TABLE, Replication, replication, within_a_world, words
 
 SMALL = [
     *("systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=42", "design.documents=12"),

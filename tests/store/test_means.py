@@ -11,7 +11,7 @@ import pytest
 import simlab
 from simlab.store import filling, opening
 from simlab.store import query as stored
-from simlab.store.means import has_mean, mean, means
+from simlab.store.measures import has_mean, mean, means
 from simlab.store.query import with_measures
 from simlab.studies.kinds import outcomes as declared
 from simlab.types import UNRUN, Array, InputError

@@ -20,14 +20,13 @@ import pytest
 
 from simlab.engine import ledger
 from simlab.engine.addresses import Finished, pack, unpack
-from simlab.engine.failures import cell_names
 from simlab.engine.ledger_rows import block_row
 from simlab.engine.merging import merge as merge_ledgers
 from simlab.engine.merging import sources
+from simlab.engine.preparing import cell_names
 from simlab.engine.run import run
 from simlab.engine.shards import Shard
-from simlab.store.filling import fill
-from simlab.store.merging import Answered, merge
+from simlab.store.filling import Answered, fill, merge
 from simlab.store.verifying import verify
 from simlab.types import InputError
 from tests import fake_studies as fake
@@ -346,10 +345,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from simlab.engine.ledger import Ledger
-from simlab.engine.merging import blocks
-from simlab.store.merging import merge
+from simlab.engine.merging import sources
+from simlab.store.filling import merge
 
-blocks.MOST_BLOCKS = 1
+sources.MOST_BLOCKS = 1
 left = int(sys.argv[1])
 record = Ledger.record
 

@@ -18,7 +18,7 @@ from simlab.measures import errors
 from simlab.measures.labels import LABELS
 from simlab.store import filling, writing
 from simlab.store.folder import content
-from simlab.store.measures import measures_of
+from simlab.store.measures import bound_measures_of
 from simlab.store.verifying import verify
 from simlab.studies import checks
 from simlab.types import InputError
@@ -37,7 +37,7 @@ SWEEP = [
 def launch(folder: Path, *more: str) -> None:
     typed = {word.partition("=")[0] for word in more}
     sweep = compose_sweep(None, [*(word for word in SWEEP if word.partition("=")[0] not in typed), *more])
-    filling.fill(sweep, folder, measures_of(sweep.base), 1, labels=LABELS, quiet=True)
+    filling.fill(sweep, folder, bound_measures_of(sweep.base), 1, labels=LABELS, quiet=True)
 
 
 @pytest.fixture(scope="module")

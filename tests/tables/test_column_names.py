@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from simlab.cli import answer
-from simlab.concluding.assigning.items import read_items
-from simlab.concluding.assigning.people import Person, read_people
+from simlab.concluding.assigning.items import Person, read_items, read_people
 from simlab.tables.people import people
 from simlab.tables.reading import as_keys
 

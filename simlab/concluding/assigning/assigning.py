@@ -9,17 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from simlab.concluding import campaigns, sidecar
-from simlab.concluding.assigning import key
+from simlab.concluding import campaigns
+from simlab.concluding.assigning import blinding
 from simlab.concluding.assigning.blinding import Line, Shown, lines
-from simlab.concluding.assigning.caps import seconds_of, within
 from simlab.concluding.assigning.controls import with_controls
-from simlab.concluding.assigning.dealing import PLACE, Dealt, deal
-from simlab.concluding.assigning.items import Items, read_items
-from simlab.concluding.assigning.people import Person, numbered_people, read_people
-from simlab.concluding.assigning.scale import Scale, scale_of
-from simlab.concluding.assigning.seating import Seated, seat
-from simlab.concluding.assigning.studying import KEY, Study
+from simlab.concluding.assigning.dealing import PLACE, Dealt, Seated, deal, seat, seconds_of, within
+from simlab.concluding.assigning.items import Items, Person, numbered_people, read_items, read_people
+from simlab.concluding.assigning.studying import KEY, Scale, Study, scale_of
 from simlab.messages import legible, or_nearest
 from simlab.rng import stream
 from simlab.studies.checks import check
@@ -103,12 +99,12 @@ def sidecar_of(assigned: Assigned) -> str:
     study, came = assigned.study, assigned.dealt.collected
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))
     address = {
-        **sidecar.address(study.frozen, {}, PLACE),
+        **campaigns.address(study.frozen, {}, PLACE),
         "assigned": {
             "seed": assigned.seed,
             "key": KEY,
-            "key_sha256": key.digest(key.text(assigned.lines)),
+            "key_sha256": blinding.digest(blinding.text(assigned.lines)),
             "scale": assigned.scale.plain(),
         },
     }
-    return sidecar.text(study.frozen, address, campaigns.told(kept, None), KEY, study.family)
+    return campaigns.text(study.frozen, address, campaigns.told(kept, None), KEY, study.family)

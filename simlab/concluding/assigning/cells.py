@@ -1,4 +1,4 @@
-"""Write texts into cells of a csv so that no spreadsheet takes them for formulas, and take them back unharmed."""
+"""Write texts into cells so that no spreadsheet takes them for formulas, and names of files after raters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,24 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
+_LONGEST = 40
+
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
+
+
+def files_for(names: Sequence[str]) -> dict[str, str]:
+    """Return for each rater a name of files that every disk takes: a number, and what is left of theirs.
+
+    >>> files_for(["Zoë A.", "../x"])
+    {'Zoë A.': '1-Zoë_A', '../x': '2-x'}
+    """
+    width = len(str(len(names)))
+    return {name: f"{k:0{width}d}-{_plain(name)}".rstrip("-") for k, name in enumerate(names, 1)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_")[:_LONGEST]
 
 
 def guarded(text: str) -> str:

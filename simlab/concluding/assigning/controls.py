@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.concluding.assigning.blinding import Shown
+from simlab.concluding.assigning.dealing import Screen
 from simlab.concluding.assigning.items import Control
-from simlab.concluding.assigning.ordering import Screen
 from simlab.types import Ints
 
 APART = 2

@@ -1,21 +1,201 @@
-"""Deal real items to real raters by the very code that deals simulated ones, and put each rater's work in order."""
+"""Deal real items to real raters by the code that deals simulated ones; put each rater's work in order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.assigning.ordering import Screen, evened
+from simlab.concluding.assigning.items import Items, Person
+from simlab.design.balance import seated
+from simlab.messages import legible, several
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.on_clock import lay_out
 from simlab.studies.ratings.preparing import Prepared, prepare
-from simlab.types import RATE, Answers, Asked, Collected, DesignFailure, Frame, InputError, Ints, Place, World
+from simlab.types import RATE, Answers, Asked, Collected, DesignFailure, Floats, Frame, InputError, Ints, Place, World
+
+HOUR = 3600.0
+MOST_NAMED = 3
 
 PLACE = Place(0)
 """Where among the campaigns of a plan the real one stands: its deal is that of the first one simulated."""
+
+
+def seconds_of(config: Mapping[str, Any], world: World) -> float | None:
+    """Return what a rating takes on average, in seconds, as the study's clock says; None where it has none."""
+    told = config["design"].get("collection", {}).get("seconds_per_answer")
+    if told is None and world.speeds is not None:
+        return world.speeds.seconds_per_answer
+    return None if told is None else float(told)
+
+
+def within(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
+    """Return raters in seats whose `loads`, in ratings, they can do; who sits where stays where that is well.
+
+    Raters who were matched by name keep their seats. Raises InputError, with how much is over, where that cannot be.
+    """
+    able = _able(seated.people, seconds)
+    if bool(np.all(loads <= able)):
+        return seated
+    everybody = (*seated.people, *seated.spare)
+    if seated.by_name:
+        _refuse(seated.people, loads, able)
+    able = _able(everybody, seconds)
+    # Who can do most takes the seat with the most work: if that does not fit, nothing does.
+    best = np.argsort(-able, kind="stable")[: len(loads)]
+    chosen = np.empty(len(loads), np.int64)
+    chosen[np.argsort(-loads, kind="stable")] = best
+    if not np.all(loads <= able[chosen]):
+        _refuse([everybody[k] for k in chosen], loads, able[chosen])
+    people = tuple(everybody[k] for k in chosen)
+    spare = tuple(one for one in everybody if one not in people)
+    frame = replace(seated.frame, rater_names=tuple(one.name for one in people))
+    return seated._replace(frame=frame, people=people, spare=spare)
+
+
+def _able(people: Sequence[Person], seconds: float | None) -> Floats:
+    hours = [math.inf if seconds is None else one.hours * HOUR / seconds for one in people]
+    return np.floor(np.minimum([one.cap for one in people], hours))
+
+
+def _refuse(people: Sequence[Person], loads: Ints, able: Floats) -> None:
+    over = np.maximum(loads - able, 0).astype(int)
+    worst = np.argsort(-over, kind="stable")[:MOST_NAMED]
+    named = [
+        f"{legible(people[k].name, 30)} {loads[k]:,} for at most {able[k]:,.0f}" for k in worst.tolist() if over[k]
+    ]
+    more = f" and {int((over > 0).sum()) - len(named)} more" if int((over > 0).sum()) > len(named) else ""
+    raise InputError(
+        f"{several(int(over.sum()), 'rating')} over what raters can do, whoever sits where: {', '.join(named)}{more}; "
+        "raise cap or hours, find more raters and plan for them, or plan for fewer documents"
+    )
+
+
+class Screen(NamedTuple):
+    """Hold what a rater sees at once: a system's output of a document; a rater's tasks count from 0."""
+
+    rater: int
+    task: int
+    system: int
+    document: int
+
+
+def evened(rng: np.random.Generator, screens: Sequence[Screen]) -> list[Screen]:
+    """Put the outputs of tasks that show the same systems in orders that form Latin squares, rater by rater.
+
+    Screens stand rater by rater and task by task. In as many tasks as there are systems each system stands once in
+    every place; tasks of one output, and the order of tasks, stay as they are.
+    """
+    tasks = [list(held) for _, held in groupby(screens, key=lambda one: one[:2])]
+    alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+    for k, held in enumerate(tasks):
+        alike.setdefault((held[0].rater, tuple(sorted(one.system for one in held))), []).append(k)
+    for (_, systems), same in alike.items():
+        for k, order in zip(same, squares(rng, len(same), len(systems)).tolist(), strict=True):
+            by_system = sorted(tasks[k])
+            tasks[k] = [by_system[place] for place in order]
+    return [one for held in tasks for one in held]
+
+
+def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
+    """Draw orders of n things for each task, `[task, place]`: the rows of Latin squares.
+
+    Rows, columns and names of each square are shuffled: so every row by itself is any order with the same chance, and
+    no thing always follows the same other.
+    """
+    drawn = []
+    for _ in range(-(-n_tasks // n)):
+        rows, columns, names = rng.permutation(n), rng.permutation(n), rng.permutation(n)
+        drawn.append(names[(rows[:, None] + columns) % n])
+    return np.concatenate(drawn)[:n_tasks]
+
+
+class Seated(NamedTuple):
+    """Hold the frame of a real study, whose raters are in the order of the simulated ones; what was matched, in words.
+
+    `system[k]` is the number in the table of items of the frame's k-th system. `by_name`: raters are those of the
+    study, by their names.
+    """
+
+    frame: Frame
+    people: tuple[Person, ...]
+    spare: tuple[Person, ...]
+    system: Ints
+    said: tuple[str, ...]
+    by_name: bool
+
+
+def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence[Person]) -> Seated:
+    """Seat raters in buckets of the documents as those of a simulated world sit, with its `frame`.
+
+    Raises InputError, with both numbers, for other numbers of systems than the study has, for fewer documents than it
+    asks about, and for raters who are too few for its buckets.
+    """
+    _check_numbers(frame, config["design"], items, people)
+    order, systems = _matched(frame.system_names, items.systems, "systems")
+    who = [one.name for one in people]
+    seats_of, raters = _matched(frame.rater_names, who, "raters")
+    own = tuple(people[k] for k in seats_of[: frame.n_raters])
+    spare = tuple(one for one in people if one not in own)
+    document = np.repeat(np.arange(len(items.documents)), [len(one) for one in items.segments])
+    bucket, seats = _buckets(frame, config, len(items.documents))
+    names = tuple(items.systems[k] for k in order)
+    laid = Frame(
+        document=document,
+        bucket=bucket,
+        rater=np.broadcast_to(seats[bucket[document]], (len(names), len(document), seats.shape[1])),
+        system_names=names,
+        document_names=items.documents,
+        rater_names=tuple(one.name for one in own),
+        lower_is_better=frame.lower_is_better,
+    )
+    said = tuple(one for one in (systems, raters) if one)
+    return Seated(laid, own, spare, np.array(order), said, set(frame.rater_names) <= set(who))
+
+
+def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people: Sequence[Person]) -> None:
+    if len(items.systems) != frame.n_systems:
+        raise InputError(
+            f"{items.where}: has {several(len(items.systems), 'system')} and the study {frame.n_systems}; give outputs "
+            "of as many, or plan for these"
+        )
+    if len(items.documents) < design["documents"]:
+        raise InputError(
+            f"{items.where}: has {several(len(items.documents), 'document')} and the study asks about "
+            f"{design['documents']} (design.documents); add documents, or plan for as many"
+        )
+    if len(people) < frame.n_raters:
+        raise InputError(
+            f"{several(len(people), 'rater')} are too few: the buckets of this study seat {frame.n_raters}; find "
+            f"{frame.n_raters - len(people)} more, or plan for as many"
+        )
+
+
+def _matched(simulated: Sequence[str], real: Sequence[str], what: str) -> tuple[list[int], str]:
+    """Return real names in the order of the simulated ones, and how they were matched: by name, else in their order."""
+    if set(simulated) <= set(real):
+        first = [real.index(name) for name in simulated]
+        return first + [k for k in range(len(real)) if k not in first], ""
+    if agree := [name for name in real if name in simulated]:
+        known = legible(", ".join(agree), 60)
+        return list(range(len(real))), f"{what} take places in their order, though the study, too, knows {known}"
+    return list(range(len(real))), ""
+
+
+def _buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -> tuple[Ints, Ints]:
+    """Return the bucket of each document, and who sits in each bucket, as worlds of another size have them."""
+    seats = seated(frame)
+    if n_documents == frame.n_documents:
+        return frame.bucket, seats
+    size = config.get("raters", {}).get("documents_per_bucket")
+    places = np.arange(n_documents)
+    bucket = places // size if size else np.sort(places % min(len(seats), n_documents))
+    return bucket, seats[np.arange(int(bucket.max()) + 1) % len(seats)]
 
 
 class Dealt(NamedTuple):

@@ -1,24 +1,32 @@
-"""Read what raters filled in, in whatever form: which code got which rating, and where that stands.
-
-A csv with the columns slot and rating is a sheet, or Label Studio's csv; without these names it is what Appraise
-exports. JSON is Label Studio's, in full or as JSON_MIN; a folder holds such files, one of each project.
-"""
+"""Read what raters filled in, in whatever form, and refuse sheets whose columns no longer belong together."""
 
 from __future__ import annotations
 
+import itertools
+import json
+import math
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from simlab import files
+from simlab.concluding.assigning.blinding import TEXTS, Meant, text_mark
 from simlab.concluding.assigning.cells import bare
-from simlab.messages import legible
+from simlab.files import decimal
+from simlab.messages import legible, several
 from simlab.tables.cells import load, renamed
 from simlab.tables.columns import Names, aliases
 from simlab.tables.lines import Dialect, dialect_of, numbered_lines, rows
 from simlab.tables.lines import cells as cut
 from simlab.tables.numbers import missing, with_point
 from simlab.types import InputError
+
+MOST_BYTES = 1 << 28
+KINDS = ("number", "rating", "choices")
+"""Values of the controls by which ratings are given."""
 
 FORM = "a filled assignment (slot, rating)"
 BESIDE = ("position", "rater", "task", "document", "segment", "number", "control", "system", "source", "output")
@@ -29,6 +37,62 @@ LISTS = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
 """What is written beside tasks, and holds no ratings."""
 APPRAISE = 7
 """So many cells at least has a row of Appraise: account, targetID, itemID, type, two languages, score."""
+
+CHANCE = 1e-9
+"""Ratings whose order so few sheets show by chance were sorted."""
+REMEDY = "put the rows together again, or take this column out"
+
+
+def annotated(path: Path) -> Iterator[Given]:
+    """Go through the ratings of an export; tasks without one are left out.
+
+    Raises InputError, naming file and entry, for what is no export, and for a task that several people rated.
+    """
+    where = legible(path)
+    try:
+        held = json.loads(files.text(files.content(path, where, most=MOST_BYTES, remedy="give the export"), where))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"{where}{line}: is no JSON; export the project again") from error
+    if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
+        raise InputError(f"{where}: is no list of tasks; export the project as JSON")
+    for number, task in enumerate(held, 1):
+        yield from _of_task(task, f"{where}, task {number}", number)
+
+
+def _of_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[Given]:
+    data = task.get("data") if isinstance(task.get("data"), dict) else task
+    slot = str(data.get("slot", "")) if isinstance(data, dict) else ""
+    # Who annotated is known to the tool by a number of its own.
+    beside = {name: _text(data[name]) for name in BESIDE if isinstance(data, dict) and name in data and name != "rater"}
+    if "data" not in task:
+        rating = _text(task.get("rating"))
+        yield Given(slot, "", rating, where, number, beside)
+        return
+    done = [one for one in task.get("annotations") or [] if isinstance(one, dict) and not one.get("was_cancelled")]
+    ratings = [rating for one in done for rating in _ratings(one.get("result"))]
+    if len(ratings) > 1:
+        raise InputError(f"{where}: has {several(len(ratings), 'rating')} of {legible(slot, 40)}; keep one")
+    for rating in ratings:
+        yield Given(slot, "", rating, where, number, beside)
+
+
+def _ratings(result: Any) -> Iterator[str]:
+    for one in result if isinstance(result, Sequence) and not isinstance(result, str) else ():
+        if isinstance(one, dict) and one.get("from_name") == "rating" and isinstance(one.get("value"), dict):
+            value = next((one["value"][kind] for kind in KINDS if kind in one["value"]), None)
+            yield _text(value)
+
+
+def _text(value: Any) -> str:
+    """Write a value as a cell has it; of a list of one choice that choice."""
+    if isinstance(value, list) and len(value) == 1:
+        return _text(value[0])
+    if isinstance(value, dict):
+        return _text(next((value[kind] for kind in KINDS if kind in value), None))
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value).strip()
 
 
 class Given(NamedTuple):
@@ -60,12 +124,7 @@ def given(path: Path, told: Mapping[str, str]) -> list[Given]:
 
 
 def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
-    if path.suffix.lower() == ".json":
-        from simlab.concluding.assigning.annotations import annotated
-
-        found = annotated(path)
-    else:
-        found = _of_csv(path, told)
+    found = annotated(path) if path.suffix.lower() == ".json" else _of_csv(path, told)
     yield from (one for one in found if not missing(one.rating))
 
 
@@ -101,3 +160,74 @@ def _of_appraise(path: Path, dialect: Dialect) -> Iterator[Given]:
             raise InputError(f"{at}: has {len(cells)} cells, and a row of Appraise at least {APPRAISE}; export again")
         beside = {"document": cells[APPRAISE]} if len(cells) > APPRAISE else {}
         yield Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line, beside)
+
+
+def refuse_other_cells(one: Given, meant: Meant) -> None:
+    """Raise InputError where a cell beside a code is not that of the key; an empty cell says nothing."""
+    for name, cell in one.beside.items():
+        own = meant.cells.get(name, cell)
+        if not cell or _same(name, cell, own):
+            continue
+        if name in TEXTS:
+            raise InputError(f"{one.where}: {name} is not the text of {one.slot} (key.csv); {REMEDY}")
+        raise InputError(
+            f"{one.where}: {name}={legible(cell, 40)}, and {one.slot} has {legible(own, 40) or 'none'} (key.csv); "
+            f"{REMEDY}"
+        )
+
+
+def _same(name: str, cell: str, own: str) -> bool:
+    """True for cells that say the same: spreadsheets write 3 as 3.0, and accents and blanks in their own way."""
+    if name in TEXTS:
+        return text_mark(cell) == own
+    one, other = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (cell, own))
+    number = decimal(one)
+    return one == other or (number is not None and number == decimal(other))
+
+
+def refuse_other_raters(came: Sequence[tuple[Given, str, str]], people: Sequence[str]) -> None:
+    """Raise InputError where a rater of the study is named on single rows of another one.
+
+    `came` are ratings with who was asked and who is named. A rater takes over all rows of one other, beside the own
+    ones, or none: a column that was moved or filled down names people otherwise. Who is not of the study takes over
+    what they like.
+    """
+    named, seats = dict[str, set[str]](), dict[str, set[str]]()
+    for _, asked, rater in came:
+        named.setdefault(asked, set()).add(rater)
+        seats.setdefault(rater, set()).add(asked)
+    for one, asked, rater in came:
+        if rater == asked or rater not in people:
+            continue
+        if named[asked] != {rater} or named.get(rater, {rater}) != {rater} or len(seats[rater] - {rater}) > 1:
+            raise InputError(
+                f"{one.where}: rater={legible(rater, 40)}, and {one.slot} was given to {legible(asked, 40)} (key.csv); "
+                f"{REMEDY}; who took over for {legible(asked, 40)} is named on all those rows, and for nobody else"
+            )
+
+
+def refuse_sorted_ratings(came: Sequence[tuple[Given, Meant, float]], where: str) -> None:
+    """Raise InputError for ratings that were sorted by themselves: all go up, or all go down, beside rows as dealt.
+
+    Ratings of people who give any order with the same chance stand so in `CHANCE` of all sheets.
+    """
+    own: dict[str, list[tuple[int, float]]] = {}
+    for _, meant, value in came:
+        own.setdefault(meant.rater, []).append((meant.position, value))
+    if not all(first[0] < then[0] for rows in own.values() for first, then in itertools.pairwise(rows)):
+        return
+    values = [[value for _, value in rows] for rows in own.values()]
+    steps = [then - first for rows in values for first, then in itertools.pairwise(rows)]
+    if (min(steps, default=0.0) >= 0 or max(steps, default=0.0) <= 0) and sum(map(_log_chance, values)) < math.log(
+        CHANCE
+    ):
+        raise InputError(
+            f"{where}: the ratings of every rater are sorted, and the other columns are not; put the column rating "
+            "back as it was filled in"
+        )
+
+
+def _log_chance(values: Sequence[float]) -> float:
+    """Return the logarithm of the chance that values in random order are sorted."""
+    ties = sum(math.lgamma(n + 1) for n in Counter(values).values())
+    return ties - math.lgamma(len(values) + 1)

@@ -1,18 +1,22 @@
-"""Read the items of a study that is to be carried out: what each system put out for each segment of each document."""
+"""Read the items and the people of a study that is to be carried out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.concluding.assigning.passing import Passing, passing
+from simlab.files import decimal
 from simlab.messages import legible, several
-from simlab.tables.cells import Table, check_systems, load, renamed
-from simlab.tables.columns import NAMES, Names, aliases
+from simlab.tables.cells import Table, check_systems, load, named, renamed
+from simlab.tables.columns import NAMES, Names, aliases, who_rates
 from simlab.tables.names import Numbers, refuse_alike
+from simlab.tables.numbers import missing
 from simlab.types import InputError
+
+FORM_OF_RATERS = "raters (rater, hours, cap)"
 
 FORM = "items (document, segment, source, system, output)"
 # The rare names of a segment, such as `prompt`, are columns of texts here.
@@ -22,6 +26,71 @@ USUAL = {
 }
 MOST_LONGEST = 3
 """So many missing outputs are named."""
+
+
+class Person(NamedTuple):
+    """Hold a rater: the hours that they have, and the most ratings that they give (inf: any number)."""
+
+    name: str
+    hours: float = math.inf
+    cap: float = math.inf
+
+
+def read_people(path: Path) -> tuple[Person, ...]:
+    """Read a table of raters; raise InputError, naming file and line, for what is none."""
+    table = renamed(load(path, FORM_OF_RATERS), {"rater": who_rates(), **aliases("hours", "cap")}, {})
+    if "rater" not in table.header:
+        there = legible(", ".join(table.header), 120)
+        raise InputError(f"{table.where}: has no column rater; it has {there}; give a table of {FORM_OF_RATERS}")
+    found: dict[str, Person] = {}
+    for line, cells in table.rows:
+        name, where = named(table, cells, line, "rater"), table.at(line)
+        if name in found:
+            raise InputError(f"{where}: the rater {legible(name, 40)} is there a second time; name each once")
+        limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
+        found[name] = Person(name, **limits)
+    refuse_alike(found, "raters", table.where, table.path)
+    return tuple(found.values())
+
+
+def _limit(text: str, column: str, where: str) -> float:
+    if missing(text):
+        return math.inf
+    value = decimal(text)
+    if value is None or value < 0:
+        raise InputError(
+            f"{where}: {column}={legible(ascii(text), 40)} is no number from 0; mend it, or leave it empty"
+        )
+    return value
+
+
+def numbered_people(n: int) -> tuple[Person, ...]:
+    """Name raters whom nobody named: r1, r2, ..."""
+    return tuple(Person(f"r{k + 1}") for k in range(n))
+
+
+class Passing(NamedTuple):
+    """Hold between which ratings, both included, somebody passes a control item."""
+
+    low: float
+    high: float
+
+    def written(self) -> str:
+        """Write it as it is typed: `0..20`, or one number."""
+        return f"{self.low:g}" if self.low == self.high else f"{self.low:g}..{self.high:g}"
+
+
+def passing(text: str, where: str) -> Passing:
+    """Read what passes: a number, or `A..B`; raise InputError, beginning with `where`, for anything else.
+
+    >>> passing("0..20", "items.csv, line 2")
+    Passing(low=0.0, high=20.0)
+    """
+    low, sign, high = text.partition("..")
+    least, most = decimal(low.strip()), decimal((high if sign else low).strip())
+    if least is None or most is None or least > most:
+        raise InputError(f"{where}: control={legible(ascii(text), 40)} is no expected rating; write 80, or 60..100")
+    return Passing(least, most)
 
 
 class Control(NamedTuple):

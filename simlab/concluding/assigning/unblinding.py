@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.concluding.assigning import contradictions, missing
-from simlab.concluding.assigning.appraise import rater_of
+from simlab.concluding.assigning import filled
+from simlab.concluding.assigning.blinding import Meant, read_key
+from simlab.concluding.assigning.cells import table
 from simlab.concluding.assigning.filled import Given, given
-from simlab.concluding.assigning.key import Meant, read_key
-from simlab.concluding.assigning.scale import Scale
+from simlab.concluding.assigning.platforms import rater_of
+from simlab.concluding.assigning.studying import Scale
 from simlab.concluding.campaigns import Told
 from simlab.concluding.ratings.planned import collected
 from simlab.concluding.sheets import Read, Rows
-from simlab.files import decimal
+from simlab.files import decimal, reason, write_whole
 from simlab.messages import legible, several
 from simlab.tables.opening import difference
 from simlab.types import InputError
+
+NAME = "missing.csv"
+COLUMNS = ("rater", "position", "slot", "document", "segment")
+
+
+NOT_LISTED = "what is missing is not listed"
+
+
+def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
+    """Write which ratings did not come; where all did, no such file is left. Return why that could not be ("": it was).
+
+    A file of that name that somebody else wrote stays as it is.
+    """
+    lacking = [(slot, one) for slot, one in key.items() if one.counts and slot not in came]
+    rows = sorted((one.rater, one.position, slot, one.document, one.segment) for slot, one in lacking)
+    try:
+        if file.exists() and not is_own(file):
+            why = f"{legible(file)} is no such list, and stays; move it away"
+            return f"{NOT_LISTED} ({why})" if rows else ""
+        if rows:
+            write_whole({file: table(COLUMNS, rows)})
+        else:
+            file.unlink(missing_ok=True)
+    except OSError as error:
+        return f"{NOT_LISTED} ({legible(file)}: {reason(error)})"
+    return ""
+
+
+def is_own(file: Path) -> bool:
+    """Tell whether a file is such a list."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as held:
+        return held.readline(200).rstrip() == ",".join(COLUMNS).encode()
 
 
 class Sheets(NamedTuple):
@@ -50,7 +85,7 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
     """
     key, people = read_key(sheets.key, sheets.key_sha256), told.frame.rater_names
     rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
-    unlisted = missing.write(sheets.key.with_name(missing.NAME), key, {one.given.slot.lower() for one in rated})
+    unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
     found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
     deviations = [*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)]
     return found._replace(deviations=deviations, unlisted=unlisted)
@@ -77,13 +112,13 @@ def unblinded(
             raise InputError(
                 f"{one.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
             )
-        contradictions.refuse_other_cells(one, key[slot])
+        filled.refuse_other_cells(one, key[slot])
         found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
     rated = list(found.values())
     if not any(one.meant.counts for one in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
-    contradictions.refuse_other_raters([(one.given, one.meant.rater, one.rater) for one in rated], people)
-    contradictions.refuse_sorted_ratings([(one.given, one.meant, one.value) for one in rated], where)
+    filled.refuse_other_raters([(one.given, one.meant.rater, one.rater) for one in rated], people)
+    filled.refuse_sorted_ratings([(one.given, one.meant, one.value) for one in rated], where)
     return rated
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from simlab.concluding.assigning import appraise, key, label_studio, sheet
-from simlab.concluding.assigning.appraise import Languages
+from simlab.concluding.assigning import blinding, platforms
 from simlab.concluding.assigning.assigning import Assigned, sidecar_of
+from simlab.concluding.assigning.blinding import Line
+from simlab.concluding.assigning.cells import table
+from simlab.concluding.assigning.platforms import Languages
 from simlab.concluding.assigning.studying import ASSIGNED, KEY
 from simlab.concluding.looks import record_of
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.types import InputError
+
+COLUMNS = ("position", "rater", "task", "document", "segment", "slot", "control", "source", "output", "rating")
 
 As: TypeAlias = Literal["csv", "label_studio", "appraise"]
 USUAL: Mapping[As, str] = {"csv": "assignment.csv", "label_studio": "label_studio", "appraise": "appraise"}
@@ -23,6 +27,12 @@ WRITTEN: Mapping[As, tuple[str, ...]] = {
     "appraise": ("manifest.json", "batches.json", "accounts.csv"),
 }
 """How the names of files end that forms write into a folder."""
+
+
+def text(lines: Sequence[Line]) -> str:
+    """Write what is to be rated, rater by rater and in the order of their work; ratings are empty."""
+    held = ([*(getattr(one, name) for name in COLUMNS[:-1]), None] for one in lines)
+    return table(COLUMNS, ([None if cell == "" else cell for cell in row] for row in held))
 
 
 def check(folder: Path, out: Path | None, form: As) -> Path:
@@ -58,7 +68,7 @@ def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Pa
     Raises InputError where the folder holds the key of another assignment, whose sheets nobody could read any more.
     """
     folder = assigned.study.folder
-    own = {folder / KEY: key.text(assigned.lines), folder / ASSIGNED: sidecar_of(assigned)}
+    own = {folder / KEY: blinding.text(assigned.lines), folder / ASSIGNED: sidecar_of(assigned)}
     _refuse_other(folder / KEY, own[folder / KEY])
     beside = folder / ASSIGNED
     if not beside.exists() or beside.read_bytes() != own[beside].encode():
@@ -73,13 +83,13 @@ def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Pa
 def _sheets(assigned: Assigned, out: Path, form: As, spoken: Languages) -> dict[Path, str]:
     lines, raters = assigned.lines, assigned.seated.frame.rater_names
     if form == "csv":
-        return {out: sheet.text(lines)}
+        return {out: text(lines)}
     if form == "label_studio":
-        held = label_studio.files(lines, raters, assigned.scale)
+        held = platforms.project_files(lines, raters, assigned.scale)
     else:
-        appraise.check_scale(assigned.scale)
-        held = appraise.files(lines, raters, spoken, assigned.study.digest[:6])
-    return {out / name: text for name, text in held.items()}
+        platforms.check_scale(assigned.scale)
+        held = platforms.appraise_files(lines, raters, spoken, assigned.study.digest[:6])
+    return {out / name: content for name, content in held.items()}
 
 
 def _refuse_other(file: Path, text: str) -> None:

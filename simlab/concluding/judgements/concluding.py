@@ -2,27 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy.special import ndtri
 
-from simlab.answers.conclude import Conclusion, Metric
+from simlab.analysis.means.document_pairs import Compared
+from simlab.analysis.means.intervals import too_skewed
+from simlab.analysis.settling import POWER
+from simlab.answers.conclude import Conclusion, Limit, Metric, Promise, Rank, ranked
 from simlab.concluding.far_scores import is_undecided
-from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
-from simlab.concluding.judgements import again, saying
-from simlab.concluding.judgements.asking import Asked, Way, asked_of, check, way_of
+from simlab.concluding.judgements import again
+from simlab.concluding.judgements.estimates import (
+    FLIPS,
+    Asked,
+    Way,
+    asked_of,
+    check,
+    laid,
+    scatters,
+    systems_of,
+    way_of,
+)
 from simlab.concluding.judgements.gathering import Evidence, gather
-from simlab.concluding.judgements.metrics import metric_of
-from simlab.concluding.judgements.standing import systems_of
-from simlab.concluding.judgements.totals import laid
-from simlab.concluding.simulations import try_to_simulate
+from simlab.concluding.judgements.metrics import metric_of, uneven_labels
+from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
+from simlab.messages import several
 from simlab.types import JUDGE, InputError, Ints
 
+FEWEST_TO_CLAIM = 6
+
 Say = Callable[[str], None]
+
+
+def promise(asked: Asked, *, used: bool) -> Promise:
+    """Say what is promised of claims, and what is taken as drawn."""
+    which = f"all {len(asked.places[0])} pairs at once" if len(asked.places[0]) > 1 else "one pair"
+    rated = ", those that humans rated at random from all" if used else ""
+    says = (
+        f"with {100 * (1 - asked.level):g} % probability no claim below is wrong: {which}, documents taken as drawn "
+        f"from more like them{rated}, those who rated as given (flips of whole documents, max-T)"
+    )
+    return Promise(name="fixed", level=asked.level, multiplicity="max_t", holds=True, says=says)
+
+
+def detectable(found: Compared) -> float | None:
+    """Return the difference that half of the pairs show with 80 %; None where no pair can be claimed."""
+    there = np.isfinite(found.reach) & scatters(found)
+    known = found.se[there] * (found.reach[there] + ndtri(POWER))
+    return float(np.median(known)) if len(known) else None
+
+
+def lines(metrics: Sequence[Metric], *, used: bool) -> list[str]:
+    """Say by what means and pairs are estimated."""
+    if not metrics:
+        return []
+    if used:
+        return [f"Means and pairs are corrected by {metrics[0].name} (PPI++)."]
+    if len(metrics) == 1:
+        return [f"Means and pairs are those of humans alone: {metrics[0].name} is left out."]
+    return ["Means and pairs are those of humans alone; --metric NAME corrects them by one."]
+
+
+def about(evidence: Evidence, level: float, metrics: Sequence[Metric], *, used: bool) -> dict[str, object]:
+    """Name what the paragraph says of the analysis."""
+    return {
+        "estimator": "ppi" if used else "human",
+        "test": "document_flips",
+        "flips": FLIPS,
+        "level": level,
+        "raters": "fixed",
+        "documents": "drawn",
+        "labels": int(evidence.rated.sum()),
+        "outputs": len(evidence.system),
+        "metrics": [one.name for one in metrics],
+    }
+
+
+def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[Limit]:
+    """Say what limits the conclusion."""
+    documents = int((way.of.n > 0).any(0).sum())
+    said = [
+        *ranked(Rank.CLAIMS, [*_unseen(evidence, asked), *_uneven(evidence)]),
+        *ranked(Rank.NUMBERS, _skewed(asked, way)),
+    ]
+    if np.ptp(evidence.human[evidence.rated]) == 0:
+        said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
+    alike = [name for name, part in zip(asked.names, way.means.part, strict=True) if not part.any()]
+    if alike:
+        alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
+        said.append(Limit(alone, Rank.NUMBERS))
+    if len(still := np.flatnonzero(~scatters(way.found))):
+        first, second = (asked.names[place[still[0]]] for place in asked.places)
+        rest = f" and {several(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
+        lacks = "how far such a difference is off, and which it would find, is not known"
+        said.append(Limit(f"the table shows no scatter of {first} - {second}{rest}: {lacks}", Rank.NUMBERS))
+    if documents < FEWEST_TO_CLAIM:
+        few = f"with fewer than {FEWEST_TO_CLAIM} no difference can be claimed at .05"
+        said.append(Limit(f"humans rated {documents} documents: {few}", Rank.CLAIMS))
+    return said
+
+
+def _unseen(evidence: Evidence, asked: Asked) -> Iterator[str]:
+    names = [name for name in evidence.system_names if name not in asked.names]
+    if names:
+        yield (
+            f"no human rated {', '.join(names)}: nothing is claimed about {'it' if len(names) == 1 else 'them'}"
+            + ("; the joint posterior extrapolates, as if the metric were as good there" if evidence.labels else "")
+        )
+
+
+def _uneven(evidence: Evidence) -> Iterator[str]:
+    """Say where a metric's scores show that labels were not dealt at random within systems."""
+    found = {name: one for name in evidence.metrics if (one := uneven_labels(evidence, name)) is not None}
+    if found:
+        name, one = min(found.items(), key=lambda item: item[1].p_value)
+        whose = f"of {one.system} score" if one.system else "of a system score on average"
+        side = "higher" if one.difference > 0 else "lower"
+        rest = f", so say {several(len(found) - 1, 'metric')} more" if len(found) > 1 else ""
+        yield (
+            f"by {name} the labelled outputs {whose} {abs(one.difference):.2g} {side} than the others (p = "
+            f"{one.p_value:.1g}): labels were not dealt at random within systems{rest}; what a metric corrects, and "
+            "its errors, hold for labelled outputs only"
+        )
+
+
+def _skewed(asked: Asked, way: Way) -> Iterator[str]:
+    skewed = too_skewed(way.means.part, way.of.n > 0)
+    if skewed.any():
+        names = ", ".join(name for name, bent in zip(asked.names, skewed, strict=True) if bent)
+        yield f"ratings of {names} are too skewed for so few documents: intervals of means hold less than they say"
 
 
 def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
@@ -48,17 +161,17 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
         line=evidence.line,
         unit="share adequate" if evidence.labels else "points",
         better="lower" if evidence.lower_is_better else "higher",
-        promise=saying.promise(asked, used=used is not None),
+        promise=promise(asked, used=used is not None),
         systems=systems_of(
             asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs, labels=asked.labels
         ),
         pairs=way.pairs,
         metrics=metrics,
-        detectable=saying.detectable(way.found),
-        lines=saying.lines(metrics, used=used is not None),
-        about=saying.about(evidence, asked.level, metrics, used=used is not None),
+        detectable=detectable(way.found),
+        lines=lines(metrics, used=used is not None),
+        about=about(evidence, asked.level, metrics, used=used is not None),
         notes=(*evidence.notes, *notes),
-        warnings=saying.warnings(evidence, asked, way),
+        warnings=warnings(evidence, asked, way),
     )
     return _again(found, evidence, systems, asked, way, used is not None, wanted, say)
 

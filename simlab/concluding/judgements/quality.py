@@ -1,4 +1,4 @@
-"""Say how good a metric is for each system: Youden's J where humans say yes or no, else a correlation."""
+"""Say how good a metric is for each system, and estimate shares from labels that err as it does."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.analysis.adequacy.joint import Counts
 from simlab.analysis.adequacy.shared_rates import youden_of
 from simlab.analysis.means.metric_gain import by_fisher, spread_of
-from simlab.answers.conclude import Interval, Rated
+from simlab.analysis.sharing import FEWEST as FEWEST_TO_POOL
+from simlab.analysis.sharing import with_joint_rates, with_own_rates, with_partial_rates
+from simlab.answers.conclude import Estimated, Interval, Rated
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.fitting_metrics import rates
 from simlab.fitting_metrics.confusion import design_effect
-from simlab.types import Bools, Floats
+from simlab.types import Bools, Estimates, Floats
 
 FEWEST = 3
 """Outputs, or documents, from which a correlation is told."""
@@ -156,3 +159,51 @@ def _pearson(moments: Floats) -> Floats:
     n, y, g, yy, gg, yg = moments
     covariance, vy, vg = yg - y * g / n, yy - y * y / n, gg - g * g / n
     return np.asarray(covariance / np.sqrt(vy * vg))
+
+
+def posteriors(evidence: Evidence, says: Floats, level: float) -> tuple[list[Estimated], tuple[str, ...]]:
+    """Return each system's share by joint, own and partial rates, and notes on what was left out.
+
+    Outputs that humans rated count as labels and for rho and eta, never among the metric's own.
+    """
+    counts, counted = _counts(evidence, says), calibration(evidence, says)
+    found = {
+        "joint": with_joint_rates(counts, counted.sum(0), True, level),
+        "own": with_own_rates(counts, counted, True, level),
+    }
+    notes: tuple[str, ...] = ()
+    n = len(evidence.system_names)
+    if n >= FEWEST_TO_POOL:
+        found["partial"] = with_partial_rates(counts, counted, True, level)
+    else:
+        notes = (f"partial pooling of rho and eta needs {FEWEST_TO_POOL} systems, and {n} are here",)
+    return [one for method, estimates in found.items() for one in _estimated(method, evidence, estimates)], notes
+
+
+def _estimated(method: str, evidence: Evidence, found: Estimates) -> list[Estimated]:
+    bounds = zip(found.value, found.low, found.high, strict=True)
+    return [
+        Estimated.of(method, name, *(float(x) for x in row))
+        for name, row in zip(evidence.system_names, bounds, strict=True)
+    ]
+
+
+def _counts(evidence: Evidence, says: Floats) -> Counts:
+    rated = evidence.rated
+    alone: Bools = np.isfinite(says) & ~rated
+    human, metric = (_effective(evidence, there, value) for there, value in ((rated, evidence.human), (alone, says)))
+    return Counts(*human, *metric)
+
+
+def _effective(evidence: Evidence, there: Bools, value: Floats) -> tuple[Floats, Floats]:
+    """Return positive outputs and outputs `[system]`, divided by the design effect of documents."""
+    systems, width = len(evidence.system_names), evidence.n_documents
+    at = (evidence.system * width + evidence.document)[there]
+    n, total = (np.bincount(at, w, systems * width).reshape(systems, width) for w in (None, value[there]))
+    size = n.sum(1)
+    share = np.divide(total.sum(1), size, out=np.full(systems, 0.5), where=size > 0)
+    clusters = (n > 0).sum(1)
+    square = ((total - n * share[:, None]) ** 2).sum(1) * clusters / np.maximum(clusters - 1, 1)
+    expected = size * share * (1 - share)
+    effect = np.maximum(1.0, np.divide(square, expected, out=np.ones(systems), where=expected > 0))
+    return share * size / effect, size / effect

@@ -19,14 +19,13 @@ from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.metric_gain import Gain, gain
 from simlab.analysis.settling import POWER
 from simlab.answers.conclude import MetricVerdict, More
-from simlab.concluding.judgements.asking import Asked, Way
 from simlab.concluding.judgements.bias import Bias, bias_of
+from simlab.concluding.judgements.estimates import LIMIT, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence
-from simlab.concluding.judgements.standing import LIMIT
 from simlab.messages import several
 from simlab.types import Floats
 
-FEWEST = 10
+FEWEST_DOCUMENTS = 10
 """Documents that humans rated, below which no metric is mixed in: its slope would be a guess."""
 ENOUGH = 20
 """Documents that humans rated, below which no metric is trusted."""
@@ -56,9 +55,9 @@ def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, al
     rng, of, labels = asked.stream("verdict", name), corrected.of, int(evidence.rated.sum())
     n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, asked.margin)
     said = _says_something(evidence, name)
-    if n_documents < FEWEST:
-        few = f"humans rated {n_documents} documents of a system, and fewer than {FEWEST} do not show what it is worth"
-        more = _labels([labels / n_documents * (FEWEST - n_documents)] * 3)
+    if n_documents < FEWEST_DOCUMENTS:
+        few = f"humans rated {n_documents} documents of a system; fewer than {FEWEST_DOCUMENTS} do not show its worth"
+        more = _labels([labels / n_documents * (FEWEST_DOCUMENTS - n_documents)] * 3)
         return Verdict("leave_out", few, more, bound, _bias(rng, asked, evidence, name, says) if said else None)
     if not said:
         seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())

@@ -12,7 +12,7 @@ from simlab.analysis.preferences.places import match_orders
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
 from simlab.answers.conclude import Promise, PromiseName
-from simlab.concluding.preferences.held import Held
+from simlab.concluding.preferences.votes import Held
 from simlab.rng import stream
 from simlab.types import Array, Bools
 

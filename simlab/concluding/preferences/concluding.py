@@ -10,25 +10,130 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.answers.conclude import Conclusion, Pair
+from simlab.analysis.preferences.votes import FEWEST
+from simlab.answers.conclude import Conclusion, Limit, Pair, Rank, ranked
 from simlab.concluding.consistency import kept_repetition
-from simlab.concluding.gate import NOT_ASKED, seed_from_rows, unrepeated, with_gate
-from simlab.concluding.preferences import limits, positions, settling, standing
+from simlab.concluding.far_scores import unmet_people
+from simlab.concluding.preferences import standing, votes
 from simlab.concluding.preferences.again import MOST, control, repetition
-from simlab.concluding.preferences.claims import Claims, claims
-from simlab.concluding.preferences.held import Held, named_pairs, of_table, without_raters
-from simlab.concluding.preferences.metrics import agreement
-from simlab.concluding.simulations import try_to_simulate
+from simlab.concluding.preferences.claims import Claims, claims, thin
+from simlab.concluding.preferences.votes import Held, named_pairs, of_table, pair_of, without_raters
+from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
 from simlab.concluding.standing import within
-from simlab.concluding.unmet import unmet_people
 from simlab.concluding.wanted import LEVEL, Wanted
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import world_of
-from simlab.messages import legible
+from simlab.messages import legible, several
 from simlab.tables import preferences
-from simlab.types import COMPARE, Bools, InputError
+from simlab.tables.preferences import Preferences
+from simlab.tables.winners import Comparisons
+from simlab.types import COMPARE, Array, Bools, InputError, Ints
+
+OFTEN = 10
+"""Votes from which on a rater who says the same each time is worth a word."""
+
+UNLIKELY = 0.001
+"""Chance of the same answer so often, were it as frequent as among all, below which it is worth a word."""
+
+LOAD = 0.2
+"""Share of all votes above which one rater carries a table that takes raters as drawn."""
 
 UNIT = "share of wins"
+
+
+def agreement(table: Preferences) -> Iterator[str]:
+    """Go through the metrics that were read."""
+    for name, of in table.metrics.items():
+        same, both = _counted(table, of)
+        yield (
+            f"{legible(name, 40)} is not used for claims, which are of humans alone; it names their winner "
+            f"in {same:,} of {both:,} comparisons that neither calls a tie"
+        )
+
+
+def _counted(table: Preferences, of: Comparisons) -> tuple[int, int]:
+    """Count comparisons that a metric and humans both decide, and those that they decide alike."""
+    n, size = table.n_systems, max(len(table.item_names), 1)
+    said = dict(zip(*_decided(of.first, of.second, of.item, of.outcome, n, size), strict=True))
+    output, way = _decided(table.first, table.second, table.item, table.outcome, n, size)
+    pairs = [(said[key], one) for key, one in zip(output, way, strict=True) if key in said]
+    return sum(first == second for first, second in pairs), len(pairs)
+
+
+def _decided(
+    first: Ints, second: Ints, item: Ints, outcome: Array, n_systems: int, n_items: int
+) -> tuple[list[int], list[int]]:
+    """Return outputs by number, and who is better, where the item is known and the answer no tie."""
+    kept = (item >= 0) & (outcome != 1)
+    way = np.where(first > second, outcome - 1, 1 - outcome)
+    output = pair_of(first, second, n_systems) * n_items + item
+    return output[kept].tolist(), way[kept].tolist()
+
+
+def limits(held: Held, found: Claims) -> Iterator[Limit]:
+    """Go through the limits, one line each."""
+    yield from ranked(Rank.CLAIMS, _of_pairs(held, found))
+    yield from _of_raters(held, found)
+    n_items = len(np.unique(held.asked.item))
+    if held.items and n_items < FEWEST and found.way != "item":
+        these = "it" if n_items == 1 else "these"
+        said = f"{several(n_items, held.unit)}: claims are about {these}, whatever else there is"
+        yield Limit(said, Rank.CLAIMS)
+
+
+def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
+    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, held.votes))
+    never = np.flatnonzero(found.family & (asked == 0))
+    if len(never):
+        named = named_pairs(held.system_names)
+        which = ", ".join(" - ".join(named[k]) for k in never[:3]) + (", ..." if len(never) > 3 else "")
+        yield f"{several(len(never), 'pair')} never compared ({legible(which, 120)}): nothing is claimed there"
+    few = found.family & thin(found) & (left > 0)
+    if n := int(few.sum()):
+        what = {
+            "rater": "raters",
+            "item": f"{held.unit}s",
+            "both": "raters",
+            "vote": "comparisons that are no ties",
+        }[found.way]
+        yield f"{several(n, 'pair')} with too few {what} to be claimed, whatever these say"
+
+
+def _of_raters(held: Held, found: Claims) -> Iterator[Limit]:
+    voted = held.asked.rater[held.asked.rater >= 0]
+    if not len(voted):
+        return
+    n = held.n_raters
+    if n < FEWEST:
+        who, say = ("one rater", "this one says") if n == 1 else (f"{n} raters", "these say")
+        said = f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
+        yield Limit(said, Rank.CLAIMS)
+    each = np.bincount(voted, minlength=len(held.rater_names))
+    most = int(each.argmax())
+    share = each[most] / len(held.asked.pair)
+    if found.way in ("rater", "both") and share > LOAD:
+        yield Limit(
+            f"{legible(held.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
+            "with one who counts so much little can be claimed",
+            Rank.CLAIMS,
+        )
+    if held.asked.value.any():
+        yield from ranked(Rank.RATERS, _always_ties(held))
+
+
+def _always_ties(held: Held) -> Iterator[str]:
+    """Name raters who always said that two outputs are a tie; who always names one place is named elsewhere."""
+    known = held.asked.rater >= 0
+    n, ties = (
+        np.bincount(held.asked.rater[one], minlength=len(held.rater_names))
+        for one in (known, known & (held.asked.value == 0))
+    )
+    chance = (ties.sum() / n.sum()) ** n
+    always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
+    for rater in always[:3].tolist():
+        yield f"{legible(held.rater_names[rater], 40)} always answered a tie, {n[rater]:,} times; see --exclude"
+    if len(always) > 3:
+        yield f"so did {several(len(always) - 3, 'other rater')}"
 
 
 def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
@@ -60,8 +165,7 @@ def _check(table: Path, wanted: Wanted) -> None:
 
 def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
     """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
-    from simlab.concluding.preferences.by_plan import of_plan
-    from simlab.concluding.preferences.ruled import concluded
+    from simlab.concluding.preferences.by_plan import concluded, of_plan
     from simlab.config import compose
 
     if wanted.exclude:
@@ -104,14 +208,14 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         systems=standing.systems(held, found, stands, level),
         pairs=pairs(held, found, wanted.margin),
         cycles=order.cycles,
-        detectable=settling.detectable_difference(found),
-        lines=(*positions.lines(held, level), *standing.lines(held, stands)),
-        about=standing.about(held, stands, level) | _named(found, stands) | positions.record(held, level),
+        detectable=standing.detectable_difference(found),
+        lines=(*votes.lines(held, level), *standing.lines(held, stands)),
+        about=standing.about(held, stands, level) | _named(found, stands) | votes.record(held, level),
         limits=unmet_people(held.n_raters) if found.raters_drawn and held.rater_names else None,
         notes=(*held.notes, *found.notes),
         warnings=(
-            *positions.warnings(held, found.family),
-            *limits.limits(held, found),
+            *votes.warnings(held, found.family),
+            *limits(held, found),
             *standing.warnings(held, stands),
         ),
     )
@@ -165,8 +269,8 @@ def _again(
 
 def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
     """Return what is concluded of each pair of the family."""
-    named, nothing = named_pairs(held.system_names), positions.without_answers(held, found.votes)
-    differences = positions.raw_differences(held)
+    named, nothing = named_pairs(held.system_names), votes.without_answers(held, found.votes)
+    differences = votes.raw_differences(held)
     return [
         _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, held, found, margin)
         for k in np.flatnonzero(found.family).tolist()
@@ -204,7 +308,7 @@ def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: fl
         direction=int(found.direction[k]),
         verdict=verdict,
         within=None if margin is None else within(low, high, margin),
-        more=settling.more(held, found, k),
+        more=standing.more(held, found, k),
     )
 
 

@@ -19,11 +19,10 @@ from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.answers.conclude import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
 from simlab.concluding.consistency import kept_repetition
-from simlab.concluding.gate import NOT_ASKED, unrepeated, with_gate
 from simlab.concluding.ratings.families import question_of
 from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads
 from simlab.concluding.ratings.table_world import check_seed
-from simlab.concluding.simulations import in_parts, share_again, try_to_simulate
+from simlab.concluding.simulations import NOT_ASKED, in_parts, share_again, try_to_simulate, unrepeated, with_gate
 from simlab.concluding.wanted import Wanted
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance

@@ -11,9 +11,9 @@ import numpy as np
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.far_scores import is_undecided
-from simlab.concluding.gate import NOT_ASKED, unrepeated
 from simlab.concluding.ratings.collecting import Whole, collected, in_order, in_whole, without
 from simlab.concluding.ratings.table_world import fit_world
+from simlab.concluding.simulations import NOT_ASKED, unrepeated
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables import understood
@@ -81,7 +81,7 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     # Composing and concluding, and what they import, go on while the world is fitted.
     record = understood.record(shown)
     world = None if not wanted.gate or is_undecided(record, wanted) else fit_world(whole)
-    from simlab.concluding.ratings.choosing import config_of
+    from simlab.concluding.ratings.collecting import config_of
     from simlab.concluding.ratings.findings import Table
 
     said = Table(

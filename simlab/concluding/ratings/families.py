@@ -11,9 +11,8 @@ from simlab.analysis import best
 from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjusted
 from simlab.answers.conclude import Candidate, Family, FamilySays, System
-from simlab.concluding.ratings.intervals import MODELS, Spans
 from simlab.concluding.ratings.judging import family_of, verdicts
-from simlab.concluding.ratings.pairs import Verdicts
+from simlab.concluding.ratings.standing import MODELS, Spans, Verdicts
 from simlab.concluding.standing import beats
 from simlab.concluding.wanted import Wanted
 from simlab.formulas import passes

@@ -21,21 +21,19 @@ from simlab.concluding.ratings.families import (
     question_of,
     with_candidates,
 )
-from simlab.concluding.ratings.intervals import (
+from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
+from simlab.concluding.ratings.limits import Basis, blind_pairs, misleading_means, promise, warnings_of
+from simlab.concluding.ratings.standing import (
     DOCUMENTS,
     MODELS,
     Spans,
     drawn_by,
     drawn_in,
     false_coverage_adjusted,
+    pairs_of,
+    raters_of,
+    systems_of,
 )
-from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
-from simlab.concluding.ratings.limits import blind_pairs, warnings_of
-from simlab.concluding.ratings.pairs import pairs_of
-from simlab.concluding.ratings.people import raters_of
-from simlab.concluding.ratings.plain import misleading_means
-from simlab.concluding.ratings.promising import Basis, promise
-from simlab.concluding.ratings.systems import systems_of
 from simlab.concluding.standing import groups_of
 from simlab.concluding.wanted import Wanted
 from simlab.parts import name_of

@@ -14,8 +14,7 @@ from simlab.analysis.raters.contributions import differ
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.concluding.ratings.intervals import Spans, spans
-from simlab.concluding.ratings.pairs import Verdicts
+from simlab.concluding.ratings.standing import Spans, Verdicts, spans
 from simlab.formulas import passes
 from simlab.messages import legible, or_nearest
 from simlab.parts import chosen, name_of

@@ -1,19 +1,142 @@
-"""Say what limits a conclusion from ratings: what is not known, and what could not have been found."""
+"""Say what is promised of claims about ratings, and what limits them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from simlab.answers.conclude import Limit, Rank, ranked
-from simlab.concluding.ratings.intervals import Spans
-from simlab.concluding.ratings.pairs import Verdicts
+from simlab.analysis.raters.contributions import by_pair, gathered
+from simlab.analysis.raters.flips import levels
+from simlab.answers.conclude import Limit, Pair, Promise, Rank, ranked
+from simlab.concluding.ratings.standing import Spans, Verdicts
 from simlab.messages import legible, several
 from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Bools, Collected
+from simlab.types import Bools, Collected, FamilyName, Rated
+
+NOTABLE = 0.5
+"""Half-widths of an interval by which a plain difference must be off to be spoken of."""
+
+MOST_NAMED = 3
+
+TECHNIQUE = {"max_t": "max-T", "holm": "Holm", "bh": "Benjamini and Hochberg", "best": "Hsu"}
 
 MOST_NAMES = 3
+
+
+def misleading_means(
+    pairs: Sequence[Pair], rated: Rated, systems: Sequence[str], raters: Sequence[str]
+) -> Iterator[str]:
+    """Name the pair whose plain difference is furthest off for its interval, and why; others are counted."""
+    off = {pair: size for pair in pairs if (size := _off(pair)) > NOTABLE}
+    if not off:
+        return
+    worst = max(off, key=lambda pair: off[pair])
+    rest = f"; so of {several(len(off) - 1, 'pair')} more" if len(off) > 1 else ""
+    yield (
+        f"the plain means of {legible(worst.first, 40)} - {legible(worst.second, 40)} differ by "
+        f"{worst.plain_mean:.3g}, the model's, which evens out who rated what, by "
+        f"{worst.difference:.3g}, which is what is tested and printed: {_why(worst, rated, systems, raters)}{rest}"
+    )
+
+
+def _off(pair: Pair) -> float:
+    half = (pair.high - pair.low) / 2
+    if pair.plain_mean is None or not np.isfinite(pair.plain_mean + half):
+        return 0.0
+    return abs(pair.plain_mean - pair.difference) / max(half, 1e-12)
+
+
+def _why(pair: Pair, rated: Rated, systems: Sequence[str], raters: Sequence[str]) -> str:
+    """Name the raters who draw the plain difference away most: lenient ones of one system, harsh ones of the other."""
+    i, j = sorted((list(systems).index(pair.first), list(systems).index(pair.second)))
+    first, second = np.triu_indices(len(systems), 1)
+    k = int(np.flatnonzero((first == i) & (second == j))[0])
+    sides = by_pair(rated, documents=True)
+    share = gathered(sides.share[:, :, [k]], sides.rater)[:, :, 0]
+    who = np.unique(sides.rater)
+    level = levels(rated)[who]
+    drawn = (
+        (share[0] - share[1]) * level * (1 if pair.plain_mean is not None and pair.plain_mean > pair.difference else -1)
+    )
+    most = [r for r in np.argsort(-drawn)[:MOST_NAMED].tolist() if drawn[r] > 0 and drawn[r] > drawn.max() / 4]
+    said = []
+    for word, chosen in (("lenient", [r for r in most if level[r] > 0]), ("harsh", [r for r in most if level[r] < 0])):
+        for system, met in ((i, share[0] > share[1]), (j, share[1] > share[0])):
+            names = [legible(raters[who[r]], 30) for r in chosen if met[r]]
+            said += [f"{word} raters ({', '.join(names)}) met {legible(systems[system], 40)} more"] if names else []
+    return " and ".join(said) or "raters met one of them more"
+
+
+class Basis(NamedTuple):
+    """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated.
+
+    `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it. Of the
+    pairs `n_given` are promised for these raters alone where others are for raters like them. `family` None: each pair
+    stands by itself.
+    """
+
+    level: float
+    multiplicity: str
+    n_pairs: int
+    against: str | None
+    drawn: frozenset[str]
+    n_raters: int
+    raters_named: bool
+    anew: bool = False
+    n_given: int = 0
+    family: FamilyName | None = None
+
+
+def promise(basis: Basis) -> Promise:
+    """State the promise of an analysis as a sentence."""
+    # What best systems are promised is no promise of pairs.
+    basis = basis._replace(multiplicity="best") if basis.family == "best" else basis
+    technique = f" ({TECHNIQUE[basis.multiplicity]})" if basis.multiplicity in TECHNIQUE else ""
+    says = f"{_of_claims(basis)}, {_drawn(basis)}{technique}"
+    return Promise(name="fixed", level=basis.level, multiplicity=basis.multiplicity, holds=True, says=says)
+
+
+def _of_claims(basis: Basis) -> str:
+    sure, pairs = f"{100 * (1 - basis.level):g} %", _pairs(basis)
+    if basis.multiplicity == "none":
+        return (
+            f"a pair of equal systems is claimed to differ with at most {100 * basis.level:g} % probability, each pair "
+            f"by itself; of {pairs} together nothing is promised"
+        )
+    if basis.multiplicity == "bh":
+        return (
+            f"in the long run at most {100 * basis.level:g} % of such claims are wrong, and as many of their intervals "
+            f"miss: some claim below may well be wrong, among {pairs}"
+        )
+    if basis.multiplicity == "best":
+        return (
+            f"with {sure} probability the best system is among those that may be the best, and none is further behind "
+            "it than said; of single pairs nothing is promised"
+        )
+    if basis.family == "ranks":
+        return f"with {sure} probability no rank and no claim below is wrong: {pairs} at once"
+    return f"with {sure} probability no claim below is wrong: {pairs} at once"
+
+
+def _pairs(basis: Basis) -> str:
+    said = "the one pair" if basis.n_pairs == 1 else f"all {several(basis.n_pairs, 'pair')}"
+    return said if basis.against is None else f"{said} with {legible(basis.against, 60)}"
+
+
+def _drawn(basis: Basis) -> str:
+    if basis.drawn == {"raters", "documents"}:
+        given = f"; of {several(basis.n_given, 'pair')}, few raters met both, only for these raters"
+        return f"documents and raters taken as drawn from more like them{given * (basis.n_given > 0)}"
+    if basis.drawn == {"raters"}:
+        return "raters taken as drawn from more like them, with their documents"
+    if basis.anew:
+        return "documents taken as drawn from more like them, with raters, who are not known, anew for each output"
+    if not basis.raters_named:
+        return "documents taken as drawn from more like them, raters, who are not named, as given"
+    given = "the one rater" if basis.n_raters == 1 else f"these {basis.n_raters} raters"
+    return f"documents taken as drawn from more like them, {given} as given: others may judge differently"
 
 
 def warnings_of(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from simlab.concluding.gate import seed_from_rows
-from simlab.concluding.simulations import start_in_process
+from simlab.concluding.simulations import seed_from_rows, start_in_process
 from simlab.tables.held import Ratings
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis, short
 from simlab.messages import replicated
-from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.intervals import campaigns
 from simlab.store.opening import axes_of
+from simlab.store.reservations import HELD_FIXED
 
 if TYPE_CHECKING:
     import xarray as xr

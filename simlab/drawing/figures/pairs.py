@@ -12,8 +12,8 @@ import numpy as np
 from simlab.comparing.verdicts import Matrix, matrix
 from simlab.drawing.figures import around, lines, panels
 from simlab.drawing.text.tables import counted, number
-from simlab.store.held_fixed import within_a_world
 from simlab.store.opening import axes_of
+from simlab.store.reservations import within_a_world
 from simlab.types import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from simlab.drawing import view
 from simlab.drawing.figures import charts, lines, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
-from simlab.store.held_fixed import held_fixed
+from simlab.store.reservations import held_fixed
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -15,7 +15,7 @@ from simlab.drawing.reports.terms import Block, Prose, Section, Table
 from simlab.drawing.text.references import METHODS, sentences
 from simlab.messages import shown
 from simlab.parts import name_of
-from simlab.store.held_fixed import entry_of
+from simlab.store.reservations import entry_of
 
 VERSION = "3.0"
 UNKNOWN = "not known to simlab"

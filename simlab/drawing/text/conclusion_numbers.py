@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, Interval, More, Repetition
-from simlab.concluding.gate import NOT_ASKED
+from simlab.concluding.simulations import NOT_ASKED
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import WIDTH, number
 from simlab.messages import several

@@ -15,11 +15,11 @@ from simlab.drawing import view
 from simlab.drawing.text import accounts, cells
 from simlab.drawing.wording import currency_of
 from simlab.messages import shown
-from simlab.store import reached
-from simlab.store.beside import with_found
+from simlab.store import query
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import sureness
 from simlab.store.opening import axes_of, measures_of
+from simlab.store.query import with_found
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,7 +64,7 @@ def precision(dataset: xr.Dataset) -> list[str]:
 
     That is the largest error of a measure where it is above what the sweep asks for.
     """
-    if held := reached.reaches(dataset):
+    if held := query.reaches(dataset):
         return [line for reach in held for line in _reached(dataset, reach)]
     wanted = view.declared(dataset).get("precision") or {}
     errors = f"{wanted.get('measure')}_mcse"
@@ -79,7 +79,7 @@ def precision(dataset: xr.Dataset) -> list[str]:
     ]
 
 
-def _reached(dataset: xr.Dataset, reach: reached.Reach) -> list[str]:
+def _reached(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
     """Say in how many cells an error is as wanted, and of the one that is furthest from it how far."""
     target, n = reach.target, len(reach.cells)
     found = [at.reached for at in reach.cells.values()]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from simlab.drawing.text.tables import width
-from simlab.store.held_fixed import HELD_FIXED
+from simlab.store.reservations import HELD_FIXED
 
 REST = 3
 """So many measures that hold the same fixed are called the others."""

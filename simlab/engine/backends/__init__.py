@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from simlab.engine.addresses import Address, Finished
-from simlab.engine.limits import Limits
-from simlab.engine.workers import BlockFunction, Config, Task
+from simlab.engine.workers import BlockFunction, Config, Limits, Task
 from simlab.messages import shown
 from simlab.types import InputError
 

@@ -11,8 +11,7 @@ import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from simlab.engine.limits import OUT_OF_MEMORY
-from simlab.engine.workers import guard
+from simlab.engine.workers import OUT_OF_MEMORY, guard
 
 IDLE_SECONDS = 300.0
 IDLE = 78

@@ -21,8 +21,7 @@ import cloudpickle
 
 from simlab.engine.backends.child import IDLE
 from simlab.engine.backends.interrupts import interrupts_deferred
-from simlab.engine.limits import Limits
-from simlab.engine.threads import ONE_THREAD
+from simlab.engine.workers import ONE_THREAD, Limits
 
 POLL_SECONDS = 0.25
 """Interval at which a thread that waits for its child checks whether the result is still needed."""
@@ -30,6 +29,8 @@ GRACE_SECONDS = 20.0
 """A child ends itself when a block exceeds its time limit; a stopped child cannot, and is killed this much later."""
 TOO_LONG = -signal.SIGALRM
 """Exit code of a child that exceeded its time limit."""
+_idle: list[Child] = []
+_lock = threading.Lock()
 
 
 class ChildDied(Exception):
@@ -84,10 +85,6 @@ class Child:
         self.process.kill()
         self.process.wait()
         self.connection.close()
-
-
-_idle: list[Child] = []
-_lock = threading.Lock()
 
 
 def run_in_child(

@@ -21,16 +21,20 @@ from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, start_token, unpickle_result
 from simlab.engine.backends.interrupts import interrupts_as_messages
 from simlab.engine.backends.local import AHEAD
-from simlab.engine.backends.quiet import quiet
-from simlab.engine.backends.requirements import Requirements, find_requirements
-from simlab.engine.backends.scheduler_address import Patience, SchedulerAddress, parse_address
-from simlab.engine.bundles import Bundles
-from simlab.engine.limits import Limits, manner_of_exit
-from simlab.engine.workers import BlockFunction, Carried, Config, Task, work_within
+from simlab.engine.backends.scheduler import (
+    Patience,
+    Requirements,
+    SchedulerAddress,
+    find_requirements,
+    parse_address,
+    quiet,
+)
+from simlab.engine.dispatch import Bundles
+from simlab.engine.workers import BlockFunction, Carried, Config, Limits, Task, manner_of_exit, work_within
 from simlab.types import InputError
 
 if TYPE_CHECKING:
-    from simlab.engine.backends.sessions import Say, Session
+    from simlab.engine.backends.scheduler import Say, Session
 
 POLL_SECONDS = 0.5
 """Interval at which the list of workers is updated; longer for many workers."""
@@ -215,7 +219,7 @@ class Cluster:
 
     def begin(self, configs: Iterable[Config]) -> None:
         """Connect, and check the code and files of the workers; raise InputError for a mismatch or without a worker."""
-        from simlab.engine.backends.sessions import Gone
+        from simlab.engine.backends.scheduler import Gone
 
         session = self._connect(find_requirements(configs))
         # If it is gone by now, `results` reconnects.
@@ -229,7 +233,7 @@ class Cluster:
 
         Raises InputError if no scheduler, or no worker, can execute them.
         """
-        from simlab.engine.backends.sessions import Gone
+        from simlab.engine.backends.scheduler import Gone
 
         requirements, queue = find_requirements(task.config for task in tasks), WorkQueue(tasks, limits, alone=alone)
         while queue.left:
@@ -243,7 +247,7 @@ class Cluster:
 
     def _connect(self, requirements: Requirements) -> Session:
         """Return the session, connecting anew if blocks need more than its workers were checked for."""
-        from simlab.engine.backends.sessions import connect, start_local_cluster
+        from simlab.engine.backends.scheduler import connect, start_local_cluster
 
         if not self._begun:
             self._quiet.enter_context(quiet())

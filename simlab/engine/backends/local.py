@@ -13,9 +13,8 @@ from simlab.engine.addresses import Finished
 from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, run_in_child, start_token, unpickle_result
 from simlab.engine.backends.interrupts import interrupts_as_messages
-from simlab.engine.bundles import Bundles
-from simlab.engine.limits import Limits, manner_of_exit
-from simlab.engine.workers import BlockFunction, Carried, Config, Task, work_within
+from simlab.engine.dispatch import Bundles
+from simlab.engine.workers import BlockFunction, Carried, Config, Limits, Task, manner_of_exit, work_within
 
 AHEAD = 2
 """Bundles handed out per worker: one is executed while the next is ready."""

@@ -12,12 +12,11 @@ from typing import Any
 from simlab.engine.addresses import Finished
 from simlab.engine.block_checks import declared_in
 from simlab.engine.continuation import position
-from simlab.engine.failures import Failure, cell_names, failures
 from simlab.engine.ledger import Entry, Ledger, Row
 from simlab.engine.ledger_file import SEALED, draft, open_alone
 from simlab.engine.ledger_rows import Requests, cell_row
-from simlab.engine.merging import blocks
-from simlab.engine.merging.sources import Source, opened
+from simlab.engine.merging.sources import Source, copy, opened, refuse_contradictions
+from simlab.engine.preparing import Failure, cell_names, failures
 from simlab.engine.progress import progress
 from simlab.engine.provenance import PROGRAM, UNKNOWN, installation
 from simlab.messages import legible, several
@@ -72,7 +71,7 @@ def merge(
             look(union.book)
             names, holds = cell_names(union.book), declared_in(union.book)
             torn = [(source, source.look_through(holds)) for source in known]
-            blocks.refuse_contradictions(known, names)
+            refuse_contradictions(known, names)
             entering("writing blocks")
             with ExitStack() as stack:
                 into = into or stack.enter_context(_started(out))
@@ -113,7 +112,7 @@ def _write(
             advance(sum(one.address.count for one in several))
 
         for source in sources:
-            blocks.copy(source, into, came)
+            copy(source, into, came)
     campaigns, wanted = book.shortfall()
     if shards and campaigns >= wanted:
         book.note(shards=[])

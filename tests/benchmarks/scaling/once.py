@@ -56,11 +56,11 @@ def blocks(backend: str, jobs: int, kind: str, seconds: float, count: int) -> di
         came.append((time.perf_counter(), len(finished)))
 
     Ledger.record = recorded  # type: ignore[method-assign]
-    from simlab.engine import bundles
+    from simlab.engine import dispatch
 
     # Shorter bundles than simlab's own show what a bundle costs besides its blocks.
-    longest = float(os.environ.get("SCALING_BUNDLE", bundles.LONGEST_SECONDS))
-    bundles.LONGEST_SECONDS, bundles.SHORTEST_SECONDS = longest, min(bundles.SHORTEST_SECONDS, longest)
+    longest = float(os.environ.get("SCALING_BUNDLE", dispatch.LONGEST_SECONDS))
+    dispatch.LONGEST_SECONDS, dispatch.SHORTEST_SECONDS = longest, min(dispatch.SHORTEST_SECONDS, longest)
     address = os.environ.get("SCALING_SCHEDULER")
     limits = {"backend": backend, "scheduler": address, "scheduler_seconds": 60}
     sweep = fake_studies.sweep([10], worlds=count, studies=5, block=5, limits=limits)
@@ -99,7 +99,7 @@ def cells(count: int) -> dict[str, Any]:
     from simlab.engine import run as engine
     from simlab.measures.labels import LABELS
     from simlab.store import filling, opening
-    from simlab.store.measures import measures_of
+    from simlab.store.measures import bound_measures_of
     from simlab.store.query import records
     from tests.benchmarks.test_engine_costs import TINY, inline
 
@@ -116,7 +116,7 @@ def cells(count: int) -> dict[str, Any]:
     filling.materialise = partial_of(clock, "lay", filling.materialise)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "s"
-        again = partial(filling.fill, sweep, folder, measures_of(sweep.base), 1, labels=LABELS, quiet=True)
+        again = partial(filling.fill, sweep, folder, bound_measures_of(sweep.base), 1, labels=LABELS, quiet=True)
         clock("launch", again)
         first = (dict(clock.cpu), dict(clock.wall))
         clock("relaunch", again)

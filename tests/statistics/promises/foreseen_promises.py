@@ -19,8 +19,7 @@ from simlab.analysis.raters.mixed_model import design_of, solve
 from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_variances, satterthwaite, terms_of
 from simlab.analysis.settling import POWER
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.concluding.ratings.intervals import Spans, spans
-from simlab.concluding.ratings.pairs import needed_more
+from simlab.concluding.ratings.standing import Spans, needed_more, spans
 from simlab.types import Floats, Rated
 from tests.statistics.null_tables import NULLS, Meeting, Null, drawn_table, rated_table
 

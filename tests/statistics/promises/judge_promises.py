@@ -13,10 +13,9 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import compared, influence, intervals
 from simlab.analysis.means.metric_gain import gain
+from simlab.concluding.judgements.estimates import laid
 from simlab.concluding.judgements.gathering import Evidence
-from simlab.concluding.judgements.posteriors import posteriors
-from simlab.concluding.judgements.quality import binary
-from simlab.concluding.judgements.totals import laid
+from simlab.concluding.judgements.quality import binary, posteriors
 from simlab.concluding.judgements.verdicts import width_of
 from simlab.types import Floats
 

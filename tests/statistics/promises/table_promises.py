@@ -19,8 +19,7 @@ from simlab.analysis.raters.leniency import leniency as leniency_of
 from simlab.analysis.raters.model_comparisons import Comparisons
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.answers.conclude import Conclusion
-from simlab.concluding.ratings.choosing import config_of
-from simlab.concluding.ratings.collecting import collected, in_order, in_whole, of_ratings
+from simlab.concluding.ratings.collecting import collected, config_of, in_order, in_whole, of_ratings
 from simlab.concluding.ratings.findings import Table, concluded
 from simlab.concluding.wanted import Wanted
 from simlab.tables.held import Ratings

@@ -18,10 +18,9 @@ from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.votes import Votes, way_of
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.judgements.asking import FLIPS
-from simlab.concluding.judgements.totals import laid
+from simlab.concluding.judgements.estimates import FLIPS, laid
 from simlab.concluding.preferences.claims import PATTERNS
-from simlab.concluding.preferences.held import pair_of
+from simlab.concluding.preferences.votes import pair_of
 from simlab.concluding.wanted import Wanted
 from simlab.effort import use_effort
 from simlab.rng import stream

@@ -18,7 +18,7 @@ from taste_promises import (
 )
 from vote_worlds import flips_of_studies
 
-from simlab.concluding.unmet import unmet_people
+from simlab.concluding.far_scores import unmet_people
 
 
 def test_flips_of_ten_voters_are_those_that_conclude_makes() -> None:

@@ -15,7 +15,7 @@ from simlab.drawing.view import cluster
 from simlab.drawing.wording import axis_label, currency_of, measured_axis
 from simlab.measures.labels import EMPTINESS
 from simlab.messages import word
-from simlab.store.held_fixed import HELD_FIXED
+from simlab.store.reservations import HELD_FIXED
 
 MOST_ANSWERS = 6
 """So many cells are answered in words; the rest is in the tables."""

@@ -14,11 +14,11 @@ from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
 from simlab.measures.labels import range_of
 from simlab.store.coordinates import as_written
-from simlab.store.held_fixed import HELD_FIXED
 from simlab.store.intervals import range_in
-from simlab.store.means import LESS_IS_BETTER
+from simlab.store.measures import LESS_IS_BETTER
 from simlab.store.opening import measures_of
 from simlab.store.query import RESERVATION, records
+from simlab.store.reservations import HELD_FIXED
 
 MOST_WHOLE = 300
 """Rows of so many cells are those of `query`, whole; of more, what is the same in all rows is said once."""

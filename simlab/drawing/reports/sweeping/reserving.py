@@ -15,8 +15,8 @@ from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
 from simlab.measures.labels import FEW_CLUSTERS
 from simlab.store.coordinates import as_written
-from simlab.store.quality_warnings import skewness_warning, undivided_warning
 from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
+from simlab.store.reservations import skewness_warning, undivided_warning
 
 MOST_PLACES = 3
 """So many designs are named of which something is to be said; the others are counted."""

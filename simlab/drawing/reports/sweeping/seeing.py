@@ -17,11 +17,10 @@ from simlab.drawing.reports.terms import Cell
 from simlab.drawing.wording import axis_label, value_label
 from simlab.measures.labels import EMPTINESS
 from simlab.messages import word
-from simlab.store.beside import found_beside, with_found
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import calculated
 from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import select
+from simlab.store.query import found_beside, select, with_found
 
 if TYPE_CHECKING:
     import xarray as xr

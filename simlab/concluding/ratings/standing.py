@@ -1,20 +1,32 @@
-"""Say how uncertain differences are, in step with the test that claims them."""
+"""Lay out systems, their pairs and raters, with how uncertain differences are, in step with the test of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.analysis.raters.leniency import leniency
 from simlab.analysis.raters.model_comparisons import Comparisons
 from simlab.analysis.raters.moderated import UNSHARED
-from simlab.analysis.raters.uncertainty import Uncertainty, of_both, of_documents, of_model, of_raters, of_t_tests
-from simlab.analysis.settling import detectable
-from simlab.analysis.simultaneous import bar
+from simlab.analysis.raters.uncertainty import (
+    Uncertainty,
+    means,
+    of_both,
+    of_documents,
+    of_model,
+    of_raters,
+    of_t_tests,
+)
+from simlab.analysis.settling import Seen, detectable, needed
+from simlab.analysis.simultaneous import bar, consistent
+from simlab.answers.conclude import FamilySays, More, Pair, Rater, System
+from simlab.concluding.standing import ranks_of, within
+from simlab.concluding.wanted import Wanted
 from simlab.formulas import SLACK
 from simlab.parts import name_of
-from simlab.types import Bools, Floats, Rated
+from simlab.types import Array, Bools, Collected, Floats, Rated
 
 DOCUMENTS, RATERS, BOTH = frozenset({"documents"}), frozenset({"raters"}), frozenset({"raters", "documents"})
 DRAWN: Mapping[str, frozenset[str]] = {
@@ -49,6 +61,10 @@ ROUNDING = 1e-9
 
 FEW, MUCH = 12, 1.2
 """Below so many units intervals are of Bonferroni's t; bounds of flips beyond it by this factor come from few units."""
+
+MOST_DOCUMENTS, MOST_RATERS = 100_000, 1_000
+"""Beyond so many more nothing is foreseen."""
+ANSWERS = "ratings of these two"
 
 
 class Spans(NamedTuple):
@@ -183,3 +199,136 @@ def _by_t(freedom: Floats, level: float) -> Floats:
 
     known = freedom > 0
     return np.where(known, stdtrit(np.where(known, freedom, 1.0), 1 - level / 2), np.inf)
+
+
+def raters_of(collected: Collected, rated: Rated, level: float) -> tuple[Rater, ...]:
+    """Return how far each rater scores above the others, on the scale that is concluded on, each by itself."""
+    names = collected.frame.rater_names
+    found = leniency(rated, len(names), level)
+    return tuple(
+        Rater(rater=name, n=int(n), leniency=float(above), low=float(above - width), high=float(above + width))
+        for name, n, above, width in zip(names, found.n, found.above, found.width, strict=True)
+    )
+
+
+def systems_of(
+    collected: Collected,
+    outcome: Mapping[str, Array],
+    rated: Rated,
+    verdict: Array,
+    raters_drawn: bool,
+    level: float,
+    scale: tuple[float, float],
+    model: Comparisons | None,
+) -> tuple[System, ...]:
+    """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known."""
+    from scipy.special import stdtrit
+
+    names, plain = collected.frame.system_names, outcome["estimate"]
+    # Estimates of a model stay on the scale, too: the level of an average rater may lie beyond it.
+    estimate = plain if model is None else np.clip(model.mean, *scale)
+    if model is None:
+        found = means(rated, raters_drawn=raters_drawn)
+        error, freedom = found.error, found.freedom
+    else:
+        error, freedom = np.sqrt(model.mean_variance), model.mean_freedom
+    # Scores that are all alike do not say how far others would be off.
+    known = (freedom > 0) & np.isfinite(error) & (error > least_error(rated))
+    reach = stdtrit(np.where(known, freedom, 1.0), 1 - level / 2) * np.where(known, error, 0.0)
+    reach = np.where(known, reach, np.inf)
+    best, worst = ranks_of(verdict, len(names))
+    order = np.argsort(estimate if collected.frame.lower_is_better else -estimate, kind="stable")
+    return tuple(
+        System(
+            system=names[k],
+            n=int(outcome["human_count"][k]),
+            estimate=float(estimate[k]),
+            low=max(float(estimate[k] - reach[k]), scale[0]),
+            high=min(float(estimate[k] + reach[k]), scale[1]),
+            rank_low=int(best[k]),
+            rank_high=int(worst[k]),
+            plain_mean=float(plain[k]),
+        )
+        for k in order.tolist()
+    )
+
+
+class Verdicts(NamedTuple):
+    """Hold of each pair its p-value, the one adjusted for its family, the direction and the verdict.
+
+    `family` marks the pairs that the promise is about; of others the adjusted p-value is not known.
+    """
+
+    p_value: Floats
+    adjusted: Floats
+    direction: Array
+    verdict: Array
+    family: Bools
+
+
+def pairs_of(
+    names: Sequence[str],
+    found: Verdicts,
+    told: Spans,
+    wanted: Wanted,
+    *,
+    lower_is_better: bool,
+    widest: float,
+    blind: bool,
+    raters_drawn: bool,
+    marks: Sequence[FamilySays | None],
+) -> tuple[Pair, ...]:
+    """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
+
+    What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
+    Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
+    """
+    known = told.within_reach & told.scatter & (not blind)
+    foreseen, detectable = known & (found.verdict == 0), told.detectable
+    first, second = np.triu_indices(len(names), 1)
+    model = told.of.comparisons
+    at_large = np.full(len(first), raters_drawn) if model is None else model.at_large
+    means = told.of.centre
+    low, high = consistent(means, *told.bounds(), found.verdict != 0)
+    unknown = ~told.of.known
+    means = np.where(unknown, np.nan, means)
+    low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
+    # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
+    low, high = (np.where(np.isfinite(of), np.clip(of, -widest, widest), of) for of in (low, high))
+    return tuple(
+        Pair(
+            first=names[first[k]],
+            second=names[second[k]],
+            difference=float(means[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            p_value=float(found.p_value[k]),
+            adjusted=float(found.adjusted[k]),
+            direction=int(found.direction[k]),
+            verdict=int(found.verdict[k]),
+            within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
+            more=needed_more(told, int(k)) if foreseen[k] else None,
+            plain_mean=float(told.of.means[k]),
+            scope="raters_at_large" if at_large[k] else "these_raters",
+            detectable=float(detectable[k]) if known[k] else None,
+            family=marks[int(k)],
+        )
+        for k in np.flatnonzero(found.family)
+    )
+
+
+def needed_more(told: Spans, k: int) -> More:
+    """Return how many more documents settle an open pair, or raters as busy as now where claims are about others, too.
+
+    Raters who stay the same leave a part of the variance that documents do not shrink. How large it is a table hardly
+    says: where it was estimated at 0, further documents of the same raters were found to settle half of what they were
+    said to settle.
+    """
+    of = told.of
+    value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(told.bar[k])
+    documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(told.per_document[k])
+    if of.lasts[k]:
+        found = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
+        return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+    found = needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
+    return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)

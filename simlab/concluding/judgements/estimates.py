@@ -1,0 +1,324 @@
+"""Estimate and compare systems from judgements: by one way of estimating, or as a plan does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence, intervals, share_intervals
+from simlab.analysis.means.documents import Totals
+from simlab.analysis.settling import Seen, needed
+from simlab.answers.conclude import Conclusion, Limit, More, Pair, Promise, Rank, System, ranked
+from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.ratings.limits import TECHNIQUE
+from simlab.concluding.standing import ranks_of, within
+from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.messages import legible, or_nearest, several
+from simlab.parts import name_of
+from simlab.rng import stream
+from simlab.studies.judgements.concluding import conclude
+from simlab.studies.judgements.preparing import prepare
+from simlab.types import Array, Bools, Collected, Floats, InputError, Ints
+
+ROUNDING = 1e-9
+"""Share of a difference below which its standard error is rounding alone."""
+
+LIMIT = 100_000.0
+"""More documents than anybody rates are not counted."""
+
+FLIPS = 9_999
+LEAST = 3
+"""Documents that humans rated of each system, below which nothing is estimated."""
+
+
+def laid(evidence: Evidence, metric: str | None) -> tuple[Ints, Totals]:
+    """Return the systems that humans rated, by their places, and their sums over all documents.
+
+    A score that is missing counts as its system's mean: whatever a metric says of an output, the correction has mean
+    0, and no rating is left out.
+    """
+    rated = evidence.rated
+    systems = np.unique(evidence.system[rated])
+    one = np.ones(len(evidence.system))
+    n, y = _sums(evidence, systems, one * rated), _sums(evidence, systems, np.where(rated, evidence.human, 0.0))
+    if metric is None:
+        return systems, Totals(n, y, np.zeros_like(y), None, None)
+    said = filled(evidence, evidence.metrics[metric])
+    return systems, Totals(n, y, _sums(evidence, systems, said * rated), _sums(evidence, systems, one),
+                           _sums(evidence, systems, said))  # fmt: skip
+
+
+def filled(evidence: Evidence, score: Floats) -> Floats:
+    """Put a system's mean score where an output has none; 0 where the metric has seen nothing of a system.
+
+    Scores are taken about the mean of all, so that no digits are lost.
+    """
+    known = np.isfinite(score)
+    if not known.any():
+        return np.zeros(len(score))
+    said = np.where(known, score - score[known].mean(), 0.0)
+    n = np.bincount(evidence.system, known, len(evidence.system_names))
+    mean = np.bincount(evidence.system, said, len(evidence.system_names)) / np.maximum(n, 1)
+    return np.where(known, said, mean[evidence.system])
+
+
+def _sums(evidence: Evidence, systems: Ints, value: Floats) -> Floats:
+    width = evidence.n_documents
+    flat = np.bincount(evidence.system * width + evidence.document, value, len(evidence.system_names) * width)
+    return np.asarray(flat.reshape(-1, width)[systems], float)
+
+
+def systems_of(
+    names: Sequence[str], n: Ints, of: Influence, level: float, pairs: Sequence[Pair], *, labels: bool
+) -> list[System]:
+    """Say each system's mean with its interval, and the ranks that no claim rules out."""
+    low, high = (share_intervals if labels else intervals)(of, level)
+    ranks = {name: [1, len(names)] for name in names}
+    for pair in pairs:
+        if pair.verdict:
+            better, worse = (pair.first, pair.second) if pair.verdict > 0 else (pair.second, pair.first)
+            ranks[worse][0] += 1
+            ranks[better][1] -= 1
+    return [
+        System.of(name, int(n[k]), float(of.value[k]), float(low[k]), float(high[k]), *ranks[name])
+        for k, name in enumerate(names)
+    ]
+
+
+def pairs_of(
+    names: Sequence[str],
+    places: tuple[Ints, Ints],
+    found: Compared,
+    *,
+    level: float,
+    lower_is_better: bool,
+    margin: float | None,
+    more: Sequence[More | None],
+) -> list[Pair]:
+    """Say what is concluded about each pair; a difference counts as found where its adjusted p-value says so.
+
+    Where a difference does not scatter, how far it is off is not known: its bounds are those that the claim allows.
+    """
+    turn = -1 if lower_is_better else 1
+    pairs = []
+    for k, (i, j) in enumerate(zip(*(place.tolist() for place in places), strict=True)):
+        gap, low, high = (float(part[k]) for part in (found.difference, found.low, found.high))
+        direction = int(np.sign(turn * gap))
+        claimed = found.adjusted[k] <= level
+        if not (known := scatters(found)[k]):
+            low = 0.0 if claimed and gap > 0 else -np.inf
+            high = 0.0 if claimed and gap < 0 else np.inf
+        oriented = (low, high) if turn > 0 else (-high, -low)
+        pairs.append(
+            Pair(
+                first=names[i],
+                second=names[j],
+                difference=gap,
+                low=low,
+                high=high,
+                p_value=float(found.p_value[k]),
+                adjusted=float(found.adjusted[k]),
+                direction=direction,
+                verdict=direction if claimed else 0,
+                within=None if margin is None else within(*oriented, margin),
+                more=more[k] if known and not claimed else None,
+            )
+        )
+    return pairs
+
+
+def scatters(found: Compared) -> Bools:
+    """Tell which differences vary at all between documents, beyond rounding."""
+    return np.asarray(found.se > ROUNDING * np.maximum(1.0, np.abs(found.difference)))
+
+
+def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], each: float) -> list[More]:
+    """Count the further rated documents, of so many ratings each, that settle each pair with 80 %.
+
+    What judged documents add to the variance falls with their number; what only the metric has seen is taken to last.
+    """
+    judged: Bools = np.asarray((of.share > 0).any(0))
+    part = of.part[places[0]] - of.part[places[1]]
+    own, rest = (part[:, judged] ** 2).sum(1), (part[:, ~judged] ** 2).sum(1)
+    numbers = [
+        needed(Seen(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
+        for gap, noise, lasting, reach in zip(found.difference, own, rest, found.reach, strict=True)
+    ]
+    return [
+        More.of("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two") for number in numbers
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold what is compared: systems that humans rated, pairs of them, the level and a margin."""
+
+    names: tuple[str, ...]
+    places: tuple[Ints, Ints]
+    level: float
+    margin: float | None
+    seed: int
+    lower_is_better: bool
+    flips: int = FLIPS
+    labels: bool = False
+
+    def stream(self, *words: str) -> np.random.Generator:
+        """Return the generator for a purpose."""
+        return stream(self.seed, "conclude", *words)
+
+
+class Way(NamedTuple):
+    """Hold means and pairs by one way of estimating."""
+
+    of: Totals
+    means: Influence
+    found: Compared
+    pairs: Sequence[Pair]
+
+
+def check(of: Totals, names: Sequence[str], table: Path) -> None:
+    """Raise InputError where nothing can be compared."""
+    if len(names) < 2:
+        raise InputError(f"{legible(table)}: humans rated outputs of {names[0]} only; rate another system's, too")
+    for name, row in zip(names, of.n, strict=True):
+        n = int((row > 0).sum())
+        if n < LEAST:
+            raise InputError(
+                f"{legible(table)}: humans rated outputs of {several(n, 'document')} of {legible(name, 40)}, and "
+                f"documents are what is drawn; rate outputs of {LEAST} at least"
+            )
+
+
+def asked_of(evidence: Evidence, systems: Ints, wanted: Wanted) -> Asked:
+    """Say which systems and pairs are compared; raise InputError for a baseline that humans did not rate."""
+    names = tuple(evidence.system_names[k] for k in systems)
+    first, second = np.triu_indices(len(names), 1)
+    if wanted.against is not None:
+        if wanted.against not in names:
+            raise InputError(
+                f"--against {legible(wanted.against, 40)}: is no system that humans rated; "
+                f"{or_nearest(wanted.against, names, 'there are', 200)}"
+            )
+        at = names.index(wanted.against)
+        second = np.array([k for k in range(len(names)) if k != at])
+        first = np.full(len(second), at)
+    level = LEVEL if wanted.level is None else wanted.level
+    return Asked(
+        names, (first, second), level, wanted.margin, wanted.seed, evidence.lower_is_better, labels=evidence.labels
+    )
+
+
+def way_of(asked: Asked, of: Totals, *, corrected: bool) -> Way:
+    """Estimate means, and hold them against each other, with or without the metric in `of`."""
+    means = influence(of, corrected=corrected)
+    found = compared(asked.stream("flips"), means, asked.places, level=asked.level, flips=asked.flips)
+    judged = of.n[:, (of.n > 0).any(0)]
+    more = more_documents(found, means, asked.places, 2 * float(judged.mean()))
+    pairs = pairs_of(
+        asked.names, asked.places, found,
+        level=asked.level, lower_is_better=asked.lower_is_better, margin=asked.margin, more=more,
+    )  # fmt: skip
+    return Way(of, means, found, pairs)
+
+
+def concluded(
+    config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+) -> Conclusion:
+    """Conclude by the plan's estimator: all numbers are those of the kind of study.
+
+    Raises InputError for a promise that is not the plan's, and for a baseline that is not there.
+    """
+    if wanted.promise == "anytime":
+        raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")
+    names = collected.frame.system_names
+    if wanted.against is not None and wanted.against not in names:
+        hint = or_nearest(wanted.against, names, "it has", 300)
+        raise InputError(f"--against {legible(wanted.against, 60)}: no such system; {hint}")
+    outcome = {name: values[0] for name, values in conclude(prepare(config), [collected]).items()}
+    n = len(collected.seen.value)
+    line = f"{several(n, 'judgement')} of {several(len(names), 'system')}"
+    why = "studies of a plan's estimator are not carried out again after the fact"
+    return Conclusion(
+        question="judge",
+        read={"rows": n, "used": n, "systems": len(names)},
+        line=line + ("" if collected.metric is None else ", with a metric"),
+        unit="share adequate" if collected.known["binary"] else "points",
+        better="higher",
+        promise=_promise(config["decision"], len(names)),
+        systems=_systems(outcome, collected),
+        pairs=_pairs(outcome, names, wanted),
+        about=_about(config, outcome),
+        notes=("bounds of differences are each pair's own, those of the plan's estimator",),
+        warnings=_warnings(outcome, names),
+        repetition_missing=why,
+        control_missing=why,
+    )
+
+
+def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]:
+    names = collected.frame.system_names
+    low, high = ranks_of(np.where(outcome["significant"], outcome["direction"], 0), len(names))
+    n = np.bincount(collected.seen.unit, minlength=len(names))
+    rows = zip(names, n, outcome["estimate"], outcome["low"], outcome["high"], low, high, strict=True)
+    return [
+        System(system=name, n=int(k), estimate=float(e), low=float(a), high=float(b), rank_low=int(c), rank_high=int(d))
+        for name, k, e, a, b, c, d in rows
+    ]
+
+
+def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: Wanted) -> list[Pair]:
+    """Return what the estimator says of pairs; of a margin nothing, since its bounds are each pair's own."""
+    first, second = np.triu_indices(len(names), 1)
+    adjusted = outcome.get("adjusted_p_value", outcome["p_value"])
+    difference = outcome["estimate"][first] - outcome["estimate"][second]
+    pairs = [
+        Pair(
+            first=names[first[k]],
+            second=names[second[k]],
+            difference=float(difference[k]),
+            low=float(outcome["difference_low"][k]),
+            high=float(outcome["difference_high"][k]),
+            p_value=float(outcome["p_value"][k]),
+            adjusted=float(adjusted[k]),
+            direction=int(outcome["direction"][k]),
+            verdict=int(outcome["direction"][k]) if outcome["significant"][k] else 0,
+        )
+        for k in range(len(first))
+    ]
+    return [one for one in pairs if wanted.against is None or wanted.against in (one.first, one.second)]
+
+
+def _promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
+    level, multiplicity = float(decision["level"]), str(decision.get("multiplicity", "none"))
+    pairs, technique = several(n_systems * (n_systems - 1) // 2, "pair"), TECHNIQUE.get(multiplicity, "")
+    if multiplicity == "none":
+        says = (
+            f"a pair of equal systems is claimed to differ with at most {100 * level:g} % probability, each by itself"
+        )
+    elif multiplicity == "bh":
+        says = f"of the claims below at most {100 * level:g} % are wrong on average, among {pairs} ({technique})"
+    else:
+        says = f"with {100 * (1 - level):g} % probability no claim below is wrong: {pairs} at once ({technique})"
+    return Promise(
+        name="fixed",
+        level=level,
+        multiplicity=multiplicity,
+        holds=True,
+        says=f"{says}; outputs taken as drawn from more like them",
+    )
+
+
+def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
+    estimator = config["analysis"]["estimator"]
+    youden = [float(value) for value in outcome["youden"]] if "youden" in outcome else None
+    return {"estimator": name_of(estimator), "intervals": "each by itself", "youden": youden}
+
+
+def _warnings(outcome: Mapping[str, Array], names: Sequence[str]) -> list[Limit]:
+    skewed = [names[k] for k in np.flatnonzero(outcome["skewed"]).tolist()]
+    said = [f"judgements of {', '.join(skewed)} are too skewed for their intervals"] if skewed else []
+    return ranked(Rank.NUMBERS, said)

@@ -1,0 +1,377 @@
+"""Search for the cheapest design that reaches all targets: few worlds first, more where the choice could be wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.planning.families import Chance, Family, families, looked_at
+from simlab.planning.stages import in_time
+from simlab.planning.terms import Bench, Design, Found, Wanted, family, size_of
+from simlab.types import Bools, Floats, Ints
+
+SLACK = 1.05
+"""A design that costs up to so many times the cheapest is as good."""
+ROUNDING = 1e-9
+TIE, SAME_COST = 0.05, 1.01
+"""Designs whose probabilities of being right differ by so little, and whose costs do, are alike."""
+EVEN = 0.5
+PLAIN = {"design.grouping": "pseudo_side_by_side", "analysis.normalization": "none"}
+"""What is simplest to carry out and to explain: ties go to it."""
+
+At = tuple[int, int]
+"""A family and the place of a design in it."""
+
+FEW, FIRST = 8, 16
+"""Worlds of a first look at a design: where patience is over, or to tell how long the others take, and else."""
+LEAST = 48
+"""A choice rests on so many worlds at least, and so do the designs that were close to it."""
+GROWTH = 1.6
+MOST_WORLDS = 4000
+RESAMPLES = 1000
+THREATS = 4
+"""So many designs are looked at together."""
+TELLING = 0.5
+"""Designs that speak against the choice at least so often as the worst of them are looked at with it."""
+ROUNDS = 100
+
+Say = Callable[[str], None]
+
+
+class Judged(NamedTuple):
+    """Hold a choice (None: no design is chosen), the probability that it is right, and what speaks against it.
+
+    `cheapest` is the probability that no design which reaches the targets is cheaper by more than 5 %.
+
+    `doubts` say of designs how often they are what makes the choice wrong: the choice itself, where it does not reach
+    its targets, and of each family the design that most often reaches them for too much less.
+    """
+
+    choice: At | None
+    probability: float
+    doubts: dict[At, float]
+    cheapest: float = math.nan
+
+
+class _All(NamedTuple):
+    """Hold all designs within the limits: where each stands, its cost and by how much it exceeds its targets.
+
+    `cost`, `excess` and `beyond`, by how much it exceeds them more than the margin, are `[resample, design]`.
+    """
+
+    family: Ints
+    k: Ints
+    plain: Ints
+    cost: Floats
+    excess: Floats
+    beyond: Floats
+
+    def at(self, d: int) -> At:
+        return int(self.family[d]), int(self.k[d])
+
+
+def judge(held: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
+    """Choose the design that is right most often, the cheapest of those that are as often."""
+    every = _all(held, wanted, chance)
+    if not len(every.k):
+        return Judged(None, 1.0, {})
+    good = every.beyond >= 0
+    least = np.where(good, every.cost, np.inf).min(1)
+    right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
+    share, none = right.mean(0), float(np.isinf(least).mean())
+    best = _firmer(
+        _plainer(int(np.lexsort((every.cost.mean(0), -share))[0]), every, share, wanted), every, share, wanted
+    )
+    # Within the margin both may be right: then a design helps more than none.
+    if none > share[best] and share[best] < wanted.confidence:
+        return Judged(None, none, _undercutting(every, good))
+    doubts = _undercutting(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
+    doubts = {at: often for at, often in doubts.items() if at != every.at(best)}
+    doubts[every.at(best)] = float((every.excess[:, best] < -wanted.margin).mean())
+    cheapest = (every.cost[:, best] <= SLACK * least * (1 + ROUNDING)).mean()
+    return Judged(every.at(best), float(share[best]), doubts, float(cheapest))
+
+
+def _plainer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
+    """Among designs that are right about as often and cost the same, take what is simplest to carry out and explain."""
+    cost = every.cost.mean(0)
+    alike = (share >= share[best] - TIE) & (cost <= SAME_COST * cost[best])
+    alike &= _as_sure(best, share, wanted)
+    at = np.flatnonzero(alike)
+    return int(at[np.lexsort((cost[at], -share[at], every.plain[at]))[0]])
+
+
+def _firmer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
+    """Take the first size, from a design's own on, that more likely than not reaches its targets in full.
+
+    A design that reaches them within the margin only is right, but fresh worlds would hardly show it.
+    """
+    same = (every.family == every.family[best]) & (every.k >= every.k[best])
+    full = same & ((every.excess >= 0).mean(0) >= EVEN) & _as_sure(best, share, wanted)
+    at = np.flatnonzero(full)
+    return int(at[np.argmin(every.k[at])]) if len(at) else best
+
+
+def _as_sure(best: int, share: Floats, wanted: Wanted) -> Bools:
+    """Mark designs that may take a choice's place: where that is as sure as was wanted, they are to be as well."""
+    return np.asarray(share >= (wanted.confidence if share[best] >= wanted.confidence else 0.0))
+
+
+def _all(held: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
+    masks = [one.open(wanted) for one in held]
+    used = [(one, mask) for one, mask in zip(held, masks, strict=True) if mask.any()]
+    n = len(chance.worlds)
+    where = [(f, int(k)) for f, mask in enumerate(masks) for k in np.flatnonzero(mask)]
+    cost = [one.costs(wanted, chance)[:, mask] for one, mask in used]
+    excess = [one.reaches(wanted.targets, chance)[:, mask] for one, mask in used]
+    beyond = [one.reaches(wanted.targets, chance, wanted.margin)[:, mask] for one, mask in used]
+    numbers = np.array(where, int).reshape(-1, 2)
+    nothing = np.zeros((n, 0))
+    plain = np.array([oddities(held[f].designs[k]) for f, k in where], int)
+    stacked = (np.hstack([nothing, *one]) for one in (cost, excess, beyond))
+    return _All(numbers[:, 0], numbers[:, 1], plain, *stacked)
+
+
+def oddities(design: Design) -> int:
+    """Count in how much a design differs from plain scores by raters who see all outputs of a document."""
+    return sum(PLAIN.get(key, value) != value for key, value in design)
+
+
+def simpler(design: Design) -> list[Design]:
+    """List the designs of the same size that are simpler to carry out and explain, the simplest first."""
+    odd = [key for key, value in design if PLAIN.get(key, value) != value]
+    sets = [odd, *([[key] for key in odd] if len(odd) > 1 else [])] if odd else []
+    return [tuple((key, PLAIN[key] if key in keys else value) for key, value in design) for keys in sets]
+
+
+def _undercutting(every: _All, against: Bools) -> dict[At, float]:
+    """Say of each family's design that most often speaks against a choice how often it does."""
+    often = against.mean(0)
+    worst = {int(every.family[d]): int(d) for d in np.argsort(often, kind="stable")}
+    return {every.at(d): float(often[d]) for d in worst.values() if often[d] > 0}
+
+
+def found(
+    bench: Bench,
+    held: Sequence[Family],
+    judged: Judged,
+    wanted: Wanted,
+    chance: Chance,
+    why: str,
+    look: Callable[[dict[At, int]], None],
+) -> Found:
+    """Put together what the search came to; the designs that are named have been looked at."""
+    places = [_reaching(one, wanted, chance) for one in held]
+    furthest = _furthest(held, wanted, chance)
+    named = [*enumerate(places), furthest, *([judged.choice] if judged.choice else [])]
+    new = [(f, k) for f, k in dict.fromkeys(named) if k not in held[f].known]
+    look(dict.fromkeys(new, FIRST if in_time(bench, FIRST * len(new)) == FIRST * len(new) else FEW))
+    first = judged.choice or furthest
+    best = held[furthest[0]].designs[furthest[1]]
+    order = sorted(range(len(held)), key=lambda f: _standing(held[f], places[f], wanted, chance))
+    rivals = tuple(held[f].designs[places[f]] for f in order if f != first[0])
+    return Found(
+        advice=judged.choice and held[first[0]].designs[first[1]],
+        best=best,
+        rivals=tuple(one for one in rivals if family(one) != family(best) or one != best),
+        tried=dict(looked_at(held)),
+        probability=judged.probability,
+        designs=sum(map(len, held)),
+        campaigns=bench.campaigns,
+        why=_with_reasons(why, held, wanted),
+        cheapest=judged.cheapest,
+    )
+
+
+def _with_reasons(why: str, held: Sequence[Family], wanted: Wanted) -> str:
+    """Say what was left out beside what ended the search."""
+    looked = [one for _, one in looked_at(held)]
+    none = sum(1 for one in looked if "money" not in one)
+    if none:
+        why += f"; {none} of the {len(looked)} designs that were looked at could not be carried out"
+    for measure in dict.fromkeys(one.measure for one in wanted.targets):
+        undefined = sum(1 for one in looked if "money" in one and (measure not in one or not one[measure].n))
+        if undefined:
+            why += f"; {measure} has no value in {undefined} of {len(looked)} designs, which do not reach it"
+    return why
+
+
+def _reaching(held: Family, wanted: Wanted, chance: Chance) -> int:
+    """Return the place of the smallest design that reaches all targets on average, else of the largest allowed."""
+    allowed = np.flatnonzero(held.open(wanted))
+    if not len(allowed):
+        allowed = np.flatnonzero(held.allowed(wanted))
+    if not len(allowed):
+        return min(held.known)
+    reached = np.flatnonzero(held.reaches(wanted.targets, chance).mean(0)[allowed] >= 0)
+    return int(allowed[reached[0]] if len(reached) else allowed[-1])
+
+
+def _furthest(held: Sequence[Family], wanted: Wanted, chance: Chance) -> At:
+    """Return the design within the limits that gets furthest: the largest first target's measure, others held.
+
+    Where none is within the limits it is the one that costs least.
+    """
+    first = next((one for one in wanted.targets if not one.floor), wanted.targets[0])
+    others = [target for target in wanted.targets if target != first]
+    best: tuple[float, At] = (-math.inf, (0, 0))
+    for f, one in enumerate(held):
+        value = one.path(first.measure, chance).mean(0)
+        if others:
+            value = value - 2.0 * (one.reaches(others, chance).mean(0) < -wanted.margin)
+        best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(one.allowed(wanted)))])
+    if best[0] > -math.inf:
+        return best[1]
+    return min(((f, min(one.known)) for f, one in enumerate(held)), key=lambda at: _money(held, at))
+
+
+def _money(held: Sequence[Family], at: At) -> float:
+    looked = held[at[0]].known[at[1]]
+    return looked["money"].value if "money" in looked else math.inf
+
+
+def _standing(held: Family, k: int, wanted: Wanted, chance: Chance) -> tuple[bool, float]:
+    """Order families: those that reach the targets first, by cost, then the others by how far they get."""
+    excess = float(held.reaches(wanted.targets, chance).mean(0)[k])
+    return (excess < 0, float(held.costs(wanted)[k]) if excess >= 0 else -excess)
+
+
+def search(bench: Bench, designs: Sequence[Design], wanted: Wanted, say: Say | None = None) -> Found:
+    """Name the cheapest design that reaches all targets within the limits, its rivals, and the one that gets furthest.
+
+    Families are looked at in the middle of their sizes, and then wherever the choice could be wrong: power rises with
+    size, as far as can be seen; other measures may go up and down between the sizes that were looked at. The search
+    ends when the choice is right with the wanted probability, or with the bench's patience. `say` is told who leads.
+    Raises ValueError without designs.
+    """
+    return go_on(begin(designs, wanted), bench, say)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search that can go on: its families of designs with what was seen of them, and its random numbers."""
+
+    held: Sequence[Family]
+    wanted: Wanted
+    chance: Chance
+
+    def strike(self, design: Design) -> None:
+        """Choose this design, whose targets fresh worlds did not show, and smaller ones of its family no more."""
+        of = self._family(design)
+        smaller = sum((size_of(one) or 0) <= (size_of(design) or 0) for one in of.designs)
+        of.struck = max(of.struck, smaller)
+
+    def holds(self, design: Design) -> bool:
+        """True if a design is one of those that may be chosen."""
+        of = next((one for one in self.held if design in one.designs), None)
+        return of is not None and of.designs.index(design) >= of.struck
+
+    def _family(self, design: Design) -> Family:
+        return next(one for one in self.held if family(one.designs[0]) == family(design))
+
+    def undecided(self, design: Design) -> tuple[int, int] | None:
+        """Return the sizes of a design's family between which nothing is decided; None where there are no sizes.
+
+        From the smallest that may reach the targets to the smallest that very likely does, else the largest allowed.
+        """
+        of = self._family(design)
+        sizes = [size_of(one) for one in of.designs]
+        places = np.flatnonzero(of.open(self.wanted))
+        if not len(places):
+            places = np.flatnonzero(of.allowed(self.wanted))[-1:]
+        if not len(places) or None in sizes:
+            return None
+        often = (of.reaches(self.wanted.targets, self.chance) >= -self.wanted.margin).mean(0)
+        doubtful = 1 - self.wanted.confidence
+        low = next((k for k in places if often[k] > doubtful), places[-1])
+        high = next((k for k in places if k >= low and often[k] >= 1 - doubtful), places[-1])
+        return int(sizes[low] or 0), int(sizes[high] or 0)
+
+
+def begin(designs: Sequence[Design], wanted: Wanted) -> Search:
+    """Begin a search among designs; raise ValueError where there are none."""
+    if not designs:
+        raise ValueError("a search needs designs")
+    return Search(families(designs), wanted, Chance.of(wanted.seed, RESAMPLES, MOST_WORLDS))
+
+
+def go_on(search: Search, bench: Bench, say: Say | None = None) -> Found:
+    """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
+    held, wanted, chance = search.held, search.wanted, search.chance
+    if not any(one.known for one in held):
+        _first_looks(bench, held, wanted)
+    why, judged = "the worlds that a search may take are used up", judge(held, wanted, chance)
+    for _ in range(ROUNDS):
+        if say:
+            say(_leading(held, judged, bench))
+        wants = _further(held, judged, wanted)
+        if judged.probability >= wanted.confidence and _rests_on_enough(held, judged):
+            why = "the choice is right with the wanted probability"
+            break
+        if not wants:
+            break
+        if not (wants := _in_time(bench, held, wants)):
+            why = "patience is over"
+            break
+        look(bench, held, wants)
+        judged = judge(held, wanted, chance)
+    return found(bench, held, judged, wanted, chance, why, lambda wants: look(bench, held, wants))
+
+
+def look(bench: Bench, held: Sequence[Family], wants: dict[At, int]) -> None:
+    """Look at designs, named by family and place in it."""
+    wanted = {held[f].designs[k]: n for (f, k), n in wants.items()}
+    looked = bench.look(wanted) if wanted else {}
+    for (f, k), n in wants.items():
+        held[f].saw(k, looked[held[f].designs[k]], n)
+
+
+def _first_looks(bench: Bench, held: Sequence[Family], wanted: Wanted) -> None:
+    """Look at each family in its middle, or at the largest size below that is within the limits, by halves."""
+    wants = {(f, len(one) // 2): FIRST for f, one in enumerate(held)}
+    while wants:
+        look(bench, held, dict.fromkeys(wants, FEW))
+        look(bench, held, _in_time(bench, held, wants))
+        low = {f: min(one.known) for f, one in enumerate(held) if not one.allowed(wanted).any()}
+        wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.left() > 0 else {}
+
+
+def _in_time(bench: Bench, held: Sequence[Family], wants: dict[At, int]) -> dict[At, int]:
+    """Take as many of the worlds that are wanted of each design as end before patience does; none where it is over."""
+    added = {at: n - held[at[0]].worlds.get(at[1], 0) for at, n in wants.items()}
+    if bench.left() <= 0:
+        return {}
+    share = in_time(bench, sum(added.values())) / max(sum(added.values()), 1)
+    return {at: wants[at] - n + int(share * n) for at, n in added.items() if int(share * n) > 0}
+
+
+def _rests_on_enough(held: Sequence[Family], judged: Judged) -> bool:
+    return judged.choice is None or held[judged.choice[0]].worlds.get(judged.choice[1], 0) >= LEAST
+
+
+def _further(held: Sequence[Family], judged: Judged, wanted: Wanted) -> dict[At, int]:
+    """Say which designs to look at next, and in how many worlds: those by which the choice is most often wrong."""
+    doubts = sorted(judged.doubts.items(), key=lambda one: -one[1])
+    least = max(TELLING * doubts[0][1], 0.1 * (1 - wanted.confidence)) if doubts else 0.0
+    places = [at for at, often in doubts if often >= least][:THREATS]
+    if judged.choice is not None and not _rests_on_enough(held, judged):
+        places.append(judged.choice)
+    wants = {(f, k): _more(held[f].worlds.get(k, 0)) for f, k in places}
+    return {(f, k): n for (f, k), n in wants.items() if n > held[f].worlds.get(k, 0)}
+
+
+def _more(now: int) -> int:
+    """Return in how many worlds a design is looked at that was looked at in so many."""
+    return min(max(math.ceil(GROWTH * now), 2 * FIRST if not now else LEAST), MOST_WORLDS)
+
+
+def _leading(held: Sequence[Family], judged: Judged, bench: Bench) -> str:
+    if judged.choice is None:
+        return f"no design reaches the targets ({judged.probability:.2f}), {bench.campaigns:,} studies"
+    f, k = judged.choice
+    said = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in held[f].designs[k])
+    return f"leads: {said} (right with probability {judged.probability:.2f}), {bench.campaigns:,} studies"
