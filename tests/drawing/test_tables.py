@@ -197,17 +197,34 @@ def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
     assert "Left out" not in text
 
 
-def test_narrow_comparison_has_a_table_per_cell_and_leaves_intervals_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    lines = comparison.table(rows(5), "grouping", "type_s", "world").splitlines()
-    assert lines[0] == "documents=10"
-    assert "95 % interval" in lines[1]
-    assert lines[-1] == "Less is better."
+def test_a_narrow_comparison_goes_on_below_and_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = comparison.table(rows(5), "grouping", "type_s", "world")
     monkeypatch.setenv("COLUMNS", "50")
     text = comparison.table(rows(5), "grouping", "type_s", "world")
-    assert "95 % interval" not in text.splitlines()[1]
-    assert "-.10 ± .02" in text
-    assert text.splitlines()[-1] == "Left out for width: 95 % interval; --format csv has all columns."
+    assert text.splitlines()[:7] == [
+        "documents  grouping     type_s     minus a",
+        "10         a         .90 ± .01",
+        "10         b         .80 ± .01  -.10 ± .02",
+        "",
+        "documents  grouping  95 % interval  standing",
+        "10         a                        best",
+        "10         b          -.15 to -.05",
+    ]
+    assert set(whole.split()) == set(text.split())
+    assert text.splitlines()[-1] == "Less is better."
+
+
+def test_a_folded_table_names_its_rows_in_every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    header, row = ["name", *"abcdef"], ["first", *("0123456789" for _ in "abcdef")]
+    for columns in (1, 17, 29, 30, 41, 77, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        parts = [part.splitlines() for part in tables.folded(header, [row]).split("\n\n")]
+        assert all(
+            line.split()[0] == name for part in parts for name, line in zip(("name", "first"), part, strict=True)
+        )
+        assert [name for first, _ in parts for name in first.split()[1:]] == header[1:]
+        assert columns < 17 or max(len(line) for part in parts for line in part) <= columns
+        assert len(parts) == {1: 6, 17: 6, 29: 3, 30: 3, 41: 2, 77: 1, 100: 1}[columns]
 
 
 def test_comparison_of_one_cluster_says_that_no_error_can_be_given() -> None:

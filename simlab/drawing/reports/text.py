@@ -69,7 +69,7 @@ def _table(block: Table) -> str:
     """Align the columns of numbers on their right edge, below what the table holds."""
     left = next((k for k, right in enumerate(numeric(block)) if right), len(block.columns))
     caption = f"{_wrapped(block.caption)}:\n" if block.caption else ""
-    return f"{caption}{tables.aligned(block.columns, cells(block), left=left)}"
+    return f"{caption}{tables.folded(block.columns, cells(block), left=left)}"
 
 
 _WRITERS: Mapping[type, Callable[[Any], str]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from simlab.drawing.text import fixed
@@ -15,11 +15,11 @@ from simlab.drawing.text.tables import (
     crossing,
     decimals,
     fits,
+    folded,
     measured,
     number,
     told,
     untold,
-    width,
 )
 from simlab.drawing.view import View
 from simlab.messages import word
@@ -101,26 +101,10 @@ def _by_measure(record: Record, names: Sequence[str]) -> str:
 
 
 def _by_cell(records: Sequence[Record], axes: Sequence[str], names: Sequence[str]) -> str:
-    """Write one line per cell, with as many measures beside each other as the width allows."""
-    designs = [[word(record[axis]) for axis in axes] for record in records]
-    columns = {name: [name, *measured_column(records, name)] for name in names}
-    widths = {name: max(map(len, column)) + 2 for name, column in columns.items()}
-    room = width() - sum(max(map(len, column)) + 2 for column in zip(axes, *designs, strict=True))
-    tables = []
-    for chunk in _chunks(widths, room):
-        rows = [[*design, *(columns[name][k + 1] for name in chunk)] for k, design in enumerate(designs)]
-        tables.append(aligned([*axes, *chunk], rows, left=len(axes)))
-    return "\n\n".join(tables)
-
-
-def _chunks(widths: Mapping[str, int], room: int) -> Iterator[list[str]]:
-    names: list[str] = []
-    for name in widths:
-        if names and sum(widths[other] for other in names) + widths[name] > room:
-            yield names
-            names = []
-        names.append(name)
-    yield names
+    """Write one line per cell."""
+    columns = [measured_column(records, name) for name in names]
+    rows = [[*(word(record[axis]) for axis in axes), *row] for record, *row in zip(records, *columns, strict=True)]
+    return folded([*axes, *names], rows, left=len(axes))
 
 
 def _calculated(records: Sequence[Record], names: Sequence[str]) -> bool:

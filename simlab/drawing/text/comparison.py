@@ -32,41 +32,18 @@ MOST_MARKS = 8
 def table(rows: Sequence[Row], by: str, measure: str, cluster: str, *, paired: bool = True, fixed: str = "") -> str:
     """Write one line per design, in every cell of the other axes, and what the columns rest on.
 
-    The arguments are those of `notes`. Where the width does not hold all columns, there is a table for each cell; where
-    these do not fit either, they leave out their intervals, and a line says so.
+    The arguments are those of `notes`.
     """
     head, lines = [by, measure, f"minus {_baseline(rows)}", INTERVAL, "standing"], _lines(rows, by, measure)
     others = list(rows[0].at)
     cells = [[word(row.at[name]) for name in others] for row in rows]
     joined = [[*cell, *line] for cell, line in zip(cells, lines, strict=True)]
-    text, left_out = tables.aligned([*others, *head], joined, left=len(others) + 1, last_left=True), []
-    if not tables.fits(text):
-        left_out = [] if tables.fits(tables.aligned(head, lines, last_left=True)) else [INTERVAL]
-        text = _by_cell(others, cells, head, lines, left_out)
+    text = tables.folded([*others, *head], joined, left=len(others) + 1, last_left=True)
     below = notes(rows, by, measure, cluster, paired=paired, fixed=fixed)
-    missing = [f"Left out for width: {', '.join(left_out)}; --format csv has all columns."] if left_out else []
     bounds = [f"{BOUNDS}."] if "≤" in text or "≥" in text else []
     without = any(line.startswith(NO_ERROR) for line in below)
     unsure = [f"{tables.untold(cluster)}."] if "± ?" in text and not without else []
-    return "\n".join([text, "", *below, *bounds, *unsure, *missing])
-
-
-def _by_cell(
-    others: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    head: Sequence[str],
-    lines: Sequence[Sequence[str]],
-    left_out: Sequence[str],
-) -> str:
-    """Write a table for each cell of the other axes, without the columns that are left out."""
-    parts: dict[str, list[Sequence[str]]] = {}
-    for cell, line in zip(cells, lines, strict=True):
-        title = ", ".join(f"{name}={value}" for name, value in zip(others, cell, strict=True))
-        parts.setdefault(title, []).append(line)
-    kept = [k for k, name in enumerate(head) if name not in left_out]
-    picked = {title: [[line[k] for k in kept] for line in part] for title, part in parts.items()}
-    texts = {title: tables.aligned([head[k] for k in kept], part, last_left=True) for title, part in picked.items()}
-    return "\n\n".join(f"{title}\n{text}".lstrip() for title, text in texts.items())
+    return "\n".join([text, "", *below, *bounds, *unsure])
 
 
 def _lines(rows: Sequence[Row], by: str, measure: str) -> list[list[str]]:

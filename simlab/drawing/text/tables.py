@@ -158,6 +158,25 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
     return "\n".join(line.rstrip() for line in (heading(lines[0]), *lines[1:]))
 
 
+def folded(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
+    """Align columns as `aligned` does; those that the width does not hold stand below, behind the first `left` again.
+
+    So a table in the terminal leaves no column out: it is read in parts, each of which names its rows.
+    """
+    columns = list(zip(header, *rows, strict=True))
+    widths = [max(map(len, column)) + 2 for column in columns]
+    room, parts = width() + 2 - sum(widths[:left]), [list[int]()]
+    for k in range(left, len(columns)):
+        if parts[-1] and sum(widths[other] for other in [*parts[-1], k]) > room:
+            parts.append([])
+        parts[-1].append(k)
+    tables = [[[row[k] for k in (*range(left), *part)] for row in (header, *rows)] for part in parts]
+    return "\n\n".join(
+        aligned(first, rest, left=left, last_left=last_left and part is parts[-1])
+        for part, (first, *rest) in zip(parts, tables, strict=True)
+    )
+
+
 def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
     """Write names and what belongs to them under a title, long texts broken to the width."""
     indent = 4 + max((len(name) for name, _ in rows), default=0)
