@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from simlab.commands import sweep as commanded
-from simlab.config import load_sweep
+import simlab
 from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.measures.labels import LABELS
@@ -46,8 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("SIMLAB_REPORTED"):
         return Path(given)
     out = tmp_path_factory.mktemp("reported") / "item_grouping"
-    defined = load_sweep("item_grouping")
-    commanded.answer("item_grouping", defined, [], out=out, jobs=2, quick=True, dry=False, plugins=[])
+    simlab.sweep("item_grouping", out=out, jobs=2, quick=True)
     return out
 
 
