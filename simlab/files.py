@@ -6,6 +6,7 @@ Errors begin with `where`, the name by which the user knows the file, and end wi
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import re
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
@@ -95,6 +96,22 @@ def text(held: bytes, where: str) -> str:
     except UnicodeDecodeError as error:
         line = held.count(b"\n", 0, error.start) + 1
         raise InputError(f"{where}, line {line}: {not_utf8(held[error.start])}") from error
+
+
+def read_json(path: Path, where: str, *, most: int, remedy: str) -> dict[str, Any]:
+    """Return the object that a JSON file holds; raise InputError for a file that holds none, or NaN."""
+    held = text(content(path, where, most=most, remedy=remedy), where)
+    try:
+        found = json.loads(held, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: is not JSON ({legible(error, 120)}); {remedy}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: must be a JSON object; {remedy}")
+    return found
+
+
+def _refuse_constant(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
 
 
 def not_utf8(byte: int) -> str:

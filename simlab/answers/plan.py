@@ -433,6 +433,21 @@ def _flat(one: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict
     return row
 
 
+class PlanFile(Record):
+    """Hold what `plan.json` keeps: what was asked, by which words, and the answer beside the digest of the study.
+
+    `command` holds the words behind `simlab`, empty for a second study, whose plan no words of its own ask for.
+    """
+
+    schema_: Count = Field(alias="schema")
+    simlab: str
+    asked: dict[str, Any]
+    command: tuple[str, ...] = ()
+    study: str = "study.yaml"
+    digest: str
+    answer: dict[str, Any]
+
+
 class PairToSettle(Record):
     """Hold two systems, and how many new documents or comparisons settle which is better in half of such pairs."""
 

@@ -154,7 +154,9 @@ class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]],
 Read = TypeVar("Read", bound=BaseModel)
 
 
-def read_record(model: type[Read], held: Any, where: str = "answer", others: Sequence[type[Read]] = ()) -> Read:
+def read_record(
+    model: type[Read], held: Any, where: str = "answer", others: Sequence[type[Read]] = (), remedy: str = REMEDY
+) -> Read:
     """Return the record that JSON holds, of the first of the models that it fits.
 
     Raises InputError, in one line, naming the first value that is not of its type, in the model that it fits best.
@@ -168,7 +170,7 @@ def read_record(model: type[Read], held: Any, where: str = "answer", others: Seq
         except ValidationError as error:
             errors.append(error.errors(include_url=False))
     first = min(errors, key=len)[0]
-    raise InputError(f"{_path(where, first['loc'])}: {_reason(first)}; {REMEDY}")
+    raise InputError(f"{_path(where, first['loc'])}: {_reason(first)}; {remedy}")
 
 
 def _path(where: str, parts: Sequence[int | str]) -> str:

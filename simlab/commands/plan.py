@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
 from hashlib import sha256
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab import files
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS
+from simlab.commands.next_steps import option, told_words
+from simlab.commands.notes import program
 from simlab.commands.typed import Launched
 from simlab.messages import legible
 from simlab.tables.held import NOTHING, Told
@@ -29,6 +33,10 @@ if TYPE_CHECKING:
     from simlab.types import FamilyName
 
 Say = Callable[[str], None]
+MORE = "20000"
+"""Patience for a plan that ended with nothing decided."""
+RENAMED = {"smallest": "smallest-difference"}
+"""Options that go by another name in what is asked."""
 
 
 class PlanOptions(NamedTuple):
@@ -65,6 +73,19 @@ class PlanOptions(NamedTuple):
         own = {name: value for name, value in self._asdict().items() if name not in left_out and value is not None}
         told = {name: str(value) for name, value in asdict(self.told).items() if value != getattr(NOTHING, name)}
         return {name: str(value) for name, value in own.items()} | told | {"words": sorted(self.words)}
+
+    @property
+    def typed(self) -> list[str]:
+        """Return the words behind `simlab plan` that ask the same."""
+        usual, kept_apart = type(self)()._asdict(), ("words", "told", "force")
+        own = {name: x for name, x in self._asdict().items() if name not in kept_apart and x != usual[name]}
+        options = [word for name, x in own.items() for word in option(RENAMED.get(name, name.replace("_", "-")), x)]
+        return [*self.words, *options, *told_words(self.told), *(["--force"] if self.force else [])]
+
+    @property
+    def command(self) -> list[str]:
+        """Return the words behind `simlab` that plan it again, wherever and for however long that may be."""
+        return ["plan", *self._replace(out=None, jobs=None, at_most=type(self)().at_most).typed]
 
     @property
     def contents(self) -> dict[str, str]:
@@ -110,13 +131,12 @@ def write(found: Planned, form: Form, given: Mapping[str, Any]) -> Launched:
 
 def page(planned: Planned) -> str:
     """Write a plan on a page, with the command that comes next."""
-    from simlab.commands.plan_next import following
     from simlab.drawing.reports.answers.plan import report
     from simlab.drawing.reports.text import page as text_page
 
     plan, out = planned.plan, planned.out
     wrote = f"wrote {out}/: study.yaml (frozen, {str(plan.digest)[:6]}), plan.json, front.csv, front.png, paragraph.md"
-    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {following(plan, out, planned.asked)}"
+    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {name_next_step(plan, out, planned.asked)}"
 
 
 def family_of(asked: PlanOptions) -> FrozenFamily | None:
@@ -132,7 +152,6 @@ def family_of(asked: PlanOptions) -> FrozenFamily | None:
 def carried_out(asked: PlanOptions, say: Say) -> Planned:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.answers.plan import Limits
-    from simlab.commands import plan_folder
     from simlab.concluding.ratings.families import refuse_contradiction
     from simlab.planning import carrying_out, folder, levers, request
     from simlab.planning.bench import Composer
@@ -176,7 +195,71 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
         found, study = carrying_out.carried_out(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return Planned(plan_folder.keep(out, found, study, said, family), study, out, asked)
+        return Planned(keep(out, found, study, said, family, asked.command), study, out, asked)
+
+
+def keep(
+    out: Path,
+    answer: StudyPlan,
+    config: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    family: FrozenFamily | None = None,
+    command: Sequence[str] = (),
+) -> StudyPlan:
+    """Write study, plan, front and paragraph; return the plan, which names its study and what is claimed by now.
+
+    `config` is the composed study of the advice. Raises InputError where the disk does not take them.
+    """
+    from simlab.answers.plan import ClaimFamily, front_rows
+    from simlab.concluding.plans import FOLDER_FILE
+    from simlab.drawing.figures import files as figures
+    from simlab.drawing.reports.answers.plan import report
+    from simlab.drawing.reports.static import figure_of
+    from simlab.drawing.text import paragraphs, plan_paragraphs, tables
+    from simlab.planning import folder
+
+    study = folder.frozen(config, family)
+    claims = None if family is None else ClaimFamily(**family._asdict())
+    answer = answer.model_copy(update={"study": FOLDER_FILE, "digest": study.digest, "family": claims})
+    texts = {
+        folder.FRONT: tables.to_csv(front_rows(answer)) + "\n",
+        folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(answer), family)
+        + "\n",
+    }
+
+    def draw(file: Path) -> None:
+        figures.write(lambda: figure_of(report(answer)), file)
+
+    folder.write(out, study, asked, answer.plain(), texts, draw, command)
+    return answer
+
+
+def name_next_step(answer: StudyPlan, out: Path, asked: PlanOptions) -> str:
+    """Return a command that works where it is typed: another folder takes what is asked otherwise."""
+    if answer.reached:
+        words = ["assign", str(out), "--items", "items.csv", "--raters", "raters.csv", "--out", "sheet.csv"]
+    elif answer.open is not None:
+        words = ["plan", *asked._replace(at_most=MORE, out=out).typed]
+    else:
+        larger = asked._replace(smallest=find_least_difference(answer), out=out.with_name(f"{out.name}-larger"))
+        words = ["plan", *larger.typed]
+    return f"{program()} {shlex.join(words)}"
+
+
+def find_least_difference(answer: StudyPlan) -> float:
+    """Return the least difference that would be found, rounded up; where that is not known, twice as large a one."""
+    known = [one.value for one in answer.would_reach if one.what == "difference" and math.isfinite(one.value)]
+    return round_up(known[0] if known else 2 * answer.smallest.value)
+
+
+def round_up(value: float) -> float:
+    """Round a positive number up to two digits.
+
+    >>> round_up(4.213), round_up(0.0512), round_up(12)
+    (4.3, 0.052, 12.0)
+    """
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.2g}")
 
 
 def _digest(subject: Path) -> str:

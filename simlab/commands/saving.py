@@ -41,13 +41,7 @@ def read(file: Path) -> dict[str, Any]:
     Raises InputError for a file that is none, and for one of another schema.
     """
     where = legible(file, 200)
-    held = files.text(files.content(file, where, most=MOST_BYTES, remedy=REMEDY), where)
-    try:
-        saved = json.loads(held, parse_constant=_refused)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON ({legible(error, 120)}); {REMEDY}") from error
-    if not isinstance(saved, dict):
-        raise InputError(f"{where}: is not an answer that was kept; {REMEDY}")
+    saved = files.read_json(file, where, most=MOST_BYTES, remedy=REMEDY)
     for key, kind in HELD.items():
         if not isinstance(saved.get(key), kind) or isinstance(saved.get(key), bool):
             raise InputError(
@@ -55,10 +49,6 @@ def read(file: Path) -> dict[str, Any]:
             )
     schemas.refuse_other(where, "an answer", saved["schema"], schemas.ANSWER, saved["simlab"])
     return saved
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
 
 
 def kept(keep: Callable[[str], None], text: str) -> list[str]:

@@ -102,14 +102,11 @@ class Goals(NamedTuple):
         return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
 
 
-def goals_of(plan: Mapping[str, Any], where: str) -> Goals | None:
-    """Read what a plan was to find from its file; None where it says no targets, as of a second batch.
+def goals_of(held: Mapping[str, Any], where: str) -> Goals | None:
+    """Read what a plan was to find from its answer; None where it says no targets, as of a second batch.
 
     Raises InputError, beginning with `where`, for what no plan says.
     """
-    held = plan.get("answer")
-    if not isinstance(held, Mapping):
-        _refuse(where, "answer", held, "must be what was found, an object")
     if "targets" not in held:
         return None
     rows = held["targets"]

@@ -76,8 +76,8 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     sheets = _sheets(campaign, file, where)
     edited = sheets is not None and _is_edited(file.with_name(FOLDER_FILE), named, plugins)
     # Another plan than that of the study says nothing of it.
-    own = planned is not None and planned.get("digest") == named
-    goals = goals_of(planned, where) if planned is not None and own else None
+    own = planned is not None and planned.digest == named
+    goals = goals_of(planned.answer, where) if planned is not None and own else None
     return Plan(path, kind_of(config).question, config, named, told, file, sheets, family, edited, goals)
 
 

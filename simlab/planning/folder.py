@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import schemas
-from simlab.concluding.assigning.studying import ASSIGNED, CONCLUSION, KEY, refuse_other_plan
+from simlab.answers.plan import PlanFile
+from simlab.concluding.assigning.studying import ASSIGNED, CONCLUSION, KEY, plan_of
 from simlab.concluding.campaigns import digest
 from simlab.concluding.looks import ENDING as LOOKS
 from simlab.concluding.plans import FOLDER_FILE
@@ -82,8 +83,8 @@ def check(out: Path, asked: Asked) -> None:
         raise InputError(f"{where}: it is a file; name a folder")
     if not state.is_dir() or not os.access(state, os.W_OK | os.X_OK):
         raise InputError(f"{where}: cannot be written (Permission denied); name another folder")
-    if (out / PLAN).exists():
-        _refuse_other(_asked(out / PLAN, where), asked, where)
+    if (plan := plan_of(out)) is not None:
+        _refuse_other(plan.asked, asked, where)
     elif (out / FOLDER_FILE).exists():
         raise InputError(f"{where}: holds a study that was not planned here ({FOLDER_FILE}); name another folder")
 
@@ -143,17 +144,25 @@ def write(
     record: Mapping[str, Any],
     texts: Mapping[str, str],
     figure: Callable[[Path], object] | None = None,
+    command: Sequence[str] = (),
 ) -> list[Path]:
     """Write a plan into its folder, all files aside before the first takes its place; return the files.
 
     `record` is what programs read, `texts` the files beside it by name; `figure` draws one into the file that it is
-    given. What was asked stands in plan.json: by it a folder is known again. Raises InputError where the disk does not
-    take them.
+    given. What was asked stands in plan.json, by which a folder is known again, and the `command` that asked it. Raises
+    InputError where the disk does not take them.
     """
     from importlib.metadata import version
 
-    made = {"schema": schemas.PLAN, "simlab": version("simlab")}
-    plan = {**made, "asked": plain(asked), "study": FOLDER_FILE, "digest": study.digest, "answer": record}
+    plan = PlanFile(
+        schema=schemas.PLAN,
+        simlab=version("simlab"),
+        asked=plain(asked),
+        command=tuple(command),
+        study=FOLDER_FILE,
+        digest=study.digest,
+        answer=dict(record),
+    )
     texts = {FOLDER_FILE: study.text, **texts}
     moved = {name: file for name, file in study.files.items() if file.resolve() != (out / name).resolve()}
     try:
@@ -161,7 +170,7 @@ def write(
         contents = {name: file.read_text(encoding="utf-8") for name, file in moved.items()} | texts
         drawn = {out / FIGURE: figure} if figure is not None else {}
         # The plan is last, so that a folder with a plan has all that belongs to it.
-        held = {out / PLAN: json.dumps(plan, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+        held = {out / PLAN: json.dumps(plan.plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
         write_whole({out / name: text for name, text in contents.items()} | drawn | held)
     except OSError as error:
         where = legible(error.filename or out)
@@ -173,33 +182,6 @@ def plain(asked: Asked) -> dict[str, Any]:
     """Return what was asked as JSON gives it back: sequences are lists."""
     said: dict[str, Any] = json.loads(json.dumps(dict(asked), default=str, ensure_ascii=False))
     return said
-
-
-def read(out: Path) -> dict[str, Any]:
-    """Return what a folder keeps of its plan: what was asked, the digest of the study, and the answer.
-
-    Raises InputError where there is none.
-    """
-    where = f"{legible(out)}"
-    if not (out / PLAN).is_file():
-        raise InputError(f"{where}: holds no plan ({PLAN}); `simlab plan ... --out {where}` makes one")
-    return _held(out / PLAN, where)
-
-
-def _held(file: Path, where: str) -> dict[str, Any]:
-    try:
-        held = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{where}: {PLAN} cannot be read ({reason(error)}); name another folder") from error
-    if not isinstance(held, dict) or not isinstance(held.get("asked"), dict):
-        raise InputError(f"{where}: {PLAN} is no plan of simlab; name another folder")
-    refuse_other_plan(held, where)
-    return held
-
-
-def _asked(file: Path, where: str) -> Asked:
-    asked: Asked = _held(file, where)["asked"]
-    return asked
 
 
 def _refuse_other(held: Asked, asked: Asked, where: str) -> None:

@@ -11,7 +11,6 @@ import pytest
 from told import told
 
 from simlab.commands.plan import PlanOptions
-from simlab.commands.report_plans import _told
 from simlab.tables import evidence, preferences, reading
 from simlab.tables.held import Alike, Told
 from simlab.tables.judged import Outputs
@@ -296,16 +295,16 @@ def test_how_a_table_was_read_is_kept_and_asked_for_again(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
-    "asked",
+    ("asked", "words"),
     [
-        Told(alike="merge", wide=("A", "B"), decimal=","),
-        Told(alike="keep", columns={"score": "x"}),
-        Told(decimal="."),
-        Told(),
+        (Told(alike="merge", wide=("A", "B"), decimal=","), "--alike merge --wide A,B --decimal ,"),
+        (Told(alike="keep", columns={"score": "x"}), "--columns score=x --alike keep"),
+        (Told(decimal="."), "--decimal ."),
+        (Told(), ""),
     ],
 )
-def test_a_plan_keeps_how_its_pilot_was_read(asked: Told) -> None:
-    assert _told(PlanOptions(told=asked).said) == asked
+def test_a_plan_keeps_how_its_pilot_was_read(asked: Told, words: str) -> None:
+    assert " ".join(PlanOptions(("p.csv",), told=asked).command) == f"plan p.csv {words}".rstrip()
 
 
 def test_a_check_says_what_is_there_and_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,8 @@ import pytest
 from simlab.answers.plan import SIZE, StudyPlan
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
-from simlab.commands.plan import PlanOptions
-from simlab.commands.plan_folder import keep
-from simlab.concluding.assigning.studying import study_of
+from simlab.commands.plan import PlanOptions, keep
+from simlab.concluding.assigning.studying import plan_of, study_of
 from simlab.concluding.plans import read_plan
 from simlab.config import compose_sweep
 from simlab.config.studyfile import FrozenFamily, load_study
@@ -80,11 +79,12 @@ def test_the_study_of_a_design_is_the_base_with_what_the_design_sets() -> None:
 def test_a_folder_holds_study_plan_front_figure_and_paragraph(here: Path, plain: StudyPlan) -> None:
     kept = keep(Path("my"), *planned(plain), ASKED)
     assert sorted(file.name for file in Path("my").iterdir()) == FILES
-    held = folder.read(Path("my"))
-    assert held["asked"] == ASKED
-    assert held["digest"] == kept.digest == read_plan(Path("my")).digest
-    assert held["answer"]["reached"] is True
-    assert held["answer"]["study"] == "study.yaml"
+    held = plan_of(Path("my"))
+    assert held is not None
+    assert held.asked == ASKED
+    assert held.digest == kept.digest == read_plan(Path("my")).digest
+    assert held.answer["reached"] is True
+    assert held.answer["study"] == "study.yaml"
     assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
     assert "Morris" in Path("my/paragraph.md").read_text()
     assert Path("my/front.csv").read_text().count("\n") == 36
@@ -125,7 +125,9 @@ def test_a_family_that_cannot_be_promised_is_refused(
 def test_the_folder_of_a_plan_that_nothing_reaches_is_written_and_marked(here: Path) -> None:
     found = planned(made.answered(made.wanted(power=0.99, money=900.0)))
     keep(Path("my"), *found, ASKED)
-    assert folder.read(Path("my"))["answer"]["reached"] is False
+    held = plan_of(Path("my"))
+    assert held is not None
+    assert held.answer["reached"] is False
     assert "No design reached this" in " ".join(Path("my/paragraph.md").read_text().split())
 
 
@@ -226,7 +228,7 @@ def test_a_folder_that_cannot_be_written_is_refused(here: Path, monkeypatch: pyt
 def test_a_folder_whose_plan_is_none_is_refused(text: str, here: Path) -> None:
     Path("my").mkdir()
     Path("my/plan.json").write_text(text)
-    with pytest.raises(InputError, match=r"--out my: (plan\.json|is a plan of schema)"):
+    with pytest.raises(InputError, match=r"my/plan\.json: (is not JSON|must be a JSON object|is a plan of schema)"):
         folder.check(Path("my"), ASKED)
 
 

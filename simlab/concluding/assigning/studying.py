@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simlab import schemas
+from simlab import files, schemas
+from simlab.answers.records import read_record
 from simlab.concluding.campaigns import digest
 from simlab.messages import legible, shown
 from simlab.parts import chosen, name_of
@@ -19,6 +20,7 @@ from simlab.world.fitted import fitted
 from simlab.world.laws.scales import ScaledRatings, score_range
 
 if TYPE_CHECKING:
+    from simlab.answers.plan import PlanFile
     from simlab.config.studyfile import FrozenFamily
 
 WHOLE = 1e-9
@@ -27,6 +29,8 @@ WHOLE = 1e-9
 STUDY, PLAN, ASSIGNED, KEY = "study.yaml", "plan.json", "assigned.study.yaml", "key.csv"
 CONCLUSION = "conclusion.json"
 """What a conclusion is called in the folder of its plan."""
+MOST_BYTES = 1 << 28
+AGAIN = "plan anew, or name another folder"
 READ = ("systems", "metric")
 """Sections of a study that read a file."""
 
@@ -142,7 +146,7 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
         raise InputError(f"{where}: {error}") from error
     _check_assignable(config, where)
     own = digest(config)
-    if path.is_dir() and (plan := plan_of(path)) is not None and plan.get("digest", own) != own:
+    if path.is_dir() and (plan := plan_of(path)) is not None and plan.digest != own:
         raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
     family = family_in(content)
     refuse_other_family(path, family)
@@ -152,8 +156,8 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
 def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:
     """Raise InputError where the study of a plan's folder fixes another family than was planned."""
     plan = plan_of(path) if path.is_dir() else None
-    asked = {} if plan is None else plan.get("asked", {})
-    planned = asked.get("family") if isinstance(asked, Mapping) else None
+    asked = {} if plan is None else plan.asked
+    planned = asked.get("family")
     if plan is not None and (planned, asked.get("against")) != ((None, None) if family is None else family):
         raise InputError(
             f"{legible(path)}: the family of its study is not the one of {PLAN} ({shown(planned)}); put it back, or "
@@ -161,30 +165,20 @@ def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:
         )
 
 
-def plan_of(folder: Path) -> Mapping[str, Any] | None:
-    """Read the plan of a folder; None where it has none. Raises InputError for one of another schema."""
-    import json
+def plan_of(folder: Path) -> PlanFile | None:
+    """Read the plan of a folder; None where it has none. Raises InputError for one of another form or schema."""
+    from simlab.answers.plan import PlanFile
 
-    from simlab import files
-
-    file, where = folder / PLAN, legible(folder)
+    file = folder / PLAN
     if not file.is_file():
         return None
-    try:
-        held = json.loads(files.text(files.content(file, where, most=1 << 28, remedy="plan again"), where))
-    except ValueError as error:
-        raise InputError(f"{where}: {PLAN} is no plan; plan again") from error
-    if not isinstance(held, dict):
-        raise InputError(f"{where}: {PLAN} is no plan; plan again")
-    refuse_other_plan(held, where)
-    return held
-
-
-def refuse_other_plan(held: Mapping[str, Any], where: str) -> None:
-    """Raise InputError for a plan of another schema; those before 0.2.0 have theirs in place of the version."""
+    where = legible(file, 200)
+    held = files.read_json(file, where, most=MOST_BYTES, remedy=AGAIN)
     by = held.get("simlab")
+    # Plans before 0.2.0 have their schema in place of the version.
     found = held.get("schema", None if isinstance(by, str) else by)
     schemas.refuse_other(where, "a plan", found, schemas.PLAN, by if isinstance(by, str) else None)
+    return read_record(PlanFile, held, f"{where}: plan", remedy=AGAIN)
 
 
 def _check_assignable(config: Mapping[str, Any], where: str) -> None:

@@ -16,10 +16,11 @@ from simlab import schemas
 from simlab.cli import answer as command
 from simlab.commands import report_plans
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
-from simlab.commands.plan_folder import keep
+from simlab.commands.plan import PlanOptions, keep
 from simlab.config import compose
 from simlab.drawing.reports import markdown, plan_folder
 from simlab.drawing.reports.terms import Report, Table, Value
+from simlab.tables.held import Told
 from simlab.types import InputError
 
 STUDY = (
@@ -32,8 +33,15 @@ STUDY = (
     "raters.buckets_per_rater=1",
     "design.documents=8",
 )
-ASKED = {"words": ["my pilot.csv", "budget.total=2000"], "smallest": "4.0", "margin": "0.02", "force": "False",
-         "columns": "{'score': 'mark'}", "better": "higher", "scale": "(0.0, 100.0)"}  # fmt: skip
+ASKED = PlanOptions(
+    ("my pilot.csv", "budget.total=2000"),
+    smallest=4.0,
+    margin=0.03,
+    at_most="90s",
+    out=Path("elsewhere"),
+    jobs=2,
+    told=Told({"score": "mark"}, "higher", (0.0, 100.0)),
+)
 HOSTILE = '<script>alert("x")</script>'
 
 
@@ -41,7 +49,7 @@ HOSTILE = '<script>alert("x")</script>'
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a plan that was `planned`, one that was `assigned` too, and one that was `concluded`."""
     here = tmp_path_factory.mktemp("folders")
-    keep(here / "planned", made.answered(), compose(list(STUDY)), ASKED)
+    keep(here / "planned", made.answered(), compose(list(STUDY)), ASKED.said, command=ASKED.command)
     _items(here / "items.csv")
     shutil.copytree(here / "planned", here / "assigned")
     assert command(["assign", str(here / "assigned"), "--items", str(here / "items.csv")]) == DONE
@@ -114,9 +122,9 @@ def test_a_plan_alone_is_reported_with_what_its_folder_says(folders: Path) -> No
 def test_a_plan_is_asked_for_again_in_the_same_words(folders: Path) -> None:
     (line,) = report(folders / "planned").reproduce
     assert "plan 'my pilot.csv' budget.total=2000" in line
-    assert "--smallest-difference 4.0 --margin 0.02" in line
+    assert "--smallest-difference 4 --margin 0.03" in line
     assert "--columns score=mark --better higher --scale 0..100" in line
-    assert "--force" not in line
+    assert not any(option in line for option in ("--force", "--at-most", "--jobs", "elsewhere"))
     assert line.endswith(f"--out {folders / 'planned'}")
 
 
@@ -188,9 +196,13 @@ def changed(file: Path, **change: Any) -> None:
         ("plan.json", "[]", "must be a JSON object"),
         ("plan.json", "[" * 100_000, "is not JSON"),
         ("plan.json", '{"simlab": NaN}', "NaN is no number"),
-        ("plan.json", '{"asked": {}}', "is no plan of this simlab"),
+        ("plan.json", '{"asked": {}}', "is a plan of schema null, made by an earlier simlab"),
         ("plan.json", f'{{"schema": {schemas.PLAN + 1}, "simlab": "0.9", "asked": {{}}}}', "made by simlab 0.9"),
-        ("plan.json", f'{{"schema": {schemas.PLAN}, "simlab": "0.2.0", "asked": {{}}}}', "digest is missing"),
+        (
+            "plan.json",
+            f'{{"schema": {schemas.PLAN}, "simlab": "0.2.0", "asked": {{}}}}',
+            "plan.digest: is missing",
+        ),
         ("study.yaml", "design: {documents: 8}", ""),
         ("study.yaml", "{", "is not valid YAML"),
         ("conclusion.json", "{}", "question: is missing; conclude anew"),
@@ -221,14 +233,21 @@ def test_an_answer_of_a_wrong_form_names_its_file_and_what_to_do(here: Path) -> 
         report(here / "planned")
 
 
-def test_a_plan_with_odd_words_is_refused_or_reported(here: Path) -> None:
-    for asked in (
-        {},
-        {"words": 3},
-        {"words": [None, {}], "columns": "__import__('os')", "scale": "((1,),2)", "x" * 99: []},
-    ):
-        changed(here / "planned/plan.json", asked=asked)
-        assert len(report(here / "planned").reproduce) == ("words" in asked and isinstance(asked["words"], list))
+@pytest.mark.parametrize("command", [3, "plan", [None, {}], {"plan": 1}])
+def test_a_plan_with_an_odd_command_is_refused(command: object, here: Path) -> None:
+    changed(here / "planned/plan.json", command=command)
+    with pytest.raises(InputError, match=r"plan\.json: plan\.command.* must be .*plan anew"):
+        report(here / "planned")
+
+
+def test_the_command_of_a_plan_is_legible_words(here: Path) -> None:
+    changed(here / "planned/plan.json", command=["plan", "$(id)\x1b[31m", "x" * 9999])
+    (line,) = report(here / "planned").reproduce
+    assert "'$(id)" in line
+    assert line.isprintable()
+    assert len(line) < 3000
+    changed(here / "planned/plan.json", command=[])
+    assert report(here / "planned").reproduce == ()
 
 
 def test_a_second_study_is_reported_by_what_it_asks(here: Path) -> None:
