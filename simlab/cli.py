@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 import typer
+from typer.core import TyperGroup
 
 from simlab.commands import accounts, designs, pilots, studies, sweeps, transfer
-from simlab.commands.encodings import spell_out
 from simlab.commands.errors import UsageError, complain, explain
-from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED
+from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED, name_remains
 from simlab.commands.flags import (
     FigureStyle,
     FigureWidth,
@@ -36,15 +36,52 @@ from simlab.commands.flags import (
     TableOptions,
     told_of,
 )
-from simlab.commands.grouped import Grouped
-from simlab.commands.halting import halted
-from simlab.commands.notes import note, reservations
+from simlab.commands.notes import note, program, reservations
+from simlab.commands.streams import open_streams, silence_stdout, spell_out
 from simlab.commands.typed import LINE, add, command, drawn, end, keeping
 from simlab.messages import Reservation
 from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.commands.typed import Launched
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Decide which study to buy, and what it shows": ("plan", "assign", "conclude", "report"),
+    "Pilot, and what it teaches": ("fit", "agreement", "backtest", "fit-metric", "mutt", "corrupt"),
+    "Explore designs by simulation": (
+        *("run", "sweep", "query", "compare", "plot", "detect", "calculator"),
+        *("list", "show", "demo"),
+    ),
+    "Keep what was found": ("verify", "merge", "export"),
+}
+"""Every command stands in one group; within a group they stand in the order in which they are used."""
+THINGS = (
+    ("demo", "See the whole story on ratings that simlab makes: pilot, plan, sheets, conclusion, report. A minute."),
+    (
+        "plan ratings.csv budget.total=2000 budget.price_per_rating=.5 --out my",
+        "Ask which study to buy: ratings.csv is a pilot (system, document, rater, score). A few minutes.",
+    ),
+    (
+        "sweep item_grouping --quick",
+        "Try the laboratory: does it matter which outputs a rater sees together? Half a minute.",
+    ),
+)
+"""Commands, and what one gets of each."""
+
+
+class Grouped(TyperGroup):
+    """Group the commands of the help."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each group; a command in none of them still stands on the page."""
+        rest = tuple(name for name in self.list_commands(ctx) if name not in sum(GROUPS.values(), ()))
+        for heading, names in {**GROUPS, "Others": rest}.items():
+            there = [name for name in names if name in self.commands]
+            width = formatter.width - 6 - max(map(len, self.commands))
+            if there:
+                with formatter.section(heading):
+                    formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in there])
+
 
 app = typer.Typer(
     name="simlab",
@@ -194,50 +231,36 @@ def conclude(
 
 def answer(words: Sequence[str]) -> int:
     """Carry out one command line; return its exit code: 2 for what the user can mend, 1 for a bug."""
-    unheard = _open_streams()
+    unheard = open_streams()
     spell_out()
     try:
-        code = _invoke(list(words)) if words else _first()
+        if words:
+            code = _invoke(list(words))
+        else:
+            print(_greet())
+            code = DONE
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has left; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
     except KeyboardInterrupt:
-        return complain(halted("interrupted", words), INTERRUPTED)
+        return complain(name_remains("interrupted", words), INTERRUPTED)
     except SystemExit as left:
         return complain(f"SystemExit({left.code!r}) was raised on the way, by a part that is not simlab's own", NOTHING)
     except Exception as error:
         code = explain(error)
-        _silence_stdout()
+        silence_stdout()
     if unheard and code == DONE:
         return complain("standard output is closed, and the answer went nowhere; send it to a file", RESERVED)
     return code
 
 
-def _first() -> int:
-    """Answer who names no command."""
-    from simlab.commands import first
-
-    print(first.answer())
-    return DONE
-
-
-def _open_streams() -> bool:
-    """Let what is said to a stream that the caller has closed (`>&-`) go nowhere; True if that is the answer."""
-    unheard = sys.stdout is None
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    return unheard
-
-
-def _silence_stdout() -> None:
-    """Let what is still buffered go nowhere where stdout takes nothing: a full disk must not raise again at exit."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _greet() -> str:
+    """Answer who types `simlab` alone: three things to do, each with a line on what one gets."""
+    things = [line for command, gets in THINGS for line in (f"  {program()} {command}", f"      {gets}", "")]
+    opening = "Which study should I buy, and what may I conclude from the one I have? Three things to do:"
+    return "\n".join([opening, "", *things, f"{program()} --help: all commands"])
 
 
 @functools.cache

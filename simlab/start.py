@@ -41,13 +41,12 @@ def _answer() -> int:
 
 def _left(ended: Ended) -> int:
     """Say how a command ended that could not say so itself; return the exit code."""
-    from simlab.commands.exit_codes import NOTHING
-    from simlab.commands.halting import halted
+    from simlab.commands.exit_codes import NOTHING, name_remains
 
     if ended.code is None:
         how = " ".join(["the command ended without an answer", f"({ended.said})", ended.phase]).rstrip()
         print(f"simlab: {how}; what was finished is kept", file=sys.stderr)
         return NOTHING
     if ended.said:
-        print(f"simlab: {halted(ended.said, sys.argv[1:])}", file=sys.stderr)
+        print(f"simlab: {name_remains(ended.said, sys.argv[1:])}", file=sys.stderr)
     return ended.code

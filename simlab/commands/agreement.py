@@ -7,8 +7,8 @@ from pathlib import Path
 
 from simlab.answers.agreement import Agreement
 from simlab.commands.next_steps import ended, words_of
+from simlab.commands.notes import name_table, note_table
 from simlab.commands.typed import Given, Launched
-from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.agreement import report
 from simlab.drawing.reports.static import figure_of
@@ -39,7 +39,7 @@ def measure(
     check_cut(cut)
     files.check_suffix(plot, "--plot")
     ratings = table(file, told)
-    measured = agreement_of(ratings, where(file), cut)
+    measured = agreement_of(ratings, name_table(file), cut)
     if speeds is not None:
         # Which scores are better, and on which scale, is another table's own matter.
         known = table(speeds, replace(told, better=None, scale=None))
@@ -47,5 +47,5 @@ def measure(
         measured = measured.model_copy(update={"predicted": (hours,)})
     if plot is not None:
         files.write(lambda: figure_of(report(measured)), plot)
-    say(file, ratings)
+    note_table(file, ratings)
     return measured

@@ -9,17 +9,30 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simlab.answers.backtest import Backtest, BacktestAdvice, Prediction
 from simlab.answers.fit import PREFERENCE
+from simlab.answers.records import read_record
+from simlab.answers.tables import ReadTable
 from simlab.commands.next_steps import ended, words_of
-from simlab.commands.notes import note
+from simlab.commands.notes import name_table, note, note_table
 from simlab.commands.typed import Given, Launched
-from simlab.commands.understanding import say, where
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting.backtest.carrying_out import Plan, backtest_of, compare, fitted, observe, predict
+from simlab.fitting.backtest.carrying_out import Plan, backtest_of, compare, fitted, observe, predict, target_of
 from simlab.fitting.backtest.choosing import AUTO
 from simlab.fitting.backtest.designs import designs
-from simlab.fitting.backtest.planning import FULL, QUICK, SOME, Size, Task, sources, steps, tasks
+from simlab.fitting.backtest.planning import (
+    A_FIT,
+    FULL,
+    QUICK,
+    SOME,
+    Size,
+    Task,
+    check,
+    pilot_documents,
+    sources,
+    steps,
+    tasks,
+)
 from simlab.messages import several
 from simlab.tables import preferences, understood
 from simlab.tables.held import NOTHING, Told, as_errors
@@ -66,10 +79,8 @@ def answer_of(
     Raises InputError before anything is fitted for what is asked wrongly or malformed, and for a table that cannot be
     read or split.
     """
-    from simlab.commands import advice as of_advice
-
     files.check_suffix(plot, "--plot")
-    found = (of_advice.carry_out if advice else carry_out)(table, options, quiet=quiet)
+    found = (judge_advice if advice else carry_out)(table, options, quiet=quiet)
     if plot is not None:
         from simlab.drawing.reports.answers.backtest import report
         from simlab.drawing.reports.static import figure_of
@@ -102,7 +113,7 @@ def _predict_ratings(
     wanted = tasks(plan.world, plan.pilot_share, options.splits, plan.size)
     to_fit, to_observe = sources(wanted), list(dict.fromkeys(_observed(task) for task in wanted))
     if not quiet:
-        say(table, plan.ratings)
+        note_table(table, plan.ratings)
         counts = several(len(to_fit), "fit"), several(len(wanted), "prediction"), several(options.splits, "split")
         note(f"{plan.law.name}: {counts[0]} and {counts[1]}, of {counts[2]}")
     fits: Part = (fitted, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
@@ -130,11 +141,11 @@ def _predict_preferences(
     if options.law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {options.law} is of tables of ratings; this is one of preferences: leave the law out")
     compared = preferences.read(table, options.told)
-    preferences.refuse_two_sorts(compared, where(table))
+    preferences.refuse_two_sorts(compared, name_table(table))
     read, size = preferences.record(compared), backtest.QUICK if options.quick else backtest.FULL
     whole = pilot_of(preferences.by_documents(compared))
     if not quiet:
-        note(f"{where(table)}: {preferences.understood(compared)}")
+        note(f"{name_table(table)}: {preferences.understood(compared)}")
         for line in understood.beside(read):
             note(f"  {line}")
     parts = [backtest.split(whole, options.pilot_share, number, options.seed) for number in range(options.splits)]
@@ -156,9 +167,11 @@ def planned(table: Path | None, options: BacktestOptions) -> Plan:
 
     read = recorded.table(table, options.told)
     if read.layout == "averages":
-        raise InputError(f"{where(table)}: holds averaged scores without raters; give the table of ratings per rater")
+        raise InputError(
+            f"{name_table(table)}: holds averaged scores without raters; give the table of ratings per rater"
+        )
     ratings = as_errors(read)
-    world = world_of(ratings, where(table))
+    world = world_of(ratings, name_table(table))
     size = options.size
     if not designs(world, size.thirds, size.ratings_per_item):
         # Nobody else rated an output: studies of all documents cannot be repeated, those of some can, on others.
@@ -179,3 +192,39 @@ def each(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterat
     for answered in Parallel(n_jobs=jobs or -1, return_as="generator")(delayed(function)(*one) for one in calls):
         advance(weight)
         yield answered
+
+
+def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> BacktestAdvice:
+    """Name designs from the pilots of all splits, and carry out their rivals on the real ratings of the others.
+
+    Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
+    """
+    from simlab.engine.progress import progress
+    from simlab.fitting.backtest.advising import advise, summarize_rules
+
+    plan = _plan_advice(table, options)
+    if not quiet:
+        note_table(table, plan.ratings)
+        note(f"{plan.law.name}: {several(options.splits, 'fit')}, of {several(options.splits, 'split')}")
+    part: Part = (advise, A_FIT, [(plan, split) for split in range(options.splits)])
+    with progress(A_FIT * options.splits, quiet=quiet, of="steps") as advance:
+        rows = tuple(row for found in each(part, options.jobs, advance) for row in found)
+    return BacktestAdvice(
+        read=read_record(ReadTable, understood.record(plan.ratings), "read"),
+        law=plan.law.name,
+        pilot_documents=pilot_documents(plan.world.frame.n_documents, plan.pilot_share),
+        rules=summarize_rules(rows),
+        records=rows,
+    )
+
+
+def _plan_advice(table: Path | None, options: BacktestOptions) -> Plan:
+    from simlab.fitting.backtest import advising
+
+    if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
+        raise InputError("--advice: designs are named for studies that rate outputs; preferences have one design only")
+    plan = planned(table, options)
+    check(plan.world, plan.pilot_share)
+    for split in range(options.splits):
+        advising.candidates(target_of(plan, split, "held_out"))
+    return replace(plan, size=advising.QUICK if options.quick else advising.FULL)

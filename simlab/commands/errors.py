@@ -9,15 +9,21 @@ import re
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 import typer
 
 from simlab.commands.exit_codes import BUG, REFUSED
-from simlab.commands.grouped import MOVED_VERBS
 from simlab.messages import shortened
 
 LONGEST_WORD = 300
+MOVED_VERBS: Mapping[str, str] = {
+    "order": "plot DIR --study N",
+    "replay": "verify DIR --replay CELL.WORLD.STUDY",
+    "cluster-script": "sweep NAME --script slurm --shards N --out DIR",
+}
+"""What does today what a verb of another version did; the error for an unknown verb names it."""
 # The exception that the option parser raises for a mistake; typer exports only its descendants.
 _OF_DISKS = frozenset(
     [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG]

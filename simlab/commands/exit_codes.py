@@ -1,6 +1,11 @@
-"""Say with which code a command leaves: one table, which docs/trust-the-store.md explains to users."""
+"""Say with which code a command leaves, one table which docs/trust-the-store.md explains, and what a halted one leaves.
+
+Light, since whoever says it may have imported nothing else.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 DONE = 0
 """Done, and nothing is to be doubted."""
@@ -15,3 +20,14 @@ NOTHING = 4
 """Nothing usable: every campaign failed."""
 INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141
 """After SIGINT, SIGTERM and SIGHUP, and where whoever read the output has left."""
+
+
+def name_remains(how: str, words: Sequence[str]) -> str:
+    """Say what a command line that was ended by a signal leaves.
+
+    >>> halted("interrupted", ["query"])
+    'interrupted; there is no answer yet, give the same command again'
+    """
+    if words and words[0] in ("run", "sweep", "merge"):
+        return f"{how}; blocks that were finished are kept, the same command continues"
+    return f"{how}; there is no answer yet, give the same command again"

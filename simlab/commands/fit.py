@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from simlab import files as on_disk
-from simlab.answers.fit import PREFERENCE, Fit
+from simlab.answers.fit import PREFERENCE, Component, Fit
+from simlab.answers.records import read_record
+from simlab.answers.tables import ReadTable
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.fitting_answers import FitResult
 from simlab.commands.next_steps import step, told_in, told_words
 from simlab.commands.notes import note
 from simlab.commands.typed import Given, Launched
@@ -19,7 +22,7 @@ from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting import report as reports
-from simlab.fitting.report import AUTO, Report, Say, report
+from simlab.fitting.report import AUTO, DIFFER, Report, Say, report
 from simlab.messages import legible
 from simlab.tables import preferences
 from simlab.tables.held import Told, as_errors
@@ -33,6 +36,29 @@ BOUGHT = ("budget.total=2000", "budget.price_per_rating=.5", "--out", "my")
 
 WORLD = "fitted.yaml"
 """What a world is called in the command that writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitResult:
+    """Hold an answer, the `world` for the file, and notes on the table.
+
+    `option` are the words that put the file at `{path}` to use.
+    """
+
+    fit: Fit
+    option: str
+    world: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Name the checks that failed."""
+        return tuple(one.name for one in self.fit.failed)
+
+    @property
+    def reserved(self) -> bool:
+        """Tell whether checks failed, or chains disagree by so much that the fit cannot be relied on."""
+        return bool(self.failed) or float(self.fit.diagnosis.get("r_hat", 1.0)) > DIFFER
 
 
 def carry_out(
@@ -73,13 +99,11 @@ def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut:
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
-    from simlab.commands import fit_preferences
-
     compared = table is not None and preferences.is_table(table, told)
     if compared and law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {law}: {legible(table)} is a table of preferences; leave --law out")
     if compared and table is not None:
-        return fit_preferences.found_in(table, told, seed, say)
+        return _of_preferences(table, told, seed, say)
     if law == PREFERENCE:
         raise InputError("--law preference: the table holds ratings, not comparisons of two systems; leave --law out")
     return _of_ratings(table, told, law, seed, say, cut)
@@ -98,6 +122,46 @@ def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, c
         world=found.content(about(table, found)),
         notes=(*ratings.notes, *understood.beside(understood.record(read))),
     )
+
+
+def _of_preferences(table: Path, told: Told, seed: int, say: Say) -> FitResult:
+    """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
+    from simlab.fitting.preferences.checks import checks, components, content
+    from simlab.fitting.preferences.fitting import fitted as fitted_to
+    from simlab.fitting.preferences.pilot import pilot_of
+    from simlab.tables import understood
+
+    compared = preferences.read(table, told)
+    preferences.refuse_two_sorts(compared, legible(table))
+    pilot = pilot_of(units := preferences.by_documents(compared))
+    say("fitting preference")
+    fitted = fitted_to(pilot, seed)
+    say("checking preference against the pilot")
+    held = checks(fitted, seed)
+    return FitResult(
+        Fit(
+            read=read_record(ReadTable, preferences.record(compared), "read"),
+            law=PREFERENCE,
+            checks=reports.answer_checks(held.every, held.failed),
+            components=tuple(_list_components(components(fitted))),
+            not_identified=tuple(fitted.not_identified),
+            diagnosis=dict(fitted.diagnosis),
+            unmixed=reports.disagreement(fitted.diagnosis),
+        ),
+        option="systems=fitted_preferences systems.path={path}",
+        world=content(fitted, held, table),
+        notes=(*units.notes, *understood.beside(preferences.record(compared))),
+    )
+
+
+def _list_components(said: Mapping[str, Mapping[str, Any]]) -> Iterator[Component]:
+    """List components as of ratings; what is not known has no value, and what stands in for it is said."""
+    for name, one in said.items():
+        # Where nothing is a tie, the share of ties is 0 in every draw, since no tie was thought possible.
+        if one.get("assumed") or not one["high"] > 0:
+            yield Component(name=name, sd=math.nan, low=math.nan, high=math.nan, assumed=one["estimate"])
+        else:
+            yield Component(name=name, sd=one["estimate"], low=one["low"], high=one["high"])
 
 
 def about(table: Path | None, found: Report) -> dict[str, Any]:

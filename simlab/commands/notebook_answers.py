@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.answers.fit import Fit
-    from simlab.commands.fitting_answers import FitResult
+    from simlab.commands.fit import FitResult
 
 UNITS = {
     **KEYS,

@@ -8,9 +8,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from simlab.messages import Reservation
+from simlab.messages import Reservation, legible
+
+if TYPE_CHECKING:
+    from simlab.tables.held import Ratings
 
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
@@ -19,6 +23,20 @@ def note(line: str) -> None:
     """Say something that is not the answer, unless nobody wants to hear it."""
     if not _QUIET.get():
         print(line, file=sys.stderr)
+
+
+def note_table(file: Path | None, ratings: Ratings) -> None:
+    """Say what was understood of a table, and what was left out; call it when nothing more of it can be refused."""
+    from simlab.tables import understood
+
+    note(f"{name_table(file)}: {understood.line(ratings)}")
+    for line in (*ratings.notes, *understood.beside(understood.record(ratings))):
+        note(f"  {line}")
+
+
+def name_table(file: Path | None) -> str:
+    """Name a table in a message."""
+    return "the built-in table" if file is None else legible(file)
 
 
 @contextmanager

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from simlab.answers.agreement import Agreement
     from simlab.answers.backtest import Backtest, BacktestAdvice
     from simlab.answers.mutt import MetricAgreement, PassRates
+    from simlab.commands.fit import FitResult
     from simlab.commands.fit_metric import MetricFits
-    from simlab.commands.fitting_answers import FitResult
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.metric_tests.sentences import CorruptedSentences
 

@@ -16,7 +16,7 @@ import pytest
 
 from simlab import cli
 from simlab.commands import list as listing
-from simlab.commands.encodings import SPELLED_OUT, spelled_out
+from simlab.commands.streams import SPELLED_OUT, spelled_out
 
 SIMLAB = [sys.executable, "-m", "simlab"]
 
@@ -113,7 +113,7 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
     def broken(*_: object) -> str:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(listing, "answer", broken)
+    monkeypatch.setattr(listing, "carry_out", broken)
     monkeypatch.delenv("SIMLAB_TRACEBACK", raising=False)
     assert cli.answer(["list"]) == 1
     out, err = capsys.readouterr()

@@ -11,8 +11,7 @@ import pytest
 import typer
 
 from simlab import cli
-from simlab.commands import first
-from simlab.commands.grouped import GROUPS, MOVED_VERBS
+from simlab.commands.errors import MOVED_VERBS
 
 HEAVY = ("numpy", "scipy", "pandas", "yaml", "pydantic", "hydra", "jax")
 
@@ -28,19 +27,19 @@ def _misplaced(commands: Iterable[str], groups: Mapping[str, Iterable[str]]) -> 
 
 
 def test_every_command_stands_in_exactly_one_group() -> None:
-    assert _misplaced(_commands(), GROUPS) == []
-    assert [heading.split()[0].rstrip(",") for heading in GROUPS] == ["Decide", "Pilot", "Explore", "Keep"]
+    assert _misplaced(_commands(), cli.GROUPS) == []
+    assert [heading.split()[0].rstrip(",") for heading in cli.GROUPS] == ["Decide", "Pilot", "Explore", "Keep"]
     # What is left out, and what stands twice, would be found.
-    keep = list(GROUPS)[-1]
-    assert _misplaced(_commands(), {**GROUPS, keep: ("verify", "merge")}) == ["export"]
-    assert _misplaced(_commands(), {**GROUPS, keep: (*GROUPS[keep], "plan")}) == ["plan"]
+    keep = list(cli.GROUPS)[-1]
+    assert _misplaced(_commands(), {**cli.GROUPS, keep: ("verify", "merge")}) == ["export"]
+    assert _misplaced(_commands(), {**cli.GROUPS, keep: (*cli.GROUPS[keep], "plan")}) == ["plan"]
 
 
 @pytest.mark.slow
 def test_help_shows_the_groups_and_every_command_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.answer(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.rstrip(":") for line in lines if line.rstrip(":") in GROUPS] == list(GROUPS)
+    assert [line.rstrip(":") for line in lines if line.rstrip(":") in cli.GROUPS] == list(cli.GROUPS)
     assert "Others:" not in lines
     named = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in _commands()]
     assert sorted(named) == sorted(_commands())
@@ -50,8 +49,8 @@ def test_without_words_there_are_three_things_to_do(capsys: pytest.CaptureFixtur
     assert cli.answer([]) == 0
     page = capsys.readouterr().out
     assert page.rstrip().splitlines()[-1].endswith("simlab --help: all commands")
-    assert len(first.THINGS) == 3
-    for command, gets in first.THINGS:
+    assert len(cli.THINGS) == 3
+    for command, gets in cli.THINGS:
         name, *words = shlex.split(command)
         assert f"simlab {command}" in page
         assert gets in page

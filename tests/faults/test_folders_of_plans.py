@@ -21,7 +21,7 @@ from told import told
 from simlab import files
 from simlab.commands import fit
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
-from simlab.commands.fitting_answers import FitResult
+from simlab.commands.fit import FitResult
 from simlab.commands.plan import PlanOptions
 from simlab.effort import USUAL, use_effort
 from simlab.engine import ledger

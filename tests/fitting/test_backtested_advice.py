@@ -13,10 +13,10 @@ import simlab
 from simlab.answers.backtest import ADVICE, BEST, BacktestAdvice, JudgedCandidate
 from simlab.answers.tables import ReadTable
 from simlab.cli import answer
-from simlab.commands.advice import carry_out
-from simlab.commands.backtest import BacktestOptions
+from simlab.commands.backtest import BacktestOptions, judge_advice
 from simlab.drawing.reports.answers.backtest_advice import report
 from simlab.drawing.reports.text import page
+from simlab.fitting.backtest import advising
 from simlab.fitting.backtest.advising import (
     THUMBS,
     Candidate,
@@ -148,16 +148,14 @@ def test_rules_are_summed_up_over_splits() -> None:
 @pytest.fixture
 def _short(short_effort: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit by short chains, and simulate little."""
-    from simlab.commands import advice
-
-    least = replace(advice.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
-    monkeypatch.setattr("simlab.commands.advice.QUICK", least)
+    least = replace(advising.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
+    monkeypatch.setattr("simlab.fitting.backtest.advising.QUICK", least)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_design_is_named_and_judged() -> None:
-    answered = carry_out(None, BacktestOptions(quick=True, splits=1, jobs=1), quiet=True)
+    answered = judge_advice(None, BacktestOptions(quick=True, splits=1, jobs=1), quiet=True)
     rows = answered.records
     assert len(rows) == 24
     expected = {_named(one): Worth(one.predicted_significant_share, one.predicted_confirmed) for one in rows}

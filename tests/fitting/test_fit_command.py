@@ -17,8 +17,7 @@ import simlab
 from simlab.answers.fit import CheckedTrait, Checks, Component, Fit, LawScore
 from simlab.answers.tables import ReadTable
 from simlab.cli import answer
-from simlab.commands.fit import following
-from simlab.commands.fitting_answers import FitResult
+from simlab.commands.fit import FitResult, following
 from simlab.effort import USUAL, use_effort
 from simlab.fitting import laws
 from simlab.tables.held import NOTHING

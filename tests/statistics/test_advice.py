@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from simlab.answers.backtest import ADVICE, RuleName, RuleResult
-from simlab.commands.advice import carry_out
-from simlab.commands.backtest import BacktestOptions
+from simlab.commands.backtest import BacktestOptions, judge_advice
 from simlab.fitting.backtest.advising import CONFIRMED, named, shortfall, thumb
 from simlab.rng import stream
 from tests.pilots import Truth, pilot
@@ -79,7 +78,7 @@ def test_rules_of_thumb_miss_the_bar_on_twenty_pilots(truth: Truth) -> None:
 @cache
 def on_real_ratings() -> dict[str, RuleResult]:
     """Name designs from ten halves of the built-in table."""
-    found = carry_out(None, BacktestOptions(splits=SPLITS), quiet=True)
+    found = judge_advice(None, BacktestOptions(splits=SPLITS), quiet=True)
     return {rule.rule: rule for rule in found.rules}
 
 

@@ -1,13 +1,16 @@
-"""Say in the signs that a stream has what it cannot show: a bound that loses its direction would be another answer."""
+"""Open and silence the streams that answers go to, and spell out what these cannot show.
+
+A bound that lost its direction would be another answer.
+"""
 
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 
 SPELLED_OUT = "simlab.spelled_out"
 """Name of the error handler, for `reconfigure`."""
-
 SPELLINGS = {"≥": ">=", "≤": "<=", "±": "+/-", "×": "x", "−": "-"}
 
 
@@ -26,3 +29,20 @@ def spell_out() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=SPELLED_OUT)
+
+
+def open_streams() -> bool:
+    """Let what is said to a stream that the caller has closed (`>&-`) go nowhere; True if that is the answer."""
+    unheard = sys.stdout is None
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    return unheard
+
+
+def silence_stdout() -> None:
+    """Let what is still buffered go nowhere where stdout takes nothing: a full disk must not raise again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
