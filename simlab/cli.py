@@ -1,22 +1,19 @@
 """The command line: words in, one answer on stdout, everything else on stderr.
 
-All commands with all their options are declared here, which is why this file is a long one. Nothing heavy is imported
-before a command needs it, so that help and mistakes are answered at once.
+Commands are declared with their verbs, in the modules for what somebody is about to do, and added here. Nothing heavy
+is imported before a command needs it, so that help and mistakes are answered at once.
 """
 
 from __future__ import annotations
 
 import functools
-import io
 import os
 import shlex
 import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 import typer
 from typer.core import TyperGroup
@@ -38,12 +35,8 @@ from simlab.commands.flags import (
 )
 from simlab.commands.notes import note, program, reservations
 from simlab.commands.streams import open_streams, silence_stdout, spell_out
-from simlab.commands.typed import LINE, add, command, drawn, end, keeping
-from simlab.messages import Reservation
+from simlab.commands.typed import LINE, Launched, add, command, drawn, end, keeping
 from simlab.types import InputError
-
-if TYPE_CHECKING:
-    from simlab.commands.typed import Launched
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Decide which study to buy, and what it shows": ("plan", "assign", "conclude", "report"),
@@ -214,8 +207,6 @@ def conclude(
             raise UsageError("--check reads a table; export a campaign of the store first")
         beside = {"--figure": figure, "--paragraph": paragraph, "--save": save}
         checked = conclusions.check(*asked, form, beside)
-        from simlab.commands.typed import Launched
-
         end(Launched(checked.text, checked.notes, checked.code))
         return
     with drawn(figure, "--figure", style, width):
@@ -223,8 +214,6 @@ def conclude(
             answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
         else:
             answered = conclusions.answer(*asked, form, figure, paragraph)
-    from simlab.commands.typed import Launched
-
     unkept = saving.kept(keep, answered.json) if keep else []
     end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
@@ -405,21 +394,6 @@ add(
 )
 
 
-def _say(write: Callable[[Form], str], form: Form, save: Path | None) -> None:
-    """Print an answer in a form, and keep it where that is wanted."""
-    from simlab.commands import saving
-
-    keep = keeping(save)
-    text = write(form)
-    print(text, flush=True)
-    if keep:
-        # What was said on the way to the answer was said.
-        with redirect_stderr(io.StringIO()):
-            unkept = saving.kept(keep, text if form == "json" else write("json"))
-        for line in unkept:
-            warnings.warn(line, Reservation, stacklevel=2)
-
-
 def _refuse_repeated(command: Any, words: list[str]) -> None:
     """Refuse an option given twice, of which the last would count in silence, and a file or folder without a name."""
     own = getattr(command, "commands", {}).get(words[0])
@@ -436,10 +410,3 @@ def _refuse_repeated(command: Any, words: list[str]) -> None:
             kind = "folder" if option.metavar == "DIR" else "file"
             blank = f"names nothing (an unset variable?); name a {kind}"
             raise InputError(f"{name} {'is given twice; give it once' if len(given) > 1 else blank}")
-
-
-def _store(words: list[str] | None) -> tuple[Path | None, list[str]]:
-    """Split the words after a command into the folder of a store, if one is named, and conditions on its axes."""
-    words = list(words or [])
-    named = words and ("=" not in words[0] or Path(words[0]).is_dir())
-    return (Path(words[0]), words[1:]) if named else (None, words)
