@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from simlab.commands.accounts import quote, show, timeline, verify
     from simlab.commands.designs import detect
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
-    from simlab.commands.notebook_conclusion import Concluded, conclude
+    from simlab.commands.notebook_conclusion import Concluded
     from simlab.commands.notebook_plans import PlannedStudy
     from simlab.commands.pilots import agreement, backtest, corrupt, fit, fit_metric, mutt
-    from simlab.commands.studies import assign, plan, report
+    from simlab.commands.studies import assign, conclude, plan, report
     from simlab.commands.sweeps import compare, plot, query, run, sweep
     from simlab.commands.transfer import export, merge
     from simlab.store.opening import config_of, open_results
@@ -65,11 +65,11 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("compare", "plot", "query", "run", "sweep"), "simlab.commands.sweeps"),
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
-    **dict.fromkeys(("Concluded", "conclude"), "simlab.commands.notebook_conclusion"),
+    "Concluded": "simlab.commands.notebook_conclusion",
     "detect": "simlab.commands.designs",
     **dict.fromkeys(("agreement", "backtest", "corrupt", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
     **dict.fromkeys(("quote", "show", "timeline", "verify"), "simlab.commands.accounts"),
-    **dict.fromkeys(("assign", "plan", "report"), "simlab.commands.studies"),
+    **dict.fromkeys(("assign", "conclude", "plan", "report"), "simlab.commands.studies"),
     **dict.fromkeys(("export", "merge"), "simlab.commands.transfer"),
     "PlannedStudy": "simlab.commands.notebook_plans",
     **dict.fromkeys(("config_of", "open_results"), "simlab.store.opening"),

@@ -12,30 +12,22 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any, Literal, Unpack
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from simlab.commands import accounts, designs, pilots, studies, sweeps, transfer
-from simlab.commands.errors import UsageError, complain, explain
+from simlab.commands.errors import complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED, name_remains
 from simlab.commands.flags import (
-    FigureStyle,
-    FigureWidth,
     Form,
-    Format,
-    Plugins,
     RunOptions,
-    Save,
     SweepOptions,
-    TableOptions,
-    told_of,
 )
 from simlab.commands.notes import note, program, reservations
 from simlab.commands.streams import open_streams, silence_stdout, spell_out
-from simlab.commands.typed import LINE, Launched, add, command, drawn, end, keeping
+from simlab.commands.typed import LINE, Launched, add
 from simlab.types import InputError
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -102,120 +94,6 @@ def simlab(
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
-
-
-@command(app, example="simlab conclude ratings.csv --against baseline --figure order.png")
-def conclude(
-    words: Annotated[list[str] | None, typer.Argument(metavar="TABLE [TABLE] [KEY=VALUE]", hidden=True)] = None,
-    world: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the world.", min=0)] = None,
-    pool: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the pool of raters.", min=0)] = None,
-    draw: Annotated[
-        int | None, typer.Option(metavar="N", help="With DIR: index of the documents' draw.", min=0)
-    ] = None,
-    study: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the study.", min=0)] = None,
-    plugins: Plugins = None,
-    plan: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Follow this study file; without TABLE: say what is planned.")
-    ] = None,
-    promise: Annotated[
-        Literal["fixed", "anytime"] | None,
-        typer.Option(help="fixed: at the plan's end; anytime: after every batch, of preferences.", show_default=False),
-    ] = None,
-    level: Annotated[
-        float | None, typer.Option(metavar="X", help="Let any claim be wrong with this probability; else .05.")
-    ] = None,
-    metric: Annotated[
-        str | None, typer.Option(metavar="COLUMN[,COLUMN]", help="Hold these metrics, or judges, against humans.")
-    ] = None,
-    family: Annotated[
-        Literal["all", "against", "best", "ranks", "fdr"] | None,
-        typer.Option(
-            help="Promise claims of all pairs, or those with one system; who may be best; ranks; a share of claims.",
-            show_default=False,
-        ),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="SYSTEM", help="Compare all systems with this one only.")
-    ] = None,
-    margin: Annotated[
-        float | None, typer.Option(metavar="X", help="Say which pairs are no more than X apart, or not worse by more.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="RATER", help="Show the conclusion without this rater, too.")
-    ] = None,
-    adequate_from: Annotated[
-        float | None, typer.Option(metavar="X", help="Outputs are adequate from this human score.")
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Take other random numbers.", min=0)] = 0,
-    no_repetition: Annotated[
-        bool, typer.Option("--no-repetition", help="Leave out how a repetition would come out.")
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Read TABLE and say by what it would be concluded, and no result.")
-    ] = False,
-    look: Annotated[
-        bool, typer.Option("--look", help="Look before the plan's end; its promise is then withdrawn.")
-    ] = False,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw order, pairs, raters and metrics, as .png, .svg or .pdf.")
-    ] = None,
-    style: FigureStyle = "screen",
-    width: FigureWidth = None,
-    paragraph: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")
-    ] = None,
-    form: Format = "table",
-    save: Save = None,
-    **told: Unpack[TableOptions],
-) -> None:
-    """Conclude from a table: who is better, with a promise.
-
-    TABLE holds ratings, preferences, or outputs that humans and metrics scored. A second one holds scores of a metric
-    (with --metric), else another study of these systems. KEY=VALUE changes a key of the analysis. With DIR in place of
-    TABLE: a campaign of a store.
-    """
-    from simlab.commands import conclude as conclusions
-    from simlab.commands import conclude_campaign as campaigns
-    from simlab.commands import saving
-
-    keep = keeping(save)
-    place = {"world": world, "pool": pool, "draw": draw, "study": study}
-    folder, conditions = campaigns.apart(words or [], place, plan)
-    asked = conclusions.asked(
-        [str(folder)] if folder else words or [],
-        plan,
-        promise,
-        level,
-        metric,
-        family,
-        against,
-        margin,
-        exclude or [],
-        adequate_from,
-        threshold,
-        seed,
-        told_of(**told),
-        plugins or [],
-        again=not no_repetition,
-        look=look,
-    )
-    if check:
-        if folder:
-            raise UsageError("--check reads a table; export a campaign of the store first")
-        beside = {"--figure": figure, "--paragraph": paragraph, "--save": save}
-        checked = conclusions.check(*asked, form, beside)
-        end(Launched(checked.text, checked.notes, checked.code))
-        return
-    with drawn(figure, "--figure", style, width):
-        if folder:
-            answered = campaigns.answer(folder, conditions, place, asked[1], form, figure, paragraph, plugins or [])
-        else:
-            answered = conclusions.answer(*asked, form, figure, paragraph)
-    unkept = saving.kept(keep, answered.json) if keep else []
-    end(Launched(answered.text, [*answered.notes, *unkept], answered.code or (RESERVED if unkept else DONE)))
 
 
 def answer(words: Sequence[str]) -> int:
@@ -344,6 +222,12 @@ add(
     studies.assign,
     _written_by("assign"),
     example="simlab assign my --items items.csv --raters raters.csv",
+)
+add(
+    app,
+    studies.conclude,
+    _written_by("conclude"),
+    example="simlab conclude ratings.csv --against baseline --figure order.png",
 )
 add(
     app,

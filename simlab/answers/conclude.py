@@ -491,6 +491,13 @@ class Words(Record):
     normalization: str = ""
 
 
+class LeftOut(Record):
+    """Hold how many ratings of a table do not count, and why."""
+
+    ratings: Count
+    why: str
+
+
 class Counted(Record):
     """Hold what the line about a table counts; the rest of `read` is for programs."""
 
@@ -501,6 +508,10 @@ class Counted(Record):
     documents: Count | None = None
     items: Count | None = None
     raters: Count | None = None
+    gaps: Count | None = None
+    scale: ListOf[Num] | None = None
+    left_out: LeftOut | None = None
+    where: Mapping[str, ListOf[str]] = {}
 
 
 def _holding(known: type[Record]) -> AfterValidator:

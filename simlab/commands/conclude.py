@@ -7,65 +7,104 @@ from __future__ import annotations
 
 import filecmp
 import json
+import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simlab.answers.conclude import Conclusion, PromiseName
+from simlab.answers.conclude import Conclusion
+from simlab.commands import conclude_campaign as campaigns
 from simlab.commands import conclude_next
-from simlab.commands.conclude_next import following
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
+from simlab.commands.typed import Given, Launched
+from simlab.concluding.checking import Checked
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted, refuse_half
 from simlab.drawing.figures import files
-from simlab.drawing.text import conclusions as text
 from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, reason, write_whole
 from simlab.messages import legible
-from simlab.tables.held import NOTHING, Told
-from simlab.types import FamilyName, InputError
+from simlab.tables.held import NOTHING
+from simlab.types import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from simlab.concluding.plans import Plan
+
+NOTHING_SHOWN = "--check shows no result that could be kept or drawn; leave one of them out"
+NO_TABLE = "is for a table, and only a plan is named; leave it out, or name TABLE"
 
 
 class Answered(NamedTuple):
-    """Hold an answer in a form and as JSON, what is said beside it, and the exit code."""
+    """Hold what came of a table or a campaign, the command that comes next, and what is said beside it.
 
-    text: str
-    json: str
-    notes: tuple[str, ...]
-    code: int
+    `found` is a conclusion, what a check read, or a plan that has no table yet. `written` are the files beside the
+    answer; `lost` is True where something was not kept that should have been.
+    """
+
+    found: Conclusion | Checked | Plan
+    wanted: Wanted
+    following: str = ""
+    written: Sequence[Path] = ()
+    notes: Sequence[str] = ()
+    lost: bool = False
 
 
-def asked(
+def carry_out(
     words: Sequence[str],
     plan: Path | None,
-    promise: PromiseName | None,
-    level: float | None,
-    metric: str | None,
-    family: FamilyName | None,
-    against: str | None,
-    margin: float | None,
-    exclude: Sequence[str],
-    adequate_from: float | None,
-    threshold: float | None,
-    seed: int,
-    told: Told,
-    plugins: Sequence[str] = (),
+    wanted: Wanted,
+    place: Mapping[str, int | None],
+    figure: Path | None,
+    paragraph: Path | None,
+    plugins: Sequence[str],
     *,
-    again: bool = True,
-    look: bool = False,
-) -> tuple[Path | None, Wanted]:
-    """Tell tables from settings, and put what is asked together; raise InputError for what cannot be meant.
+    check: bool,
+) -> Answered:
+    """Conclude from a table or a campaign; draw it and write the paragraph where files for that are named.
 
-    Without a table there is a plan, which says how it will be concluded.
+    With `check` a table is read, and nothing that it shows is said; no look is recorded. Without a table there is a
+    plan, which says how it will be concluded. Raises InputError before anything is estimated for what is asked wrongly
+    or malformed; nothing is written then.
     """
+    folder, conditions = campaigns.apart(words, place, plan)
+    table, wanted = understand([str(folder)] if folder else words, plan, wanted, plugins)
+    if check:
+        if folder:
+            raise InputError("--check: reads a table; export a campaign of the store first")
+        return _check(table, wanted, figure, paragraph)
+    check_names(figure, paragraph)
+    if folder:
+        found, following, doubts = campaigns.conclude_campaign(folder, conditions, place, wanted, plugins)
+        written, unkept = _write_beside(found, figure, paragraph)
+        return Answered(found, wanted, following, written, (*found.notes, *unkept, *doubts), bool(unkept or doubts))
+    if table is None:
+        return _answer_plan(wanted, figure)
+    found = conclude(table, wanted, note)
+    following = conclude_next.following(table, wanted, found.question, figure, paragraph)
+    written, unkept = _write_beside(found, figure, paragraph)
+    lost = bool(unkept)
+    if wanted.plan is not None:
+        from simlab.concluding.assigning.unblinding import NOT_LISTED
+        from simlab.concluding.looks import NOT_RECORDED
+
+        unkept += _keep_in_plan(found, wanted.plan)
+        lost = bool(unkept) or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in found.warnings)
+    return Answered(found, wanted, following, written, (*found.notes, *unkept), lost)
+
+
+def understand(
+    words: Sequence[str], plan: Path | None, wanted: Wanted, plugins: Sequence[str] = ()
+) -> tuple[Path | None, Wanted]:
+    """Tell tables from settings, and add them to what is asked; raise InputError for what cannot be meant."""
     tables_named = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     overrides = tuple(word for word in words if Path(word) not in tables_named)
+    level, margin = wanted.level, wanted.margin
     if not (1 if plan is None else 0) <= len(tables_named) <= 2:
         raise InputError(f"{len(tables_named)} tables are named; conclude takes one, or two: TABLE [TABLE]")
     if plan is not None and (overrides or level is not None):
@@ -73,10 +112,10 @@ def asked(
         raise InputError(f"{said}: the plan {legible(plan)} fixes the analysis; leave it out, or leave --plan out")
     if level is not None and not 0 < level < 1:
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
-    if margin is not None and not (0 < margin < float("inf")):
+    if margin is not None and not (0 < margin < math.inf):
         raise InputError(f"--margin {margin:g}: a difference that does not matter is above 0")
-    refuse_half(family, against)
-    if look and plan is None:
+    refuse_half(wanted.family, wanted.against)
+    if wanted.look and plan is None:
         raise InputError("--look: is of a plan, whose promise it withdraws; leave it out, or add --plan")
     table, second = (*tables_named, None, None)[:2]
     if table and second and table.is_file() and second.is_file() and filecmp.cmp(table, second, shallow=False):
@@ -86,25 +125,8 @@ def asked(
     followed = None if plan is None else _read_plan(plan, plugins)
     if table is not None and followed is not None and followed.told is None:
         _refuse_large(followed)
-    metrics = tuple(dict.fromkeys(name.strip() for name in (metric or "").split(",") if name.strip()))
-    return table, Wanted(
-        told=told,
-        plan=followed,
-        promise=promise,
-        level=level,
-        metrics=metrics,
-        second=second,
-        family="against" if against is not None else family,
-        against=against,
-        margin=margin,
-        exclude=tuple(dict.fromkeys(exclude)),
-        overrides=overrides,
-        seed=seed,
-        again=again,
-        look=look,
-        adequate_from=adequate_from,
-        threshold=threshold,
-    )
+    family = "against" if wanted.against is not None else wanted.family
+    return table, replace(wanted, plan=followed, second=second, family=family, overrides=overrides)
 
 
 def _read_plan(path: Path, plugins: Sequence[str]) -> Plan:
@@ -121,111 +143,134 @@ def _refuse_large(plan: Plan) -> None:
         refuse_large(plan.config)
 
 
-def answer(table: Path | None, wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
-    """Conclude from a table, draw it and write the paragraph where files for that are named.
+def _check(table: Path | None, wanted: Wanted, figure: Path | None, paragraph: Path | None) -> Answered:
+    from simlab.concluding.checking import check
 
-    Without a table, answer with the paragraph on what is planned. Raises InputError before anything is estimated for
-    what is asked wrongly or malformed; nothing is written then.
-    """
-    check_names(figure, paragraph)
-    if table is None:
-        return _planned(wanted, form, figure, paragraph)
-    found = conclude(table, wanted, note)
-    words = following(table, wanted, found.question, figure, paragraph)
-    answered = presented(found, words, form, figure, paragraph)
-    if wanted.plan is None:
-        return answered
-    from simlab.concluding.assigning.unblinding import NOT_LISTED
-    from simlab.concluding.looks import NOT_RECORDED
-
-    unkept = _kept(answered.json, wanted.plan)
-    lost = unkept or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in found.warnings)
-    code = answered.code or (RESERVED if lost else DONE)
-    return answered._replace(notes=(*answered.notes, *unkept), code=code)
-
-
-def check(table: Path | None, wanted: Wanted, form: Form, beside: Mapping[str, object]) -> Answered:
-    """Say what a table holds and by what it would be concluded, and nothing that it shows; no look is recorded.
-
-    `beside` are options that have nothing to write then. Raises InputError for these, and as `answer` does.
-    """
-    for option, given in beside.items():
+    for option, given in (("--figure", figure), ("--paragraph", paragraph)):
         if given:
-            raise InputError(f"{option}: --check shows no result that could be kept or drawn; leave one of them out")
+            raise InputError(f"{option}: {NOTHING_SHOWN}")
     if table is None:
         raise InputError("--check: reads a table, and none is named; name TABLE")
-    if form == "csv":
-        raise InputError("--format csv: --check answers as table or json; take one of these")
-    from simlab.concluding import checking
-    from simlab.drawing.text import checks
-
-    found = checking.check(table, wanted)
-    as_json = json.dumps(_plain(found.record()), indent=1, allow_nan=False)
+    found = check(table, wanted)
     # A study that is under way is checked again.
     again = [] if found.finished else ["--check"]
-    words = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted), *again])}"
+    following = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted), *again])}"
     unkept = (found.unlisted,) if found.unlisted else ()
-    code = RESERVED if unkept else DONE
-    return Answered(as_json if form == "json" else checks.page(found, words), as_json, (*found.notes, *unkept), code)
+    return Answered(found, wanted, following, notes=(*found.notes, *unkept), lost=bool(unkept))
 
 
-def _kept(as_json: str, plan: Plan) -> list[str]:
+def _answer_plan(wanted: Wanted, figure: Path | None) -> Answered:
+    """Answer with a plan, before anything is rated; raise InputError for what means nothing then."""
+    if wanted.plan is None:
+        raise InputError(
+            "no table and no plan: conclude takes TABLE, or --plan FILE for a paragraph on what is planned"
+        )
+    if figure is not None:
+        raise InputError(f"--figure {legible(figure)}: nothing is drawn before there is a table; leave it out")
+    for option, given in _in_vain(wanted):
+        if given:
+            raise InputError(f"{option}: {NO_TABLE}")
+    return Answered(wanted.plan, wanted)
+
+
+def _keep_in_plan(found: Conclusion, plan: Plan) -> list[str]:
     """Keep a conclusion in the folder of its plan; return a line that says why that could not be."""
     from simlab.concluding.assigning.studying import CONCLUSION
 
     if not plan.path.is_dir():
         return []
     try:
-        write_whole({plan.path / CONCLUSION: as_json + "\n"})
+        write_whole({plan.path / CONCLUSION: to_json(found) + "\n"})
     except OSError as error:
         return [f"{legible(plan.path / CONCLUSION)}: not kept ({reason(error)})"]
     return []
 
 
-def presented(found: Conclusion, words: str, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
-    """Write a conclusion in a form, with what is asked for beside it; `words` are the command that comes next."""
-    written, unkept = _written(found, figure, paragraph)
-    code = DONE if found.promise.holds and not found.confounded and not unkept else RESERVED
-    as_json, notes = to_json(found), (*found.notes, *unkept)
-    if form == "json":
-        return Answered(as_json, as_json, notes, code)
-    if form == "csv":
-        rows = [one.model_dump(by_alias=True) for one in found.systems]
-        return Answered(tables.to_csv(rows), as_json, (*notes, *found.warnings), code)
-    return Answered(text.page(found, written, words), as_json, notes, code)
-
-
-def _written(found: Conclusion, figure: Path | None, paragraph: Path | None) -> tuple[list[Path], list[str]]:
+def _write_beside(found: Conclusion, figure: Path | None, paragraph: Path | None) -> tuple[list[Path], list[str]]:
     """Write what is asked for beside an answer; return the files, and a line for each that the disk does not take."""
+    ways: list[tuple[Path | None, Callable[[Path], Any]]] = [
+        (figure, lambda file: files.write(lambda: draw(found), file)),
+        (paragraph, lambda file: write_whole({file: write_paragraph(found) + "\n"})),
+    ]
     written, unkept = list[Path](), list[str]()
-    for beside in ((figure, None), (None, paragraph)):
+    for file, write_file in ways:
+        if file is None:
+            continue
         try:
-            written += write(found, *beside)
+            write_file(file)
+            written.append(file)
         except OSError as error:
             unkept.append(f"{legible(error.filename or 'a file')}: not kept ({reason(error)})")
     return written, unkept
 
 
-def _planned(wanted: Wanted, form: Form, figure: Path | None, paragraph: Path | None) -> Answered:
-    """Say how a study that is planned will be concluded, before anything is rated."""
-    plan = wanted.plan
-    if plan is None:
-        raise InputError(
-            "no table and no plan: conclude takes TABLE, or --plan FILE for a paragraph on what is planned"
-        )
-    if figure is not None:
-        raise InputError(f"--figure {legible(figure)}: nothing is drawn before there is a table; leave it out")
-    for option, given in _in_vain(wanted, form):
-        if given:
-            raise InputError(f"{option}: is for a table, and only a plan is named; leave it out, or name TABLE")
+def draw(found: Conclusion) -> Figure:
+    """Draw systems, pairs, raters and metrics of a conclusion."""
+    from simlab.drawing.reports.answers.conclude import report
+    from simlab.drawing.reports.static import figure_of
+
+    return figure_of(report(found))
+
+
+def write_paragraph(found: Conclusion) -> str:
+    """Write the paragraph on methods and findings, with references."""
+    from simlab.drawing.reports.answers.conclude_paragraph import paragraph
+
+    return paragraph(found)
+
+
+def write(answered: Answered, form: Form, given: Given) -> Launched:
+    """Write an answer in a form; exit code 3 where its promise does not hold, or something was not kept."""
+    found, notes = answered.found, answered.notes
+    code = RESERVED if answered.lost else DONE
+    if isinstance(found, Checked):
+        return Launched(_write_check(answered, found, form, given), notes, code)
+    if not isinstance(found, Conclusion):
+        return Launched(_write_plan(found, form, given))
+    if not found.promise.holds or found.confounded:
+        code = RESERVED
+    if form == "json":
+        return Launched(to_json(found), notes, code)
+    if form == "csv":
+        rows = [one.model_dump(by_alias=True) for one in found.systems]
+        return Launched(tables.to_csv(rows), (*notes, *found.warnings), code)
+    written = [f"written: {', '.join(map(str, answered.written))}"] if answered.written else []
+    return Launched("\n".join([page(found), "", *written, f"next: {answered.following}"]), notes, code)
+
+
+def page(found: Conclusion) -> str:
+    """Write a conclusion for a terminal."""
+    from simlab.drawing.reports import text
+    from simlab.drawing.reports.answers.conclude import report
+
+    return text.page(report(found))
+
+
+def _write_check(answered: Answered, found: Checked, form: Form, given: Given) -> str:
+    from simlab.drawing.text import checks
+
+    if given.get("save"):
+        raise InputError(f"--save: {NOTHING_SHOWN}")
+    if form == "csv":
+        raise InputError("--format csv: --check answers as table or json; take one of these")
+    if form == "json":
+        return json.dumps(_plain(found.record()), indent=1, allow_nan=False)
+    return checks.page(found, answered.following)
+
+
+def _write_plan(plan: Plan, form: Form, given: Given) -> str:
+    """Write how a study that is planned will be concluded, and the paragraph where a file for it is named."""
+    if form == "csv":
+        raise InputError(f"--format csv: {NO_TABLE}")
     said = paragraphs.of_plan(plan.config, plan.digest)
-    as_json = json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": said}, indent=1)
-    if paragraph is not None:
-        write_whole({paragraph: said + "\n"})
-    return Answered(as_json if form == "json" else said, as_json, (), DONE)
+    if given["paragraph"] is not None:
+        write_whole({given["paragraph"]: said + "\n"})
+    if form == "json":
+        return json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": said}, indent=1)
+    return said
 
 
-def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
+def _in_vain(wanted: Wanted) -> list[tuple[str, bool]]:
     """Say which options are given that mean nothing without a table."""
     return [
         ("--promise", wanted.promise is not None),
@@ -238,7 +283,6 @@ def _in_vain(wanted: Wanted, form: Form) -> list[tuple[str, bool]]:
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
         ("--columns, --better, --scale, --people, --where, --alike, --wide and --decimal", wanted.told != NOTHING),
-        ("--format csv", form == "csv"),
     ]
 
 
@@ -248,17 +292,6 @@ def check_names(figure: Path | None, paragraph: Path | None) -> None:
     if paragraph is not None and paragraph.suffix.lower() not in (".md", ".txt"):
         raise InputError(f"--paragraph {legible(paragraph)}: a paragraph is text; end the name with .md or .txt")
     check_writable(paragraph, "--paragraph")
-
-
-def write(found: Conclusion, figure: Path | None, paragraph: Path | None) -> list[Path]:
-    """Write what is asked for beside the answer; return the files."""
-    if figure is not None:
-        from simlab.drawing.figures import conclusion as figures
-
-        files.write(lambda: figures.draw(found), figure)
-    if paragraph is not None:
-        write_whole({paragraph: paragraphs.paragraph(found) + "\n"})
-    return [file for file in (figure, paragraph) if file is not None]
 
 
 def to_json(found: Conclusion) -> str:

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands import conclude
-from simlab.commands.conclude import Answered, presented
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import refuse_misplaced
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.text.tables import Form
 from simlab.messages import legible, shown
 from simlab.types import InputError, Place
 
@@ -43,19 +40,17 @@ def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | No
     return folder, list(words[1:]) if folder else []
 
 
-def answer(
+def conclude_campaign(
     folder: Path,
     conditions: Sequence[str],
     place: Mapping[str, int | None],
     wanted: Wanted,
-    form: Form,
-    figure: Path | None,
-    paragraph: Path | None,
     plugins: Sequence[str] = (),
-) -> Answered:
+) -> tuple[Conclusion, str, Sequence[str]]:
     """Carry out a campaign again up to what it collects, and conclude from that as its study does.
 
-    Raises InputError for a campaign that the folder does not hold, and for what a table alone can be asked.
+    Returns the conclusion, the command that comes next, and what is to be doubted. Raises InputError for a campaign
+    that the folder does not hold, and for what a table alone can be asked.
     """
     from simlab.commands.export import carried_out
     from simlab.concluding.campaigns import digest
@@ -63,7 +58,6 @@ def answer(
     from simlab.concluding.plans import Plan
     from simlab.studies.kinds import kind_of
 
-    conclude.check_names(figure, paragraph)
     if wanted.level is not None:
         raise InputError(f"--level {wanted.level:g}: the study of {legible(folder)} has its own; leave it out")
     for option, given in _of_tables(wanted):
@@ -76,8 +70,7 @@ def answer(
     plan = Plan(folder, question, again.config, digest(again.config), None, folder)
     found = of_collected(again.collected, replace(wanted, again=False), plan, note)
     found = found.changed(line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
-    told = presented(found, _export(folder, conditions, at), form, figure, paragraph)
-    return told._replace(notes=(*told.notes, *again.doubts), code=told.code or (3 if again.doubts else 0))
+    return found, _export(folder, conditions, at), again.doubts
 
 
 def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:

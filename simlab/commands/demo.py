@@ -115,7 +115,7 @@ def _steps(out: Path) -> tuple[Step, ...]:
         Step(
             "Conclude: who is better, and with which promise?",
             ("conclude", str(out / "filled.csv"), "--plan", study),
-            (("^Promise", "^$"), ("^rank", "^To settle|^Such|^[0-9]+ raters|^$")),
+            (("^", "^Read: "), ("^rank", "^$")),
         ),
         Step(
             "Report: one file that anyone can open.",

@@ -130,6 +130,12 @@ class SweepOptions(RunOptions, total=False):
     shards: Shards
 
 
+def is_left_out(context: typer.Context, option: typer.CallbackParam) -> bool:
+    """Return True for a flag that is not typed: as the callback of `--no-x` it gives what a notebook calls `x`."""
+    source = context.get_parameter_source(option.name or "")
+    return source is None or source.name == "DEFAULT"
+
+
 class TableOptions(TypedDict, total=False):
     """Say of a table what it does not say itself."""
 

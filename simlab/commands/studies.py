@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, Unpack
 import typer
 
 from simlab.commands.flags import (
+    FIGURES,
     Columns,
     File,
     Force,
     Jobs,
     Plugins,
     RowsWhere,
+    Seed,
     TableOptions,
+    is_left_out,
     path_of,
     told_of,
     write_targets,
@@ -28,6 +31,8 @@ from simlab.types import InputError
 
 if TYPE_CHECKING:
     from simlab.commands.assign import Sheets
+    from simlab.commands.conclude import Answered
+    from simlab.commands.notebook_conclusion import Concluded
     from simlab.commands.notebook_plans import PlannedStudy
     from simlab.commands.plan import Planned
     from simlab.commands.report import WrittenReport
@@ -207,6 +212,132 @@ def assign(
     people, sheets, done = path_of(raters), path_of(out), path_of(after)
     asked = assignments.AssignOptions(Path(items), people, sheets, form, seed, controls, languages, done, alone, told)
     return assignments.carry_out(Path(plan), asked, list(plugins or ()))
+
+
+def _label_conclusion(answered: Answered) -> Concluded:
+    from simlab.commands.notebook_conclusion import label_conclusion
+
+    return label_conclusion(answered)
+
+
+@verb(_label_conclusion)
+def conclude(
+    table: Annotated[File | None, typer.Argument(metavar="TABLE|DIR", hidden=True)] = None,
+    *words: Annotated[File, typer.Argument(metavar="TABLE|KEY=VALUE", hidden=True)],
+    world: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the world.", min=0)] = None,
+    pool: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the pool of raters.", min=0)] = None,
+    draw: Annotated[
+        int | None, typer.Option(metavar="N", help="With DIR: index of the documents' draw.", min=0)
+    ] = None,
+    study: Annotated[int | None, typer.Option(metavar="N", help="With DIR: index of the study.", min=0)] = None,
+    plugins: Plugins = None,
+    plan: Annotated[
+        File | None, typer.Option(metavar="FILE", help="Follow this study file; without TABLE: say what is planned.")
+    ] = None,
+    promise: Annotated[
+        Literal["fixed", "anytime"] | None,
+        typer.Option(help="fixed: at the plan's end; anytime: after every batch, of preferences.", show_default=False),
+    ] = None,
+    level: Annotated[
+        float | None, typer.Option(metavar="X", help="Let any claim be wrong with this probability; else .05.")
+    ] = None,
+    metric: Annotated[
+        Sequence[str] | str | None,
+        typer.Option(metavar="COLUMN[,COLUMN]", help="Hold these metrics, or judges, against humans."),
+    ] = None,
+    family: Annotated[
+        Literal["all", "against", "best", "ranks", "fdr"] | None,
+        typer.Option(
+            help="Promise claims of all pairs, or those with one system; who may be best; ranks; a share of claims.",
+            show_default=False,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="SYSTEM", help="Compare all systems with this one only.")
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(metavar="X", help="Say which pairs are no more than X apart, or not worse by more.")
+    ] = None,
+    exclude: Annotated[
+        Sequence[str] | None, typer.Option(metavar="RATER", help="Show the conclusion without this rater, too.")
+    ] = None,
+    adequate_from: Annotated[
+        float | None, typer.Option(metavar="X", help="Outputs are adequate from this human score.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="X", help="A metric says adequate above it; else the best.")
+    ] = None,
+    seed: Seed = 0,
+    repetition: Annotated[
+        bool,
+        typer.Option(
+            "--no-repetition",
+            callback=is_left_out,
+            help="Leave out how a repetition would come out.",
+            show_default=False,
+        ),
+    ] = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read TABLE and say by what it would be concluded, and no result.")
+    ] = False,
+    look: Annotated[
+        bool, typer.Option("--look", help="Look before the plan's end; its promise is then withdrawn.")
+    ] = False,
+    figure: Annotated[
+        File | None,
+        typer.Option(metavar="FILE", help="Draw systems, pairs, raters and metrics, as .png, .svg or .pdf."),
+        FIGURES,
+    ] = None,
+    paragraph: Annotated[
+        File | None, typer.Option(metavar="FILE", help="Write a paragraph for the paper, as .md or .txt.")
+    ] = None,
+    progress: bool = False,
+    **told: Unpack[TableOptions],
+) -> Answered:
+    """Conclude from a table: who is better, with a promise.
+
+    TABLE holds ratings, preferences, or outputs that humans and metrics scored. A second one holds scores of a metric
+    (with --metric), else another study of these systems. KEY=VALUE changes a key of the analysis. With DIR in place of
+    TABLE: a campaign of a store.
+
+    Returns the systems and pairs as datasets, the promise, and the record that `--format json` prints. `columns`,
+    `better`, `scale`, `people` and `where` tell of the table what it does not say.
+
+    Raises InputError, before anything is estimated, for a table that cannot be read and for what is asked wrongly.
+
+    >>> found = simlab.conclude("ratings.csv", against="baseline")  # doctest: +SKIP
+    >>> found.pairs.to_dataframe()[["first", "second", "difference", "verdict"]]  # doctest: +SKIP
+    >>> found.plot("order.png")  # doctest: +SKIP
+    """
+    from simlab.commands import conclude as conclusions
+    from simlab.concluding.wanted import Wanted
+
+    metrics = metric.split(",") if isinstance(metric, str) else metric or ()
+    wanted = Wanted(
+        told=told_of(**told),
+        promise=promise,
+        level=level,
+        metrics=tuple(dict.fromkeys(name.strip() for name in metrics if name.strip())),
+        family=family,
+        against=against,
+        margin=margin,
+        exclude=tuple(dict.fromkeys([exclude] if isinstance(exclude, str) else exclude or ())),
+        seed=seed,
+        again=repetition,
+        look=look,
+        adequate_from=adequate_from,
+        threshold=threshold,
+    )
+    return conclusions.carry_out(
+        [os.fspath(one) for one in (table, *words) if one is not None],
+        path_of(plan),
+        wanted,
+        {"world": world, "pool": pool, "draw": draw, "study": study},
+        path_of(figure),
+        path_of(paragraph),
+        plugins or [],
+        check=check,
+    )
 
 
 def _label_report(written: WrittenReport) -> str:

@@ -55,8 +55,13 @@ def with_gate(found: Conclusion) -> Conclusion:
         repetition_missing=WITHDRAWN,
         about={**found.about, **groups},
         family=None if found.family is None else _open_family(found.family),
-        warnings=(*ranked(Rank.PROMISE, [f"the promise is withdrawn: {broken}"]), *found.warnings),
+        warnings=(*ranked(Rank.PROMISE, [withdrawal(broken)]), *found.warnings),
     )
+
+
+def withdrawal(broken: str) -> str:
+    """Write the warning of a conclusion whose promise is withdrawn, `broken` being why."""
+    return f"the promise is withdrawn: {broken}"
 
 
 def unrepeated(found: Conclusion, why: str) -> Conclusion:

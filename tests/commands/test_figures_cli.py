@@ -37,7 +37,7 @@ RATINGS = str(Path(__file__).parents[2] / "examples/ratings.csv")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["conclude", RATINGS, "--figure"], "Which systems are better than which?"),
+        (["conclude", RATINGS, "--figure"], "Which systems do people rate better?"),
         (["agreement", RATINGS, "--plot"], "How far do the raters of this table agree, and how do they differ?"),
     ],
 )

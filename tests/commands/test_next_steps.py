@@ -13,8 +13,8 @@ import typer
 from slowness import slow_except
 
 from simlab import cli
+from simlab.cli import GROUPS
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.grouped import GROUPS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STORE, PLACE = "a store", "my work"

@@ -10,9 +10,10 @@ import made_conclusions as made
 import pytest
 
 from simlab.answers.conclude import Conclusion, Interval, MetricError, Rated, RepeatedShares, Repetition
+from simlab.commands.conclude import page
 from simlab.commands.errors import explain
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
-from simlab.drawing.text.conclusions import page
+from simlab.types import InputError
 
 WHOLE = [made.rated(), made.planned(), made.interim(), made.compared(), made.judged(), made.many(20)]
 CLAIMED, OPEN = 0, 27
@@ -106,7 +107,7 @@ def test_each_contradiction_is_refused(found: Conclusion, words: str) -> None:
     assert any(words in one for one in said), said
     # Who reports the bug reads of which pair it is, and two numbers.
     assert all(len(re.findall(r"\d+", one.partition(": ")[2])) >= 2 for one in said if " - " in one), said
-    with pytest.raises(Inconsistent, match="contradicts itself"):
+    with pytest.raises(InputError, match="contradict each other"):
         page(found)
 
 

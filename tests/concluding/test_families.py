@@ -16,6 +16,7 @@ from test_ratings_tables import QUALITY, found, written
 from simlab.analysis.multiplicity import bh
 from simlab.answers.conclude import Conclusion
 from simlab.cli import answer as typed
+from simlab.commands import conclude as text
 from simlab.commands.conclude import to_json
 from simlab.concluding.campaigns import digest
 from simlab.concluding.concluding import conclude
@@ -23,9 +24,8 @@ from simlab.concluding.consistency import contradictions
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import Wanted
 from simlab.config.studyfile import FrozenFamily, write
+from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers.conclude import read as conclusion
-from simlab.drawing.text import conclusions as text
-from simlab.drawing.text import paragraphs
 from simlab.rng import stream
 from simlab.types import InputError
 

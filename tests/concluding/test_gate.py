@@ -10,6 +10,7 @@ import pytest
 
 from simlab.answers.conclude import Control, Promise
 from simlab.cli import answer
+from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.judgements import again as judged
@@ -17,8 +18,7 @@ from simlab.concluding.preferences import concluding as compared
 from simlab.concluding.ratings import again
 from simlab.concluding.simulations import seed_from_rows, with_gate
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.figures.conclusion import caption
-from simlab.drawing.text.conclusions import page
+from simlab.drawing.reports.answers.conclude import report
 from simlab.effort import current_effort, use_effort
 from simlab.fitting.mqm import MQM
 from simlab.fitting.repetitions import equal_over, table_world
@@ -74,7 +74,7 @@ def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, ca
     words = ["--margin", "1", "--save", str(files[0]), "--figure", str(files[1]), "--paragraph", str(files[2])]
     assert answer(["conclude", str(unheld), *BY_DOCUMENT, *words]) == 3
     said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("Promise is withdrawn: of 100 studies like this one, simulated with equal systems,")
+    assert said.startswith("The promise is withdrawn: of 100 studies like this one, simulated with equal systems,")
     found = json.loads(files[0].read_text())["answer"]
     pair = found["pairs"][0]
     assert found["promise"]["holds"] is False
@@ -95,7 +95,7 @@ def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, ca
 
 def test_a_figure_says_what_is_withdrawn(unheld):
     found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
-    assert "The promise is withdrawn: of 100 studies" in caption(found)
+    assert "The promise is withdrawn: of 100 studies" in report(found).caption
     assert page(found).count("is withdrawn") == 1
 
 
@@ -201,7 +201,7 @@ def test_votes_and_judgements_have_the_gate_too(monkeypatch, short_effort):
         assert not any(one.verdict for one in found.pairs)
         assert not any(one.verdict for metric in found.metrics for one in metric.pairs)
         assert list(contradictions(found)) == []
-        assert page(found).startswith("Promise  is withdrawn")
+        assert page(found).startswith("The promise is withdrawn")
 
 
 def test_claims_that_stay_are_refused_as_a_contradiction(unheld):

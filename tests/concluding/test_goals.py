@@ -17,6 +17,7 @@ from simlab.analysis.normalization import spread_within
 from simlab.answers.conclude import Conclusion, Control, Family, Followed, PlannedFigure
 from simlab.answers.records import read_record
 from simlab.cli import answer
+from simlab.commands.conclude import page
 from simlab.commands.exit_codes import REFUSED
 from simlab.concluding.following import reading
 from simlab.concluding.goals import figures, goals_of
@@ -24,7 +25,6 @@ from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import Wanted
 from simlab.config.studyfile import write
-from simlab.drawing.text.conclusions import page
 
 ANSWER: dict[str, Any] = {
     "targets": [{"measure": "power", "least": 0.8, "floor": False}, {"measure": "no_wrong_claim", "least": 0.95}],
@@ -91,10 +91,10 @@ def test_what_was_planned_stands_beside_what_is_found(tmp_path: Path) -> None:
         assert held[name].missing
     assert all(math.isnan(one.found) == bool(one.missing) for one in held.values())
     text = " ".join(page(found).split())
-    assert "Targets planned / found: power .8 / not known (true differences are not); no wrong claim .95 / " in text
-    assert f"documents 8 / 8; ratings 45 / 45; raters 6 / {found.read['raters']}" in text
-    assert "share of pairs claimed .40 ± .03 / " in text
-    assert "hours 3 / not known (no times are told)" in text
+    assert "power .8 not known (true differences are not) no wrong claim .95 " in text
+    assert f"documents 8 8 ratings 45 45 raters 6 {found.read['raters']}" in text
+    assert "share of pairs claimed .40 ± .03 " in text
+    assert "hours 3 not known (no times are told)" in text
 
 
 def test_hours_are_those_of_a_table_with_times_or_of_a_campaign_on_a_clock(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_plan_without_targets_or_of_another_study_says_none(other: dict[str, A
     (folder / "plan.json").write_text(json.dumps(held | other))
     found = concluded(table, folder)
     assert (told(found), found.unit) == ({}, "standard deviations")
-    assert "Targets" not in page(found)
+    assert "What was planned, and what is found" not in page(found)
 
 
 def test_targets_are_read_back_from_a_kept_answer() -> None:

@@ -13,13 +13,12 @@ from judge_worlds import World, drawn
 
 from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import to_json
+from simlab.commands.conclude import page, to_json
 from simlab.concluding.judgements.bias import bias_of
 from simlab.concluding.judgements.concluding import conclude
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.reports.answers.conclude import read as conclusion
-from simlab.drawing.text.conclusions import page
 from simlab.types import Floats
 from tests.shared_data import SHARED
 from tests.strangers import Rows, mutations
@@ -122,7 +121,7 @@ def check_reversed(found: Conclusion, first: str, second: str) -> None:
     assert by_system[second].low > 0
     assert "follows humans" not in metric.reason
     assert f"it turns round {error.first} - {error.second}" in metric.reason
-    assert "errors of its own differences, all pairs at once" in " ".join(page(found).split())
+    assert "Errors of its own differences, all pairs at once" in " ".join(page(found).split())
     told = json.loads(to_json(found))
     assert [set(row) for row in told["metric"]["bias"]] == 3 * [{"system", "value", "low", "high"}]
     assert told["metric"]["bias_worst"] in told["metric"]["bias_pairs"]

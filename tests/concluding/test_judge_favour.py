@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from simlab.analysis.means.document_pairs import influence
 from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.conclude import Interval
-from simlab.commands.conclude import to_json
+from simlab.commands.conclude import page, to_json
 from simlab.concluding import concluding as whole
 from simlab.concluding.judgements.bias import Favour, bias_of, favour_of
 from simlab.concluding.judgements.concluding import warnings
@@ -22,8 +22,7 @@ from simlab.concluding.judgements.estimates import asked_of, laid, way_of
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.judgements.metrics import uneven_labels, worth_labels
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.text.conclusions import page
-from simlab.drawing.text.paragraphs import paragraph
+from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.types import Floats
 
 FLIPS = 399

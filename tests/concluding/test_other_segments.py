@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from simlab.answers.conclude import Conclusion
+from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.text.conclusions import page
-from simlab.drawing.text.paragraphs import paragraph
+from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.rng import stream
 
 Row = tuple[str, str, str, str, str]
@@ -88,9 +88,9 @@ def test_all_ratings_count_and_no_interval_is_a_point(tmp_path: Path, kind: str,
     said = " ".join(page(found).split())
     if kind == "missed half":
         half = sum(row[3] == "r1" for row in rows)
-        assert f"raters are uneven: from {half} ratings (r1) to {len(rows) - half} ratings (r0)" in said
+        assert f"Raters are uneven: from {half} ratings (r1) to {len(rows) - half} ratings (r0)" in said
     else:
-        assert "scores are averaged within each document" in said
+        assert "cores are averaged within each document" in said
         assert "uneven" not in said
 
 

@@ -15,14 +15,13 @@ from small_studies import preference_study
 from vote_worlds import World, draw
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import to_json
+from simlab.commands.conclude import page, to_json
 from simlab.concluding.following import conclude as as_planned
 from simlab.concluding.plans import Plan
 from simlab.concluding.preferences.by_plan import concluded
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import Wanted
 from simlab.drawing.reports.answers.conclude import read as conclusion
-from simlab.drawing.text.conclusions import page
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError

@@ -17,11 +17,10 @@ from slowness import SHORT
 from strangers import Mutation, answer_or_line, mutations
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import to_json
+from simlab.commands.conclude import page, to_json
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.text.conclusions import page
-from simlab.drawing.text.paragraphs import paragraph
+from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.effort import use_effort
 from simlab.tables.held import Told
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import to_json
+from simlab.commands.conclude import page, to_json
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.text.conclusions import page
 from simlab.effort import Effort, use_effort
 from simlab.tables.held import Told
 from simlab.types import InputError

@@ -14,9 +14,9 @@ from shared_data import SHARED
 from slowness import slow_except
 
 from simlab.answers.conclude import Conclusion
+from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
-from simlab.drawing.text.conclusions import page
 from simlab.rng import stream
 
 FOLDER = SHARED / "strangers"

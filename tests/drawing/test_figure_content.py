@@ -21,13 +21,12 @@ from simlab.answers.mutt import PassRate, PassRates
 from simlab.commands.plot import drawing
 from simlab.drawing.figures import (
     around,
-    conclusion,
     files,
     look,
     orders,
     timeline,
 )
-from simlab.drawing.reports.answers import agreement, fit, mutt, of, plan
+from simlab.drawing.reports.answers import agreement, conclude, fit, mutt, of, plan
 from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
@@ -132,7 +131,7 @@ ANSWERS: dict[str, Any] = {
     "backtest": lambda: figure_of(of(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
     "fit": lambda: figure_of(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
-    "conclusion": lambda: conclusion.draw(made_conclusions.rated()),
+    "conclusion": lambda: figure_of(conclude.report(made_conclusions.rated())),
     "plan": lambda: figure_of(plan.report(made_plans.answered())),
     "agreement": lambda: figure_of(agreement.report(agreement_of(table(EXAMPLES / "ratings.csv")))),
 }
@@ -142,7 +141,6 @@ def faults(figure: Any, name: str) -> list[str]:
     found = looked_at.faults(figure, (0, 1) if name in OF_SHARES else None)
     # A Hasse diagram has ranks downwards and nothing across; a timeline names its people.
     excused = {"order": ["no axis across has a name"], "timeline": ["no axis upwards has a name"]}
-    excused["conclusion"] = ["no axis upwards has a name"]
     return [fault for fault in found if fault not in excused.get(name, [])]
 
 
@@ -192,7 +190,7 @@ def test_lines_are_told_apart_by_those_who_see_no_red_and_green(name: str) -> No
         ("lines", AIM),
         ("power", "What changes power of a study?"),
         ("money", "For the same money: which way of handing"),
-        ("conclusion", "Which systems are better than which?"),
+        ("conclusion", "Which systems do people rate better?"),
     ],
 )
 def test_the_title_is_the_question(name: str, asked: str) -> None:

@@ -53,7 +53,7 @@ SEARCHED = {"shared_calibration": 1e-7, "recorded_budget": 1e-7, "recorded_metri
 """Where bounds, or a mean, are searched for until a step is small, the last step is another on another CPU."""
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "agreement", "fit", "backtest", "mutt", "detect"]
-COMMANDS += ["plan", "assign", "corrupt", "fit-metric", "verify", "merge", "export"]
+COMMANDS += ["plan", "assign", "conclude", "corrupt", "fit-metric", "verify", "merge", "export"]
 COMMANDS += ["list", "show", "demo", "calculator", "report"]
 
 WIDE = patch.dict(os.environ, COLUMNS="80", UV_RUN_RECURSION_DEPTH="1")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.drawing.figures import around, look, panels
-from simlab.drawing.figures.conclusion_order import GREY, VERMILION
+from simlab.drawing.figures.styles import COLOURS
 from simlab.drawing.wording import short, value_label
 from simlab.messages import shortened
 from simlab.types import InputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "Which systems did the campaign find better than which?"
+VERMILION, GREY = COLOURS[1], "#8C8C8C"
 LEVEL, WIDTH = 0.55, 0.75
 """Inches from one rank to the next, and from one system of a rank to the next."""
 MOST_LETTERS = 18

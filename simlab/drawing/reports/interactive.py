@@ -151,5 +151,5 @@ _KINDS: Mapping[type, _Kind] = {
     # An explorer's rows are the data of the page, and stand there once.
     Explorer: _Kind("explorer", ("rows", "table", "static"), lambda block: block.table),
     PairMatrix: _Kind("matrix", (), behind.pairs),
-    Chart: _Kind("chart", ("table",), behind.table),
+    Chart: _Kind("chart", ("table", "links"), behind.table),
 }

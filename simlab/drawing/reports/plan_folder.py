@@ -67,7 +67,7 @@ def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[st
         found = conclude.read(contents["conclusion"])
     except InputError as error:
         raise _named(error, folder / CONCLUDED) from error
-    made = conclude.of(found, contents["conclusion"], (), provenance)
+    made = replace(conclude.report(found), data=contents["conclusion"], provenance=dict(provenance))
     if found.plan is None or found.plan.digest == contents["plan"]["digest"]:
         return made
     other = f"{CONCLUDED} follows another study than {PLANNED} plans ({legible(found.plan.digest, 12)})"

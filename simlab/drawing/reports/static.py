@@ -21,6 +21,8 @@ WIDTH = 6.5
 """Inches: a page of text is about as wide."""
 PANEL = 4.4
 """Inches of a chart beside another."""
+MANY, GREY = 20, "#8C8C8C"
+"""Between more rows than these arrows bend further."""
 LONGEST = 40
 """Letters of a name that are written; the table behind a figure has all of them."""
 
@@ -71,7 +73,7 @@ def figure_of(report: Report) -> Figure:
         around.legend(figure, list(handles.values()), list(handles), _short(charts[0].legend) or None, "below")
     around.question(figure, report.question)
     told = "; ".join(f"{value.label}: {said(value)}" for value in report.figures)
-    around.footnote(figure, f"{told}." if told else "")
+    around.footnote(figure, report.caption or (f"{told}." if told else ""))
     return figure
 
 
@@ -138,6 +140,7 @@ def _draw_chart(axes: Axes, chart: Chart, lines: list[str] | None = None) -> Non
         if marks := [mark for mark in chart.marks if mark.line == line]:
             _line(axes, chart, marks, k, apart * (k - (len(lines) - 1) / 2), up)
     if up:
+        _link(axes, chart, up)
         axes.set_yticks(range(len(up)), [_short(name) for name in up], parse_math=False)
         axes.invert_yaxis()
     axes.set(xlabel=_short(chart.x, 90), ylabel=_short(chart.y, 90))
@@ -165,6 +168,19 @@ def _line(axes: Axes, chart: Chart, marks: list[Mark], k: int, aside: float, up:
     chosen = [j for j, mark in enumerate(marks) if mark.chosen]
     ring: Any = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgecolor": "#222222"}
     axes.plot([xs[j] for j in chosen], [ys[j] for j in chosen], linestyle="none", **ring)
+
+
+def _link(axes: Axes, chart: Chart, up: list[str]) -> None:
+    """Draw the arrows of a chart between the first marks of names, bent lest they hide the rows that they cross."""
+    from matplotlib.patches import FancyArrowPatch
+
+    places = {str(mark.y): (float(mark.x), up.index(str(mark.y))) for mark in reversed(chart.marks)}
+    bend: Any = {"connectionstyle": f"arc3,rad={0.22 if len(up) <= MANY else 0.45}", "shrinkA": 4, "shrinkB": 4}
+    for start, end in chart.links:
+        ends = places[start], places[end]
+        axes.add_patch(
+            FancyArrowPatch(*ends, arrowstyle="-|>", mutation_scale=7, color=GREY, linewidth=0.8, zorder=1.5, **bend)
+        )
 
 
 def _ends(marks: list[Mark], values: list[float]) -> tuple[list[float], list[float]]:

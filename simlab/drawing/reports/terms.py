@@ -22,7 +22,7 @@ class Value:
 
     `standard_error` is one over what was sampled (documents, pairs of raters): more campaigns make it no smaller.
     `label` names it where it stands alone; in a table its column does. `value` is None where it is not known, and
-    `reason` then says why.
+    `reason` then says why. `digits` are its decimals (None: by its error).
     """
 
     value: float | None
@@ -35,6 +35,7 @@ class Value:
     label: str = ""
     reason: str = ""
     standard_error: float | None = None
+    digits: int | None = None
 
     @property
     def error(self) -> float | None:
@@ -116,7 +117,7 @@ class Chart:
     `low`, `high`); `scatter` has numbers on both axes, its chosen marks stand out. `target` is a line that is wanted,
     on the axis of the values. `bounds` are those of the values shown.
     `interval` names what reaches from `low` to `high`. `equal`: both axes hold one quantity, and the line on which the
-    two are equal is drawn.
+    two are equal is drawn. `links` are arrows of pictures, from one name up to another.
     """
 
     kind: Literal["lines", "intervals", "scatter"]
@@ -131,6 +132,7 @@ class Chart:
     table: Table | None = None
     interval: str = "interval"
     equal: bool = False
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ class Report:
 
     The question comes first, then the answer in sentences, what is held fixed, and reservations; `reproduce` are the
     command lines that give it again; `data` is what a program reads (the rows of a query, or the saved answer).
-    `paragraph` is for a paper.
+    `paragraph` is for a paper. `caption` stands below the figure (empty: the numbers do).
     """
 
     title: str
@@ -242,3 +244,4 @@ class Report:
     references: tuple[Reference, ...] = ()
     paragraph: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
+    caption: str = ""

@@ -12,6 +12,8 @@ from simlab.drawing.reports.values import cells, numeric, said
 from simlab.drawing.text import tables
 
 HELD = "\N{NO-BREAK SPACE}"
+LEAST_ROOM, MOST_LETTERS = 16, 12
+"""A last column with longer texts is broken to what is left of the width, which is so much at least."""
 MOST_ROWS = 12
 """A folded section with a longer table is left out, and named, as light ones are."""
 
@@ -66,10 +68,24 @@ def _figures(block: Figures) -> str:
 
 
 def _table(block: Table) -> str:
-    """Align the columns of numbers on their right edge, below what the table holds."""
-    left = next((k for k, right in enumerate(numeric(block)) if right), len(block.columns))
+    """Align the columns of numbers on their right edge, below what the table holds; fold long texts of the last one."""
+    right, rows = numeric(block), cells(block)
+    left = next((k for k, number in enumerate(right) if number), len(block.columns))
     caption = f"{_wrapped(block.caption)}:\n" if block.caption else ""
-    return f"{caption}{tables.folded(block.columns, cells(block), left=left)}"
+    long = not right[-1] and max((len(row[-1]) for row in rows), default=0) > MOST_LETTERS
+    if long:
+        widths = [max(map(len, column)) + 2 for column in zip(block.columns, *rows, strict=True)]
+        room = tables.width() - sum(widths[:-1])
+        room = room if room >= LEAST_ROOM else max(tables.width() - sum(widths[:left]), LEAST_ROOM)
+        rows = [line for row in rows for line in _folded(row, room)]
+    return f"{caption}{tables.folded(block.columns, rows, left=left, last_left=long)}"
+
+
+def _folded(row: list[str], room: int) -> Iterator[list[str]]:
+    """Yield a row with its last cell broken to the room that there is, further lines below it."""
+    first, *more = textwrap.wrap(row[-1], room, break_on_hyphens=False, break_long_words=False) or [""]
+    yield [*row[:-1], first]
+    yield from ([*([""] * (len(row) - 1)), line] for line in more)
 
 
 _WRITERS: Mapping[type, Callable[[Any], str]] = {

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from simlab.drawing.reports.terms import Cell, Table, Value
 from simlab.drawing.text.tables import bounded, decimals, measured, number, told
 
+TINY = 5e-6
+"""Numbers below it are written as powers of ten: as decimals they would look like 0."""
 SMALL = 10.0
 """Numbers below it are written with decimals, as shares are; larger ones with separated thousands."""
 
@@ -24,6 +26,7 @@ def said(value: Value, digits: int | None = None) -> str:
     """
     if value.value is None or not math.isfinite(value.value):
         return "-"
+    digits = value.digits if digits is None else digits
     interval = between(value, digits) if value.error is None else ""
     text = _with_error(value, value.value, _width_places(value) if interval and digits is None else digits)
     unit = f" {value.unit}" if value.unit not in ("", "1") else ""
@@ -101,13 +104,13 @@ def _number(value: float, digits: int | None) -> str:
 def _plain(value: float) -> str:
     """Write a number of no known error with four digits that tell something.
 
-    >>> _plain(0.12345), _plain(1234.5), _plain(2000000.0), _plain(0.0), _plain(-0.5)
-    ('.1235', '1,234.5', '2,000,000', '0', '-.5')
+    >>> _plain(0.12345), _plain(1234.5), _plain(2000000.0), _plain(0.0), _plain(-0.5), _plain(2.3e-9)
+    ('.1235', '1,234.5', '2,000,000', '0', '-.5', '2e-09')
     """
     if not math.isfinite(value):
         return "-"
-    if value == 0:
-        return "0"
+    if abs(value) < TINY:
+        return "0" if value == 0 else f"{value:.0e}"
     digits = max(4 - math.ceil(math.log10(abs(value)) + 1e-12), 0) if abs(value) < 1000 else 1
     text = f"{value:,.{min(digits, 6)}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text

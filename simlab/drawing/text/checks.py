@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simlab.concluding.checking import Checked
-from simlab.drawing.text.conclusion_numbers import texts_of
+from simlab.drawing.reports.answers.conclude_words import texts_of
 from simlab.drawing.text.tables import line
 from simlab.messages import legible, several
 

@@ -19,6 +19,7 @@ from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.commands.plan import PlanOptions, keep
 from simlab.config import compose
 from simlab.drawing.reports import markdown, plan_folder
+from simlab.drawing.reports.paper import still
 from simlab.drawing.reports.terms import Report, Table, Value
 from simlab.tables.held import Told
 from simlab.types import InputError
@@ -90,8 +91,8 @@ def report(folder: Path) -> Report:
 
 
 def table(of: Report, caption: str) -> Table:
-    return next(block for section in of.sections for block in section.blocks
-                if isinstance(block, Table) and block.caption == caption)  # fmt: skip
+    tables = (still(block) for section in of.sections for block in section.blocks)
+    return next(one for one in tables if isinstance(one, Table) and one.caption == caption)
 
 
 def headings(of: Report) -> list[str]:

@@ -1,30 +1,16 @@
-"""Write the numbers of a conclusion: with as many decimals as its intervals bear, and with what they are counted in."""
+"""Write the numbers of a conclusion: with as many decimals as their intervals bear, and with their units."""
 
 from __future__ import annotations
 
 import math
-import re
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
-from typing import Any
 
-from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, Interval, More, Repetition
-from simlab.concluding.simulations import NOT_ASKED
+from simlab.answers.conclude import Conclusion, Interval, More
 from simlab.drawing.text import tables
-from simlab.drawing.text.tables import WIDTH, number
-from simlab.messages import several
-from simlab.types import COMPARE
+from simlab.drawing.text.tables import number
 
 MOST_DECIMALS = 4
-HELD = "\N{NO-BREAK SPACE}"
-NEW_IN = {
-    "same": "same raters",
-    "new_documents": "same raters, other documents",
-    "new_raters": "other raters, same documents",
-    "new_study": "all new",
-}
-"""Say what is new in each sort of repetition."""
 
 
 def decimals(found: Conclusion) -> int:
@@ -50,75 +36,9 @@ def measure(found: Conclusion) -> tuple[str, str]:
     return str(found.about.get("estimate", "mean")), found.unit
 
 
-def uncorrected(question: str) -> str:
-    """Name the tests that a negative control holds against the analysis."""
-    return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
-
-
-def at_large(held: Control) -> str:
-    """Say what the check would be for raters at large; "" where it is about them, or where that is not known."""
-    if held.at_large is None:
-        return ""
-    return (
-        "Nothing is promised of raters at large: where systems are equal for these, other raters make some claim for "
-        f"theirs in {interval(held.at_large)} of such studies (90 % interval)."
-    )
-
-
-def broken(found: Conclusion) -> str:
-    """Say why the promise does not hold: "is withdrawn: ..." where the check took it back."""
-    return f"{'is withdrawn' if found.withdrawn else 'does not hold here'}: {found.promise.broken}"
-
-
-def warnings(found: Conclusion) -> list[str]:
-    """Return what limits a conclusion beside its promise: that this is withdrawn is said with it."""
-    return [one for one in found.warnings if not (found.withdrawn and found.promise.broken in one)]
-
-
-def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
-    """List, by what is new in a repetition, the chance that all signs come again and the share of claims that do."""
-    names = ["same", "new_raters", "new_study"]
-    if not math.isfinite(again.same_sign.new_study.value):
-        names.append("new_documents")
-    held = [(getattr(again.same_sign, name), getattr(again.claimed_again, name), NEW_IN[name]) for name in names]
-    return [one for one in held if math.isfinite(one[0].value)]
-
-
-def by_chance(n_claims: int) -> str:
-    """Say how likely signs come again by chance alone."""
-    return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
-
-
-def unmet(found: Conclusion) -> Iterator[str]:
-    """Say which groups of people so few raters may have missed, where claims are to hold for people at large."""
-    if found.limits is None:
-        return
-    who, least, missed = found.limits.raters, found.limits.unmet_share, found.limits.one_in_five_unmet
-    yield (
-        f"Limits: a group of up to {share(least)} of people may not have been met by {several(who, 'rater')}, and no "
-        f"test knows what it prefers; a group of 20 % is missed by {share(missed)} of such studies"
-    )
-
-
-def missing(found: Conclusion) -> Iterator[str]:
-    """Say which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
-    claimed = any(one.verdict for one in found.pairs)
-    repeated, checked = found.repetition_missing if claimed else "", found.control_missing
-    if repeated not in ("", checked, NOT_ASKED):
-        yield f"No repetition is simulated: {repeated}."
-    if checked:
-        both = " and no repetition" if repeated == checked else ""
-        yield f"No study of equal systems{both} is simulated, so that the promise is not checked: {checked}."
-
-
 def unit_of_differences(found: Conclusion) -> str:
     """Name what differences of pairs are counted in."""
     return str(found.about.get("difference", found.unit))
-
-
-def read(found: Conclusion) -> str:
-    """Write what was read without what could be typed to read it otherwise."""
-    return re.sub(r" \(--[^)]*\)", "", found.line)
 
 
 def amount(value: str, unit: str) -> str:
@@ -224,16 +144,6 @@ def listed(names: Sequence[str], most: int) -> str:
     return f"{said} and {len(names) - most:,} more" if len(names) > most else said
 
 
-def texts_of(read: Mapping[str, Any], name: str) -> list[str]:
-    """Return the texts of a list in what was read; what is no list of texts, as in an edited file, is left out.
-
-    >>> texts_of({"unused": ["comment", 3]}, "unused"), texts_of({}, "remarks")
-    (['comment'], [])
-    """
-    listed_there = read.get(name)
-    return [one for one in listed_there if isinstance(one, str) and one] if isinstance(listed_there, list) else []
-
-
 def short(names: Sequence[str], most: int) -> dict[str, str]:
     """Cut names that are too long for their place, so that they stay different: at the end, else within.
 
@@ -283,9 +193,3 @@ def percent(value: float, mcse: float) -> str:
         return "not known"
     digits = 1 if value < 0.0995 or mcse < 0.005 else 0
     return f"{tables.measured(100 * value, 100 * mcse, digits)} %"
-
-
-def filled(text: str, indent: int = 7) -> str:
-    """Break a sentence to the width of a page, further lines moved in; pairs and intervals stay in one piece."""
-    held = re.sub(r"\([^()]{1,24}\)", lambda found: found[0].replace(" ", HELD), text.replace(" - ", f"{HELD}-{HELD}"))
-    return textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False).replace(HELD, " ")

@@ -1,0 +1,363 @@
+"""Show systems, pairs, raters and metrics of a conclusion as charts, each with the table behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+
+from simlab.answers.conclude import Conclusion, Metric, Pair, System
+from simlab.drawing.reports.answers import conclude_numbers as numbers
+from simlab.drawing.reports.answers import conclude_words as words
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value
+from simlab.drawing.text.tables import number
+from simlab.messages import several
+
+MOST_PAIRS, MOST_RATERS = 30, 30
+"""So many pairs and raters are drawn; the tables have all."""
+MOST_LINKS = 80
+"""Of more claims each system keeps the one to the nearest that it is better than: all others hide the systems."""
+MOST_LETTERS, MOST_WAYS = 26, 2
+UNEVEN = 1.25
+"""Answers are counted system by system where the most are so many times the least."""
+UNKNOWN = "not known from these data"
+METHODS = {
+    "human": "humans alone",
+    "ppi": "PPI++",
+    "partial": "posterior, alike",
+    "own": "posterior, own",
+    "joint": "posterior, joint",
+}
+QUALITIES = {"youden": "J", "correlation": "correlation"}
+VERDICTS = {"trust": "trust", "correct": "correct", "leave_out": "leave out"}
+
+
+def confidence(found: Conclusion) -> str:
+    """Write how sure intervals are.
+
+    The level is of any wrong claim; intervals of single systems miss the truth with the same probability.
+    """
+    return numbers.share(1 - found.promise.level)
+
+
+def axis(found: Conclusion) -> str:
+    """Name what is estimated, with its unit."""
+    return ", ".join(part for part in numbers.measure(found) if part)
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number; None for what is not finite."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def known(value: float, low: float, high: float, n: int | None = None) -> Value:
+    """Hold a number with its interval, and why it is not known where it is not."""
+    reason = "" if math.isfinite(value) else UNKNOWN
+    return Value(finite(value), low=finite(low), high=finite(high), n=n, reason=reason)
+
+
+def ordered_systems(found: Conclusion) -> Chart:
+    """Show systems with their intervals, best first, and who is claimed to be better than whom."""
+    systems = [one for one in words.order_systems(found) if math.isfinite(one.estimate)]
+    cut = numbers.short([one.system for one in systems], MOST_LETTERS)
+    names = {one.system: f"{cut[one.system]} ({numbers.rank(one.rank_low, one.rank_high)})" for one in systems}
+    marks = [
+        Mark(one.estimate, names[one.system], one.low, one.high, n=one.n, note=_rank(one), line="") for one in systems
+    ]
+    metric = estimated_with(found.metrics)
+    if metric is not None:
+        methods = [(name, METHODS[name]) for name in ways_of(metric)]
+        of = {(one.method, one.system): one for one in metric.estimates}
+        marks = [
+            Mark(one.value, names[system], one.low, one.high, line=said)
+            for name, said in methods
+            for system in names
+            if (one := of.get((name, system))) is not None and math.isfinite(one.value)
+        ]
+    said = f"{several(len(systems), 'system')} with their {confidence(found)} intervals, best first"
+    better = "lower" if found.lower_is_better else "higher"
+    return _bounded(
+        Chart(
+            "intervals",
+            "How good is each system?",
+            f"{axis(found)} ({better} is better)",
+            "system (its rank)",
+            tuple(marks),
+            said,
+            "" if metric is None else f"estimated with {metric.name}",
+            table=table_of_systems(found, metric),
+            interval=f"{confidence(found)} interval",
+            links=tuple((names[one], names[two]) for one, two in links(found) if one in names and two in names),
+        )
+    )
+
+
+def _rank(one: System) -> str:
+    return f"rank {numbers.rank(one.rank_low, one.rank_high)}"
+
+
+def links(found: Conclusion) -> list[tuple[str, str]]:
+    """Return the claims that follow from no others, the better system first; of very many the nearest only.
+
+    Systems of a cycle count as one when it is asked what follows; claims within a cycle are all kept.
+    """
+    below = words.beaten(found.pairs)
+    names = [one.system for one in words.order_systems(found)]
+    reach = {name: _reached(name, below) for name in names}
+    together = {name: {one for one in reach[name] if name in reach[one]} for name in names}
+    kept = [
+        (better, worse)
+        for better in names
+        for worse in names
+        if worse in below.get(better, ())
+        and (worse in together[better] or not any(_between(mid, better, worse, reach, together) for mid in names))
+    ]
+    if len(kept) <= MOST_LINKS:
+        return kept
+    return list({better: (better, worse) for better, worse in reversed(kept)}.values())[::-1]
+
+
+def _reached(start: str, below: Mapping[str, Set[str]]) -> set[str]:
+    """Return whom a system is better than by a chain of claims."""
+    found, left = set[str](), [start]
+    while left:
+        more = below.get(left.pop(), set()) - found
+        found |= more
+        left += more
+    return found
+
+
+def _between(
+    mid: str, better: str, worse: str, reach: Mapping[str, Set[str]], together: Mapping[str, Set[str]]
+) -> bool:
+    """Tell whether a claim follows by a system that is in no cycle with either."""
+    apart = mid not in together[better] | {better} and mid not in together[worse] | {worse}
+    return apart and mid in reach[better] and worse in reach[mid]
+
+
+def table_of_systems(found: Conclusion, metric: Metric | None = None) -> Table:
+    """List systems, best first: their ranks, estimates, and whom they are claimed to be better than."""
+    systems, below = words.order_systems(found), words.beaten(found.pairs)
+    names, counts = [one.system for one in systems], [one.n for one in systems]
+    uneven = max(counts) > UNEVEN * min(counts)
+    methods = [] if metric is None else ways_of(metric)[:MOST_WAYS]
+    of = {} if metric is None else {(one.method, one.system): one for one in metric.estimates}
+    digits = numbers.decimals(found)
+    rows = []
+    for one in systems:
+        cells: list[Cell] = [numbers.rank(one.rank_low, one.rank_high), one.system, *([one.n] if uneven else [])]
+        beside = [of.get((name, one.system)) for name in methods]
+        cells += [
+            None if held is None else replace(known(held.value, held.low, held.high), digits=digits) for held in beside
+        ]
+        cells += [] if methods else [replace(known(one.estimate, one.low, one.high, n=one.n), digits=digits)]
+        rows.append((*cells, words.name_beaten(below.get(one.system, set()), one.system, names)))
+    level = confidence(found)
+    estimates = [METHODS[name] for name in methods] or [f"{axis(found)} ({level} interval)"]
+    of_what = f" ({axis(found)}, {level} intervals)" if methods else ""
+    return Table(
+        f"Systems, best first{of_what}",
+        ("rank", "system", *(["n"] if uneven else []), *estimates, "better than"),
+        tuple(rows),
+    )
+
+
+def ways_of(metric: Metric) -> list[str]:
+    """Name the ways in which means were estimated, those first that are shown where there is little room."""
+    return [name for name in METHODS if any(one.method == name for one in metric.estimates)]
+
+
+def estimated_with(metrics: Sequence[Metric]) -> Metric | None:
+    """Return the metric whose estimates are shown: the first that is of use, else the first; None without any."""
+    with_estimates = [one for one in metrics if one.estimates]
+    useful = [one for one in with_estimates if one.verdict != "leave_out"]
+    return next(iter([*useful, *with_estimates]), None)
+
+
+def pairs(found: Conclusion) -> Chart:
+    """Show the differences of pairs, all or those that are the hardest to tell apart."""
+    place = {one.system: k for k, one in enumerate(words.order_systems(found))}
+    each = [words.orient(one) for one in found.pairs]
+    each.sort(key=lambda one: (not one.verdict, place[one.first], place[one.second]))
+    shown = _hardest([one for one in each if words.is_compared(one)])
+    cut = numbers.short(list(place), MOST_LETTERS // 2)
+    marks = tuple(
+        Mark(
+            one.difference,
+            f"{cut[one.first]} - {cut[one.second]}",
+            one.low,
+            one.high,
+            "claimed" if one.verdict else "open (not: equal)",
+            note=f"adjusted p = {one.adjusted:.4g}",
+        )
+        for one in shown
+    )
+    claimed = sum(one.verdict != 0 for one in shown)
+    unit = numbers.unit_of_differences(found)
+    few = f" ({len(shown)} of {len(each):,}, the hardest to tell apart)" if len(shown) < len(each) else ""
+    return _bounded(
+        Chart(
+            "intervals",
+            f"How far are systems apart?{few}",
+            str(found.about.get("difference") or (f"difference, {unit}" if unit else "difference")),
+            "pair",
+            marks,
+            f"Differences of {several(len(shown), 'pair')} with intervals; {claimed} are claimed, the others open.",
+            "claim",
+            target=0.0,
+            table=table_of_pairs(found, each, "The better system first; open is not equal"),
+            interval=f"{confidence(found)} interval",
+        )
+    )
+
+
+def _hardest(each: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that are drawn: all, or those that are nearest to the line between claimed and open."""
+    if len(each) <= MOST_PAIRS:
+        return list(each)
+    left = words.open_pairs(each)
+    claimed = sorted((one for one in each if one.verdict), key=_edge)
+    kept = left[: max(MOST_PAIRS // 2, MOST_PAIRS - len(claimed))]
+    kept += claimed[: MOST_PAIRS - len(kept)]
+    names = {(one.first, one.second) for one in kept}
+    return [one for one in each if (one.first, one.second) in names]
+
+
+def _edge(pair: Pair) -> float:
+    """Say how far the interval of a claimed pair stays from 0, over its width."""
+    width = pair.high - pair.low
+    distance = min(abs(pair.low), abs(pair.high)) / width if width > 0 else math.inf
+    return distance if math.isfinite(distance) else math.inf
+
+
+def table_of_pairs(found: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> Table:
+    """List pairs: their differences, what is claimed of them, and what would settle those that are open.
+
+    `brief`: all are open, and how far they are from a claim is said by what settles them, where that is known.
+    """
+    unit, digits = numbers.unit_of_differences(found), numbers.decimals(found)
+    settled = any(one.more for one in each)
+    cut = numbers.short([one.system for one in found.systems], MOST_LETTERS)
+    rows = tuple(
+        (
+            f"{cut[one.first]} - {cut[one.second]}",
+            replace(known(one.difference, one.low, one.high), digits=digits),
+            *([] if brief else [Value(finite(one.p_value), reason=UNKNOWN)]),
+            Value(finite(one.adjusted), reason=UNKNOWN),
+            *([] if brief else [_claim(one)]),
+            *((numbers.more(one.more) if one.more else "",) if settled else ()),
+        )
+        for one in each
+    )
+    columns = ("pair", "difference", *(() if brief else ("p",)), "adjusted p", *(() if brief else ("claim",)))
+    more = ("settled with 80 % by",) if settled else ()
+    ranges = "; numbers that settle are for half of such pairs" if settled else ""
+    differences = f"; differences: {unit}" if unit else ""
+    return Table(f"{caption}{differences}{ranges}", (*columns, *more), rows)
+
+
+def _claim(one: Pair) -> str:
+    if one.unpromised:
+        return "open; claimed better without a promise"
+    return "better" if one.verdict else "open" if words.is_compared(one) else "never compared"
+
+
+def raters(found: Conclusion) -> Chart | None:
+    """Show how far above the others raters score the same outputs; None where nothing is known of any."""
+    by_leniency = sorted((one for one in found.raters if math.isfinite(one.leniency)), key=lambda one: -one.leniency)
+    if not by_leniency:
+        return None
+    half = MOST_RATERS // 2
+    few = len(by_leniency) > MOST_RATERS
+    shown = [*by_leniency[:half], *by_leniency[-half:]] if few else by_leniency
+    marks = tuple(Mark(one.leniency, one.rater, one.low, one.high, n=one.n) for one in shown)
+    rows = tuple((one.rater, one.n, known(one.leniency, one.low, one.high)) for one in by_leniency)
+    name = f"leniency, {found.unit}" if found.unit else "leniency"
+    cut = f" ({len(shown)} of {len(found.raters):,})" if few else ""
+    return _bounded(
+        Chart(
+            "intervals",
+            f"How lenient is each rater?{cut}",
+            name,
+            "rater",
+            marks,
+            f"Leniency of {several(len(shown), 'rater')} with intervals, the most lenient first",
+            target=0.0,
+            table=Table(
+                "Each rater's scores less those of the others on the same outputs", ("rater", "answers", name), rows
+            ),
+            interval=f"{confidence(found)} interval",
+        )
+    )
+
+
+def metrics(found: Conclusion) -> Chart | None:
+    """Show how good each metric is for each system; None without any whose quality is known."""
+    names = [one.system for one in words.order_systems(found)]
+    marks = tuple(
+        Mark(one.value, one.system, one.low, one.high, metric.name)
+        for metric in found.metrics
+        for one in sorted(
+            metric.quality, key=lambda one: names.index(one.system) if one.system in names else len(names)
+        )
+        if math.isfinite(one.value)
+    )
+    quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in found.metrics))
+    if not marks:
+        return None
+    alt = f"{quality} of {several(len(found.metrics), 'metric')} for each system, best systems first"
+    return _bounded(
+        Chart(
+            "intervals",
+            "How good are metrics?",
+            quality,
+            "system",
+            marks,
+            alt,
+            "metric",
+            target=0.0,
+            table=table_of_metrics(found, quality),
+        )
+    )
+
+
+def table_of_metrics(found: Conclusion, quality: str) -> Table:
+    """List metrics: the verdict, how good they are, and which further human labels would settle the verdict."""
+    columns = ("metric", "verdict", f"{quality} of systems", "they differ by", "width", "settled by")
+    rows = tuple(
+        (
+            one.name,
+            VERDICTS[one.verdict],
+            _range(one),
+            known(*one.spread.bounds()),
+            Value(finite(one.width), reason=UNKNOWN, digits=2),
+            "-" if one.labels is None else numbers.more(one.labels.changed(answers="")),
+        )
+        for one in found.metrics
+    )
+    return Table("Metrics; width: of a corrected interval, over that of humans alone", columns, rows)
+
+
+def _range(metric: Metric) -> str:
+    """Write the lowest and the highest of the systems' values, with whose they are."""
+    each = sorted((one for one in metric.quality if math.isfinite(one.value)), key=lambda one: one.value)
+    if not each:
+        return "not known"
+    if len(each) == 1:
+        return numbers.measured(each[0].value, each[0].low, each[0].high, digits=2)
+    return " to ".join(f"{number(one.value, 2)} ({one.system})" for one in (each[0], each[-1]))
+
+
+def _bounded(chart: Chart) -> Chart:
+    """Let intervals without an end leave the chart, and drop bounds that are not known."""
+    ends = [one for mark in chart.marks for one in (mark.x, mark.low, mark.high) if isinstance(one, float)]
+    inside = [one for one in ends if math.isfinite(one)] + ([] if chart.target is None else [chart.target])
+    least, most = (min(inside), max(inside)) if inside else (0.0, 1.0)
+    room = max(most - least, 1e-9)
+    far = {math.inf: most + room, -math.inf: least - room}
+    marks = tuple(
+        replace(mark, low=finite(far.get(mark.low, mark.low)), high=finite(far.get(mark.high, mark.high)))  # type: ignore[arg-type]
+        for mark in chart.marks
+    )
+    endless = any(math.isinf(one) for one in ends)
+    return replace(chart, marks=marks, bounds=(least, most) if endless else chart.bounds)

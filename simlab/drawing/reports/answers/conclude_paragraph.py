@@ -1,0 +1,180 @@
+"""Write the paragraph on methods and findings that a paper takes over.
+
+It states what was done in the words of `simlab.drawing.text.references`, and numbers with their units and intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from simlab.answers.conclude import Conclusion, Metric
+from simlab.drawing.reports.answers import conclude_numbers as numbers
+from simlab.drawing.reports.answers import conclude_words as words
+from simlab.drawing.reports.answers.conclude_charts import confidence
+from simlab.drawing.text import references
+from simlab.drawing.text.paragraphs import DIGEST, with_references
+from simlab.drawing.text.tables import number
+from simlab.messages import join_words, several
+
+MOST_NAMED = 6
+WAYS = {
+    "same raters": "by the same raters",
+    "other raters, same documents": "by other raters on the same documents",
+    "all new": "where raters and documents are new",
+    "same raters, other documents": "by the same raters on other documents",
+}
+OF_USE = {"trust": "may be trusted", "correct": "is of use once corrected", "leave_out": "is left out"}
+
+
+def paragraph(found: Conclusion) -> str:
+    """Write what was done, and found, as a paper says it; the references stand below."""
+    return with_references(body(found), methods(found))
+
+
+def body(found: Conclusion) -> str:
+    """Write the paragraph without its references."""
+    done = references.sentences(methods(found))
+    said = [*_collected(found), done, *_promised(found), *_found(found), *_foreseen(found)]
+    return " ".join(" ".join(one.split()) for one in said if one)
+
+
+def cited(found: Conclusion) -> list[str]:
+    """Name the references of the methods that a conclusion rests on."""
+    known = references.METHODS
+    return sorted({key for name in methods(found) if name in known for key in known[name].cites})
+
+
+def methods(found: Conclusion) -> list[str]:
+    """Name the methods that a conclusion rests on; those of its records are known without being told."""
+    named = found.about.get("methods", [found.about.get("test", "")])
+    names = [name for name in named if name in references.METHODS]
+    names += [found.promise.multiplicity] if found.promise.multiplicity not in names else []
+    used = {one.method for metric in found.metrics for one in metric.estimates}
+    names += ["ppi"] if "ppi" in used else []
+    names += ["binary"] if used & {"joint", "own", "partial"} else []
+    names += ["youden"] if any(metric.quality_of == "youden" for metric in found.metrics) else []
+    names += ["assurance"] if any(pair.more for pair in found.pairs) else []
+    return [*names, *(["srp"] if found.repetition else [])]
+
+
+def _collected(found: Conclusion) -> Iterator[str]:
+    yield f"We collected {words.count_answers(found)}."
+    if found.plan is None:
+        yield "Design and analysis were not registered with simlab beforehand."
+        return
+    left = "; ".join(found.plan.deviations)
+    deviations = f"deviations: {left}" if left else "nothing deviated"
+    yield f"They had been fixed in a plan ({found.plan.digest[:DIGEST]}); {deviations}; look {found.plan.look}."
+
+
+def _promised(found: Conclusion) -> Iterator[str]:
+    says = words.promised(found)
+    if found.promise.holds:
+        yield f"We promise that {says}."
+        return
+    yield f"What such a study promises ({says}) {words.broken(found)}."
+
+
+def _found(found: Conclusion) -> Iterator[str]:
+    """Say who is best, which pairs are claimed, and that open is not equal."""
+    digits, pairs = numbers.decimals(found), found.pairs
+    yield from _first(found, digits)
+    if found.family is not None and found.family.name == "best":
+        yield words.best(found, found.family, digits)
+        return
+    claimed, left = sum(one.verdict != 0 for one in pairs), words.open_pairs(pairs)
+    yield f"Of {several(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(found)}."
+    if found.withdrawn:
+        yield f"{words.unpromised(found).capitalize()}."
+    if left:
+        yield f"{len(left):,} stay open, which is not to say equal: {words.difference(left[0], digits)}."
+    yield from (
+        one for one in (words.stepped_down(pairs), words.tiers(found.family), words.exploratory(found, digits)) if one
+    )
+    if never := sum(not words.is_compared(one) for one in pairs):
+        yield f"{several(never, 'pair')} never met."
+    yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in found.cycles)
+    yield from (_of_metric(one) for one in found.metrics)
+    for names, other in found.without.items():
+        claimed = sum(one.verdict != 0 for one in other.pairs)
+        yield f"Without {names}, {_are(claimed)} claimed."
+
+
+def _first(found: Conclusion, digits: int) -> Iterator[str]:
+    systems = words.order_systems(found)
+    if not systems or not math.isfinite(systems[0].estimate):
+        return
+    best, (noun, unit) = systems[0], numbers.measure(found)
+    value, span = number(best.estimate, digits), numbers.span(best.low, best.high, digits)
+    rank = "rank 1" if best.rank_high == 1 else f"its rank may be {numbers.rank(best.rank_low, best.rank_high)}"
+    within = "; ".join([*([unit] if unit else []), f"{confidence(found)} interval {span}"])
+    yield f"{best.system} came out first ({rank}), at {value} ({noun}, {within})."
+
+
+def _are(claimed: int) -> str:
+    return f"{claimed:,} {'is' if claimed == 1 else 'are'}"
+
+
+def _named(found: Conclusion) -> str:
+    """Name who is better than whom, where that is short."""
+    below = words.beaten(found.pairs)
+    order = [one.system for one in words.order_systems(found)]
+    named = [f"{name} > {', '.join(one for one in order if one in below[name])}" for name in order if name in below]
+    return f" ({'; '.join(named)})" if named and len(order) <= MOST_NAMED else ""
+
+
+def _of_metric(metric: Metric) -> str:
+    reason = f" ({metric.reason})" if metric.reason else ""
+    return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}.{_favours(metric)}{_worth(metric)}"
+
+
+def _favours(metric: Metric) -> str:
+    """Name the systems that are shown to lie off the line of a metric's means on human means."""
+    if not metric.favour:
+        return ""
+    off = [one for one in metric.favour if not one.low <= 0 <= one.high]
+    if not off:
+        return " At equal human scores no system is shown to lie off the line of its means on human means."
+    digits = numbers.decimals_of([(one.high - one.low) / 2 for one in metric.favour])
+    values = (f"{one.system} {numbers.measured(one.value, one.low, one.high, digits)}" for one in off)
+    line = "off the line of its means on human means, all systems at once"
+    return f" At equal human scores it scores {', '.join(values)} {line}."
+
+
+def _worth(metric: Metric) -> str:
+    if metric.worth_labels is None:
+        return ""
+    value, low, high = (f"{bound:,.0f}" for bound in metric.worth_labels.bounds())
+    dealt = ", labels taken to be dealt at random within systems" if metric.labels_at_random is not None else ""
+    return f" Mixed in it is worth {value} ({low} to {high}) more human labels{dealt}."
+
+
+def _foreseen(found: Conclusion) -> Iterator[str]:
+    """Say what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
+    claimed = sum(one.verdict != 0 for one in found.pairs)
+    if (again := found.repetition) is not None and claimed:
+        ways = [(sign, anew, WAYS[who]) for sign, anew, who in words.ways(again)]
+        said = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
+        yield (
+            f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
+            f"({again.world}), every claim has the same sign {join_words(said)} (90 % intervals; "
+            f"{words.by_chance(claimed)})."
+        )
+        if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
+            yield f"Of the claims such a repetition claims again {join_words(tested)}."
+    yield from words.missing(found)
+    if (held := found.control) is not None:
+        some = numbers.percent(held.some_claim, held.some_claim_mcse)
+        plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+        what = f"{some} make some claim"
+        if held.best_excluded is not None:
+            excluded = numbers.percent(held.best_excluded, held.best_excluded_mcse or math.nan)
+            what = f"{excluded}, at most, exclude one that is a best"
+        yield (
+            f"Of {held.studies:,} studies of this design simulated with equal systems {what} "
+            f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
+            f"{words.uncorrected(found.question)} claim something in {plain}."
+        )
+        if others := words.at_large(held):
+            yield others

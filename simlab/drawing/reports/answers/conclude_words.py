@@ -1,0 +1,564 @@
+"""Write what is concluded in sentences: who is better, what is open, what a promise is worth, and what limits it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from simlab.answers.conclude import (
+    SIGN_BY_CHANCE,
+    Candidate,
+    Conclusion,
+    Control,
+    Counted,
+    Family,
+    Interval,
+    Metric,
+    Pair,
+    PlannedFigure,
+    Rated,
+    Repetition,
+    System,
+    WithinMargin,
+)
+from simlab.concluding.simulations import NOT_ASKED, withdrawal
+from simlab.drawing.reports.answers import conclude_numbers as numbers
+from simlab.drawing.text.tables import measured, number
+from simlab.messages import join_words, legible, several
+from simlab.types import COMPARE, JUDGE, RATE
+
+MOST_GROUPED, MOST_GROUPS = 15, 5
+MOST_CHANGES, MOST_CYCLES, MOST_ERRORS, MOST_BEST = 4, 2, 3, 6
+DIGEST = 6
+SMALL_ERROR, MANY = 0.005, 100
+UNLIKE = 1.1
+"""Differences that are found of single pairs are told where the largest is so many times the least."""
+ANSWERS = {RATE: "rating", COMPARE: "comparison", JUDGE: "human rating"}
+FIGURES = {"significant_share": "share of pairs claimed"}
+"""Figures of a plan that a page calls otherwise than their measures."""
+NEW_IN = {
+    "same": "same raters",
+    "new_documents": "same raters, other documents",
+    "new_raters": "other raters, same documents",
+    "new_study": "all new",
+}
+"""Say what is new in each sort of repetition."""
+TURNED: Mapping[WithinMargin, WithinMargin] = {
+    "better": "worse",
+    "worse": "better",
+    "not_inferior": "not_superior",
+    "not_superior": "not_inferior",
+}
+WITHIN = {
+    "better": "better by more",
+    "worse": "worse by more",
+    "not_inferior": "not worse by more",
+    "not_superior": "not better by more",
+    "equivalent": "no more apart",
+}
+
+
+def order_systems(found: Conclusion) -> list[System]:
+    """Return the systems as estimated, best first; what is not known is last."""
+    sign = 1 if found.lower_is_better else -1
+    return sorted(found.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
+
+
+def orient(pair: Pair) -> Pair:
+    """Name the system first that came out better."""
+    if pair.direction >= 0:
+        return pair
+    within = None if pair.within is None else TURNED.get(pair.within, pair.within)
+    return pair.changed(
+        first=pair.second,
+        second=pair.first,
+        difference=-pair.difference,
+        low=-pair.high,
+        high=-pair.low,
+        direction=-pair.direction,
+        verdict=-pair.verdict,
+        unpromised=-pair.unpromised,
+        within=within,
+        plain_mean=None if pair.plain_mean is None else -pair.plain_mean,
+    )
+
+
+def is_compared(pair: Pair) -> bool:
+    """Tell whether anything was collected about a pair."""
+    return math.isfinite(pair.difference)
+
+
+def open_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return pairs that are compared and not claimed, the ones that least would settle first; the better one leads."""
+    return sorted((orient(one) for one in pairs if not one.verdict and is_compared(one)), key=_closeness)
+
+
+def _closeness(pair: Pair) -> tuple[float, float, float, float]:
+    needs = (pair.more.median, pair.more.low) if pair.more else (math.inf, math.inf)
+    # What is not known comes last: NaN would leave the order to chance.
+    return (*needs, 1.0 if math.isnan(pair.adjusted) else pair.adjusted, -abs(pair.difference))
+
+
+def beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
+    """Return whom each system is claimed to be better than."""
+    below: dict[str, set[str]] = {}
+    for one in pairs:
+        if one.verdict:
+            better, worse = (one.first, one.second) if one.verdict > 0 else (one.second, one.first)
+            below.setdefault(better, set()).add(worse)
+    return below
+
+
+def name_beaten(below: Set[str], name: str, names: Sequence[str]) -> str:
+    """Say whom a system is better than: by name, all but some, or all from one down, whichever is shortest."""
+    if not below:
+        return "-"
+    others = [one for one in names if one != name]
+    if len(below) == len(others):
+        return "all others"
+    ways = [", ".join(one for one in names if one in below)]
+    ways.append(f"all but {', '.join(one for one in others if one not in below)}")
+    first = next(one for one in names if one in below)
+    if below == set(names[names.index(first) :]):
+        ways.append(f"all from {first} down")
+    return min(ways, key=len)
+
+
+# What is claimed.
+
+
+def lead(found: Conclusion) -> str:
+    """Say who is better than whom, and how much is open."""
+    digits = numbers.decimals(found)
+    if found.family is not None and found.family.name == "best":
+        return best(found, found.family, digits)
+    claimed, left = sum(one.verdict != 0 for one in found.pairs), len(open_pairs(found.pairs))
+    never = [f"{one.first} - {one.second}" for one in found.pairs if not is_compared(one)]
+    counts = f"{claimed:,} of {several(len(found.pairs), 'pair')} claimed, {left:,} open"
+    counts += f", {len(never):,} never compared ({numbers.listed(never, 1)})" if never else ""
+    counts += f" ({unpromised(found)})" if found.withdrawn else ""
+    return f"{_who(found)}; {counts}."
+
+
+def _who(found: Conclusion) -> str:
+    """Say who is best, or who may be, by the claims of all pairs; by those with a baseline who is better than it."""
+    names, below = [one.system for one in order_systems(found)], beaten(found.pairs)
+    if not below:
+        return "No system is claimed to be better than another"
+    for name in names:
+        if len(below.get(name, ())) == len(names) - 1:
+            return f"{name} is better than {'all others' if len(names) > 2 else names[-1]}"
+    if (baseline := _baseline(found)) is not None:
+        better = [name for name in names if baseline in below.get(name, ())]
+        worse = [name for name in names if name in below.get(baseline, ())]
+        said = [f"{_are(better)} better than {baseline}"] if better else []
+        said += [f"{_are(worse)} worse{'' if better else f' than {baseline}'}"] if worse else []
+        return "; ".join(said)
+    above = set[str]().union(*below.values())
+    may = [name for name in names if name not in above]
+    return f"{_named(may)} may be the best" if may else "Claims run in a circle, and nobody is best"
+
+
+def _named(names: Sequence[str]) -> str:
+    return join_words(names) if len(names) <= MOST_BEST else numbers.listed(names, MOST_BEST)
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{_named(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _baseline(found: Conclusion) -> str | None:
+    """Return the system with which all others are compared, where other pairs are not; None where all are."""
+    if len(found.systems) < 3 or len(found.pairs) != len(found.systems) - 1:
+        return None
+    shared = frozenset.intersection(*(frozenset((one.first, one.second)) for one in found.pairs))
+    return next(iter(shared), None)
+
+
+def unpromised(found: Conclusion) -> str:
+    """Say of a conclusion that is withdrawn how many pairs would be claimed."""
+    return f"without a promise {sum(one.unpromised != 0 for one in found.pairs):,} would be"
+
+
+def broken(found: Conclusion) -> str:
+    """Say why the promise does not hold: "is withdrawn: ..." where the check took it back."""
+    return f"{'is withdrawn' if found.withdrawn else 'does not hold here'}: {found.promise.broken}"
+
+
+def promised(found: Conclusion) -> str:
+    """Say what is promised, as a paper or the caption of a figure does: there no claims stand below."""
+    return found.promise.says.replace(" below", "")
+
+
+def not_equal(found: Conclusion) -> str:
+    """Say that open is not equal, by the pair that least would settle, and which difference such a table finds."""
+    digits, left, said = numbers.decimals(found), open_pairs(found.pairs), list[str]()
+    if left and not (found.family is not None and found.family.name == "best"):
+        said.append(f"Open is not equal: {difference(left[0], digits)}.")
+    if found.detectable is not None and math.isfinite(found.detectable):
+        least = numbers.amount(number(found.detectable, digits), numbers.unit_of_differences(found))
+        by_pair = detectable_by_pair(found)
+        apart = f" ({number(by_pair[0], digits)} to {number(by_pair[1], digits)}, by pair)" if by_pair else ""
+        said.append(f"Such a table finds a difference of {least}{apart} with 80 %.")
+    return " ".join(said)
+
+
+def beside_claims(found: Conclusion) -> list[str]:
+    """Say what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
+    grouped = groups(found)
+    apart = "; ".join(", ".join(one) for one in grouped[:MOST_GROUPS])
+    rest = f" ({several(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
+    circles = "; ".join(" > ".join([*one, one[0]]) for one in found.cycles[:MOST_CYCLES])
+    more = len(found.cycles) - MOST_CYCLES
+    circles += f"; {several(more, 'cycle')} more" if more > 0 else ""
+    said = [
+        f"Nothing separates {apart}{rest}." if grouped else "",
+        stepped_down(found.pairs),
+        tiers(found.family),
+        f"No order within cycles: {circles}." if circles else "",
+        within(found),
+        exploratory(found, numbers.decimals(found)),
+    ]
+    return [*filter(None, said), *without(found, numbers.decimals(found))]
+
+
+def best(found: Conclusion, of: Family, digits: int) -> str:
+    """Say which systems may be the best, and how far behind it each one is at most."""
+    may = [one for one in of.candidates if one.may_be_best]
+    said = f"{several(len(may), 'system')} may be the best: {_behind(found, may, digits)}"
+    others = [one for one in of.candidates if not one.may_be_best]
+    said += f"; not the best: {_behind(found, others, digits)}." if others else "."
+    near = [one.system for one in of.candidates if one.within]
+    if near and (margin := found.about.get("margin")) is not None:
+        unit = numbers.amount(f"{margin:g}", numbers.unit_of_differences(found))
+        said += f" No more than {unit} behind the best: {numbers.listed(near, MOST_GROUPED)}."
+    return said
+
+
+def _behind(found: Conclusion, of: Sequence[Candidate], digits: int) -> str:
+    known = [(one, numbers.end(one.behind, digits)) for one in of[:MOST_GROUPED]]
+    said = [f"{one.system} ({end} behind at most)" if math.isfinite(one.behind) else one.system for one, end in known]
+    return ", ".join([*said, *([f"{len(of) - MOST_GROUPED:,} more"] if len(of) > MOST_GROUPED else [])])
+
+
+def stepped_down(pairs: Sequence[Pair]) -> str:
+    """Name pairs that stepping down finds and a single step does not; "" where there are none."""
+    more = [orient(one) for one in pairs if one.family == "step_down"]
+    claimed, left = ([one for one in more if bool(one.verdict) == yes] for yes in (True, False))
+    said = [f"Claimed by stepping down, its interval ending at 0: {_shown(claimed)}."] if claimed else []
+    said += [f"Stepping down would add, as intervals do not: {_shown(left)}."] if left else []
+    return " ".join(said)
+
+
+def tiers(of: Family | None) -> str:
+    """Write a tied ranking: each system is claimed to be better than each one of the tiers after its own."""
+    if of is None or not of.tiers:
+        return ""
+    return f"Tied ranking: {' > '.join(' = '.join(tier) for tier in of.tiers)} (= is not told apart, not equal)."
+
+
+def exploratory(found: Conclusion, digits: int) -> str:
+    """Say what another family than the plan's would say, without a promise."""
+    if (of := found.exploratory) is None:
+        return ""
+    if of.name == "best":
+        return f"Exploratory, of a family that the plan did not fix, without claims: {best(found, of, digits)}"
+    claims = [f"{better} > {worse}" for better, worse in of.claims]
+    named = f" ({numbers.listed(claims, MOST_CHANGES)})" if claims else ""
+    ranking = f" {tiers(of)}" if of.tiers else ""
+    would = f"{several(len(claims), 'pair')} would be claimed{named}"
+    return f"Exploratory, of a family that the plan did not fix ({of.name}), without claims: {would}.{ranking}"
+
+
+def detectable_by_pair(found: Conclusion) -> tuple[float, float] | None:
+    """Return the least and the largest of what is found of single pairs; None where they are much the same."""
+    sizes = [one.detectable for one in found.pairs if one.detectable is not None]
+    return (min(sizes), max(sizes)) if sizes and max(sizes) > UNLIKE * min(sizes) else None
+
+
+def difference(pair: Pair, digits: int) -> str:
+    """Write the difference of a pair with its interval."""
+    value = numbers.measured(pair.difference, pair.low, pair.high, digits)
+    return f"{pair.first} - {pair.second} is {value}"
+
+
+def groups(found: Conclusion) -> list[list[str]]:
+    """Return the largest groups within which no pair is claimed and all are compared; none for many systems.
+
+    A system may be in several. Source: Bron and Kerbosch 1973, with a pivot.
+    """
+    names = [one.system for one in order_systems(found)]
+    if len(names) > MOST_GROUPED:
+        return []
+    near: dict[str, set[str]] = {name: set() for name in names}
+    for one in open_pairs(found.pairs):
+        near[one.first].add(one.second)
+        near[one.second].add(one.first)
+    place = {name: k for k, name in enumerate(names)}
+    cliques = [sorted(one, key=place.__getitem__) for one in _cliques(set(), set(names), set(), near) if len(one) > 1]
+    return sorted(cliques, key=lambda one: [place[name] for name in one])
+
+
+def _cliques(inside: Set[str], may: Set[str], done: Set[str], near: Mapping[str, Set[str]]) -> Iterator[Set[str]]:
+    if not may and not done:
+        yield inside
+        return
+    pivot = max(may | done, key=lambda name: len(near[name] & may))
+    for name in sorted(may - near[pivot]):
+        yield from _cliques(inside | {name}, may & near[name], done & near[name], near)
+        may, done = may - {name}, done | {name}
+
+
+def within(found: Conclusion) -> str:
+    """Say which pairs are equivalent, or not inferior, by the margin that was asked for; "" where none was."""
+    answered = [orient(one) for one in found.pairs if one.within is not None]
+    if not answered:
+        return ""
+    by = {word: [one for one in answered if one.within == word] for word in WITHIN}
+    said = [f"{WITHIN[word]}: {_shown(of)}" for word, of in by.items() if of]
+    left = sum(one.within == "open" for one in answered)
+    margin = found.about.get("margin")
+    unit = numbers.unit_of_differences(found)
+    head = "Up to the margin" if margin is None else f"Up to {numbers.amount(f'{margin:g}', unit)}"
+    return f"{head}: {'; '.join([*said, *([f'{left:,} open'] if left else [])])}."
+
+
+def _shown(pairs: Sequence[Pair]) -> str:
+    return numbers.listed([f"{one.first} - {one.second}" for one in pairs], MOST_CHANGES)
+
+
+def without(found: Conclusion, digits: int) -> Iterator[str]:
+    """Say what changes where raters are left out."""
+    for names, other in found.without.items():
+        yield f"Without {names}: {_changed(found, other, digits)}."
+
+
+def _changed(found: Conclusion, other: Conclusion, digits: int) -> str:
+    if other.family is not None and other.family.name == "best":
+        return best(other, other.family, digits).removesuffix(".")
+    before, after = (_claimed(one.pairs) for one in (found, other))
+    turned = [pair for pair in before if pair in after and before[pair] != after[pair]]
+    lost, new = ([pair for pair in one if pair not in two] for one, two in ((before, after), (after, before)))
+    words = (("turned round", turned), ("no longer claimed", lost), ("newly claimed", new))
+    said = [f"{word} {numbers.listed(pairs, MOST_CHANGES)}" for word, pairs in words if pairs]
+    moved = _moved(found, other)
+    said += [f"{moved[0]} moves most, by {number(moved[1], digits, sign=True)}"] if moved else []
+    return "; ".join(said if any(pairs for _, pairs in words) else ["the same claims", *said])
+
+
+def _claimed(pairs: Sequence[Pair]) -> dict[str, str]:
+    """Name what is claimed, whatever the order in which a table names two systems."""
+    claims: dict[str, str] = {}
+    for one in pairs:
+        if one.verdict:
+            claims[" - ".join(sorted((one.first, one.second)))] = one.first if one.verdict > 0 else one.second
+    return claims
+
+
+def _moved(found: Conclusion, other: Conclusion) -> tuple[str, float] | None:
+    new = {one.system: one.estimate for one in other.systems}
+    moves = [(one.system, new[one.system] - one.estimate) for one in found.systems if one.system in new]
+    known = [move for move in moves if math.isfinite(move[1])]
+    return max(known, key=lambda move: abs(move[1]), default=None)
+
+
+# What was read, and by which plan.
+
+
+def count_answers(found: Conclusion) -> str:
+    """Say how many answers were read, about what, by whom, on which scale, and which rows count."""
+    read = Counted(**found.read)
+    names = ("systems", "documents", "items", "raters")
+    about = [several(n, name[:-1]) for name in names if (n := getattr(read, name)) is not None]
+    about += [several(read.gaps, "gap")] if read.gaps else []
+    answers = several(read.used, ANSWERS.get(found.question, "answer"))
+    said = [f"{answers} of {', '.join(about)}" if about else answers]
+    if found.question != COMPARE:
+        scale = f"{read.scale[0]:g} to {read.scale[1]:g}, " if read.scale and len(read.scale) > 1 else ""
+        said.append(f"{scale}{found.better} is better")
+    if found.metrics:
+        said.append(
+            f"{'metrics' if len(found.metrics) > 1 else 'metric'} {', '.join(one.name for one in found.metrics)}"
+        )
+    if read.where:
+        rows = (f"{legible(name, 40)}={legible(' or '.join(values), 80)}" for name, values in read.where.items())
+        said.append(f"rows with {', '.join(rows)}")
+    if read.left_out is not None:
+        said.append(f"left out: {read.left_out.ratings:,} {legible(read.left_out.why, 200)}")
+    return "; ".join(said)
+
+
+def texts_of(read: Mapping[str, Any], name: str) -> list[str]:
+    """Return the texts of a list in what was read; what is no list of texts, as in an edited file, is left out.
+
+    >>> texts_of({"unused": ["comment", 3]}, "unused"), texts_of({}, "remarks")
+    (['comment'], [])
+    """
+    listed_there = read.get(name)
+    return [one for one in listed_there if isinstance(one, str) and one] if isinstance(listed_there, list) else []
+
+
+def followed(found: Conclusion) -> str:
+    """Say which plan was followed, where the table left it, and at which look; "" without a plan."""
+    if (plan := found.plan) is None:
+        return ""
+    left = f"deviations: {'; '.join(plan.deviations)}" if plan.deviations else "no deviations"
+    look = "first look" if plan.look <= 1 else f"look {plan.look}"
+    return f"Plan {plan.digest[:DIGEST]}, {plan.planned:,} answers planned; {left}; {look}."
+
+
+def compare_with_plan(one: PlannedFigure) -> tuple[str, str, str]:
+    """Write the name of a figure of a plan, what was planned, and what is found, or why that is not known."""
+    share = one.unit == "share"
+    found = _figure(one.found, one.found_mcse, share=share)
+    said = found if math.isfinite(one.found) else f"not known ({legible(one.missing, 120)})"
+    unit = "" if share or one.unit == one.measure or not math.isfinite(one.found) else f" {legible(one.unit, 20)}"
+    name = FIGURES.get(one.measure, legible(one.measure, 40).replace("_", " "))
+    return name, _figure(one.planned, one.planned_mcse, share=share), f"{said}{unit}"
+
+
+def _figure(value: float, mcse: float, *, share: bool) -> str:
+    """Write a share with its Monte-Carlo standard error, another figure with three digits."""
+    if share and math.isfinite(mcse):
+        return measured(value, mcse, 3 if mcse < SMALL_ERROR else 2)
+    if value >= MANY:
+        return f"{value:,.0f}"
+    said = f"{value:.3g}"
+    return said.removeprefix("0") or said
+
+
+def ends_of_raters(found: Conclusion) -> str:
+    """Name the raters who score the same outputs highest and lowest; "" where fewer than two are known."""
+    digits = numbers.decimals(found)
+    # Of whom an output or two is known, nothing is: such a rater is not named as the most lenient.
+    known = sorted((one for one in found.raters if math.isfinite(one.high - one.low)), key=lambda one: one.leniency)
+    if len(known) < 2:
+        return ""
+    ends = [
+        f"{one.rater} {number(one.leniency, digits, sign=True)} ({numbers.span(one.low, one.high, digits)})"
+        for one in (known[0], known[-1])
+    ]
+    return f"{several(len(known), 'rater')}, against the others on the same outputs: {' to '.join(ends)}."
+
+
+# What simulations say.
+
+
+def by_chance(n_claims: int) -> str:
+    """Say how likely signs come again by chance alone."""
+    return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
+
+
+def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
+    """List, by what is new in a repetition, the chance that all signs come again and the share of claims that do."""
+    held = [(getattr(again.same_sign, name), getattr(again.claimed_again, name), who) for name, who in NEW_IN.items()]
+    return [one for one in held if math.isfinite(one[0].value)]
+
+
+def uncorrected(question: str) -> str:
+    """Name the tests that a negative control holds against the analysis."""
+    return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
+
+
+def at_large(held: Control | None) -> str:
+    """Say what the check would be for raters at large; "" where it is about them, or where that is not known."""
+    if held is None or held.at_large is None:
+        return ""
+    return (
+        "Nothing is promised of raters at large: where systems are equal for these, other raters make some claim for "
+        f"theirs in {numbers.interval(held.at_large)} of such studies (90 % interval)."
+    )
+
+
+def missing(found: Conclusion) -> Iterator[str]:
+    """Say which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
+    claimed = any(one.verdict for one in found.pairs)
+    repeated, checked = found.repetition_missing if claimed else "", found.control_missing
+    if repeated not in ("", checked, NOT_ASKED):
+        yield f"No repetition is simulated: {repeated}."
+    if checked:
+        both = " and no repetition" if repeated == checked else ""
+        yield f"No study of equal systems{both} is simulated, so that the promise is not checked: {checked}."
+
+
+# What limits it.
+
+
+def warnings(found: Conclusion) -> list[str]:
+    """Return what limits a conclusion beside its promise: that this is withdrawn is said with it."""
+    return [one for one in found.warnings if not (found.withdrawn and one == withdrawal(found.promise.broken))]
+
+
+def unmet(found: Conclusion) -> Iterator[str]:
+    """Say which groups of people so few raters may have missed, where claims are to hold for people at large."""
+    if found.limits is None:
+        return
+    who, least, missed = found.limits.raters, found.limits.unmet_share, found.limits.one_in_five_unmet
+    yield (
+        f"Limits: a group of up to {numbers.share(least)} of people may not have been met by "
+        f"{several(who, 'rater')}, and no test knows what it prefers; a group of 20 % is missed by "
+        f"{numbers.share(missed)} of such studies"
+    )
+
+
+# What is known of metrics.
+
+
+def beside_metric(one: Metric) -> Iterator[str]:
+    """Say why a metric is used or not, what its differences miss, whom it favours, and what mixing it in is worth."""
+    if one.reason:
+        yield f"{one.name}: {one.reason}."
+    yield from filter(None, (_errors(one), _favour(one), _worth(one)))
+
+
+def _errors(one: Metric) -> str:
+    """Write what a metric's own differences miss of the humans', pair by pair, the largest first."""
+    if not one.bias_pairs:
+        return ""
+    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in one.bias_pairs])
+    errors = sorted(one.bias_pairs, key=lambda error: -abs(error.value))
+    said = [
+        f"{error.first} - {error.second} {numbers.measured(error.value, error.low, error.high, digits)}"
+        for error in errors[:MOST_ERRORS]
+    ]
+    said += [f"{several(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
+    scale = "" if one.bias_factor is None else f", its scores times {number(one.bias_factor, 2)} to spread as humans'"
+    text = f"Errors of its own differences, all pairs at once{scale}: {'; '.join(said)}."
+    of_systems = f" Of systems about the mean of all, all systems at once: {_largest(one.bias)}."
+    return text + (of_systems if len(one.bias) > 2 else "")
+
+
+def _favour(one: Metric) -> str:
+    """Write which systems a metric scores above others of equal human scores, the farthest first."""
+    if one.favour_slope is None or not one.favour:
+        return ""
+    value, low, high = (number(bound, 2) for bound in one.favour_slope.bounds())
+    turned = " turned round" if one.favour_slope.value < 0 else ""
+    return (
+        f"At equal human scores, in its points{turned}, off the line of its means on human means (slope {value}, "
+        f"{low} to {high}), each system against the median of the others, all at once: {_largest(one.favour)}."
+    )
+
+
+def _largest(rows: Sequence[Rated]) -> str:
+    """Write the largest values, of those whose bounds leave 0 out first."""
+    digits = numbers.decimals_of([(row.high - row.low) / 2 for row in rows])
+    ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))
+    shown = [f"{row.system} {numbers.measured(row.value, row.low, row.high, digits)}" for row in ordered[:MOST_ERRORS]]
+    shown += [f"{several(len(rows) - MOST_ERRORS, 'system')} more"] if len(rows) > MOST_ERRORS else []
+    return "; ".join(shown)
+
+
+def _worth(one: Metric) -> str:
+    """Write what a metric is worth in labels, and whether labels were dealt as that takes them."""
+    said = []
+    if one.worth_labels is not None:
+        value, low, high = (f"{bound:,.0f}" for bound in one.worth_labels.bounds())
+        since = ", since humans rated all that it scored" if one.labels_at_random is None else ""
+        text = f"Mixed in it is worth {value} ({low} to {high}) more human labels, by the variance of differences"
+        said.append(f"{text}{since}.")
+    if one.labels_at_random is not None:
+        otherwise = "" if one.labels_at_random else ", and the table shows otherwise"
+        said.append(f"Labels are taken to be dealt at random within systems{otherwise}.")
+    return " ".join(said)
