@@ -13,7 +13,7 @@ import pytest
 from planning.real_plans import designs, opened
 
 from simlab.answers.plan import Limits, Smallest, Target
-from simlab.planning import search
+from simlab.planning.search import search
 from simlab.planning.terms import Found, Wanted
 
 MOST_SECONDS = 180.0

@@ -134,7 +134,7 @@ def test_the_table_and_the_figure(capsys: pytest.CaptureFixture[str]) -> None:
         assert answer(["mutt", *words]) == 0
         assert Path(figure).stat().st_size > 1000
     out = capsys.readouterr().out
-    assert "1 reference " in out
+    assert re.search(r"metric +1 reference\n", out)
     assert "by at most 50 % of the original's" in out
     assert re.search(r"\naltering +altering +bleu_1 +\.00 \(\.00 to \.97\)", out)
 

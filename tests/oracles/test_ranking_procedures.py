@@ -17,7 +17,7 @@ from planning.benches import MadeBench
 from planning.made_problems import FAMILY, WANTED
 
 from simlab.answers.plan import SIZE, Limits, Target
-from simlab.planning import search
+from simlab.planning.search import search
 from simlab.planning.terms import Design
 
 MEANS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.8)

@@ -12,8 +12,8 @@ import simlab
 from simlab.answers.plan import SIZE, Limits, Smallest, Target
 from simlab.config import bound_options
 from simlab.parts import bind
-from simlab.planning import search
 from simlab.planning.bench import Composer, bench, composed, reseeded
+from simlab.planning.search import search
 from simlab.planning.terms import Design, Wanted
 from simlab.types import InputError
 

@@ -13,8 +13,8 @@ from planning.benches import MadeBench
 from planning.made_problems import FAMILY, KINDS, WANTED, Problem, problem
 
 from simlab.answers.plan import SIZE, Limits, Target
-from simlab.planning import search
 from simlab.planning.families import families, rises
+from simlab.planning.search import search
 from simlab.planning.terms import Design, Found
 from simlab.types import Estimate
 

@@ -23,7 +23,7 @@ from planning.real_plans import designs, opened
 
 from simlab.answers.plan import Limits, Smallest, Target
 from simlab.engine.laboratory import Laboratory
-from simlab.planning import search
+from simlab.planning.search import search
 from simlab.planning.terms import Design, Looked, Wanted
 from simlab.types import Estimate
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab.measures.labels import FEW_CLUSTERS
-from simlab.messages import or_nearest, shown, word
+from simlab.messages import or_nearest, shortened, shown, word
 
 if TYPE_CHECKING:
     from simlab.answers.records import Record as AnswerRecord
@@ -161,8 +161,10 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
 def folded(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
     """Align columns as `aligned` does; those that the width does not hold stand below, behind the first `left` again.
 
-    So a table in the terminal leaves no column out: it is read in parts, each of which names its rows.
+    So a table in the terminal leaves no column out: it is read in parts, each of which names its rows (cut at 60
+    letters).
     """
+    rows = [[*(shortened(cell) for cell in row[:left]), *row[left:]] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) + 2 for column in columns]
     room, parts = width() + 2 - sum(widths[:left]), [list[int]()]
