@@ -174,7 +174,7 @@ def folded(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
         parts[-1].append(k)
     tables = [[[row[k] for k in (*range(left), *part)] for row in (header, *rows)] for part in parts]
     return "\n\n".join(
-        aligned(first, rest, left=left, last_left=last_left and part is parts[-1])
+        aligned(first, [row for row in rest if any(row)], left=left, last_left=last_left and part is parts[-1])
         for part, (first, *rest) in zip(parts, tables, strict=True)
     )
 
