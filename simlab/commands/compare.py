@@ -12,12 +12,12 @@ from simlab.commands import stores
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import ended
-from simlab.commands.stores import Comparison
 from simlab.commands.typed import Given, Launched
 from simlab.comparing import contrasts
-from simlab.comparing.contrasts import Row
-from simlab.drawing import view
-from simlab.drawing.text import comparison, tables
+from simlab.comparing.contrasts import Comparison, Row, by_cell
+from simlab.drawing.reports.sweeping import comparing
+from simlab.drawing.reports.text import page
+from simlab.drawing.text import tables
 from simlab.store.opening import axes_of
 from simlab.store.reservations import HELD_FIXED
 from simlab.types import InputError
@@ -116,13 +116,8 @@ def write(found: ComparedDesigns, form: Form, given: Given) -> Launched:
     listed = [{**record, **cells, **fixed} for record, cells in zip(listed, _cells(said), strict=True)]
     if form != "table":
         return Launched(tables.write(contrasts.flat(listed) if form == "csv" else listed, form), notes, _code(said))
-    text = comparison.table(
-        said.rows, said.by, said.measure, view.cluster_word(said.cluster), paired=said.paired, fixed=said.held_fixed
-    )
-    more = [comparison.at_equal(said.equal.level, said.equal.along)] if said.equal else []
-    page = "\n".join([text, *more, *(comparison.unlike(said.differing) if said.differing else [])])
     words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
-    return Launched(ended(page, *words), notes, _code(said))
+    return Launched(ended(page(comparing.report(said)), *words), notes, _code(said))
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:
@@ -141,10 +136,7 @@ def _code(said: Comparison) -> int:
     """Return the exit code: a reservation where no best design can be named, and where campaigns failed."""
     if any(row.failed for row in said.rows):
         return RESERVED
-    cells: dict[str, list[Row]] = {}
-    for row in said.rows:
-        cells.setdefault(repr(row.at), []).append(row)
-    return DONE if all(map(_clean, cells.values())) else RESERVED
+    return DONE if all(map(_clean, by_cell(said.rows))) else RESERVED
 
 
 def _clean(rows: Sequence[Row]) -> bool:

@@ -7,17 +7,13 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from simlab.commands.flags import Setting, Store
 from simlab.commands.notes import note
-from simlab.comparing import several_stores
-from simlab.comparing.contrasts import Row
-from simlab.comparing.contrasts import compare as contrasts
-from simlab.comparing.promises import doubts
-from simlab.comparing.several_stores import Equal, axes_of_doubts, equalised
+from simlab.comparing import contrasts, several_stores
+from simlab.comparing.contrasts import Comparison
 from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
@@ -25,7 +21,7 @@ from simlab.messages import Reservation, legible, or_nearest
 from simlab.store import opening
 from simlab.store.folder import last_store
 from simlab.store.query import found_beside, select, with_found, with_measures
-from simlab.store.reservations import HELD_FIXED, skewness_warning, undivided_warning
+from simlab.store.reservations import skewness_warning, undivided_warning
 from simlab.store.wholeness import remedy
 from simlab.types import InputError
 
@@ -38,27 +34,6 @@ EQUAL = ("cost", "money", "hours", "days", "ratings_used")
 
 Condition: TypeAlias = str | tuple[str, Sequence[object]]
 """`"grouping=ungrouped,system_balanced"` as it is typed, or an axis and its values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
-
-    `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
-    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
-    studies share.
-    """
-
-    rows: Sequence[Row]
-    by: str
-    measure: str
-    cluster: str
-    paired: bool
-    differing: tuple[str, ...]
-    label: str
-    unit: str | None
-    held_fixed: str
-    equal: Equal | None = None
 
 
 def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
@@ -89,18 +64,7 @@ def compared(
     axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
-    key, other = str(dataset[axis].attrs.get("key", axis)), several_stores.other_systems(dataset, axis)
-    paired = not other and key != several_stores.SEED
-    equal = None
-    if at_equal is not None:
-        against_cells = doubts(dataset, name, axes_of_doubts(dataset, axis, name))
-        equal = equalised(dataset, axis, name, at_equal, against_cells)
-    held = dataset if equal is None else equal.dataset
-    held = held if paired else several_stores.alone(held, axis, name)
-    speaking = None if equal is None else equal.against
-    rows = contrasts(held, by=axis, measure=name, baseline=baseline, against=speaking, unlike=other)
-    said = _comparison(rows, axis, dataset[name], paired=paired, differing=(key,) if other else ())
-    return replace(said, equal=equal)
+    return several_stores.compare_designs(dataset, axis, name, baseline, at_equal)
 
 
 def compared_stores(
@@ -124,8 +88,10 @@ def compared_stores(
     if baseline is not None:
         view.nearest(baseline, joined.dataset[by].values.tolist(), "the design")
     unlike = bool(joined.differing)
-    rows = contrasts(joined.dataset, by=by, measure=name, baseline=baseline, against=joined.against, unlike=unlike)
-    return _comparison(rows, by, joined.dataset[name], paired=joined.paired, differing=joined.differing)
+    rows = contrasts.compare(
+        joined.dataset, by=by, measure=name, baseline=baseline, against=joined.against, unlike=unlike
+    )
+    return contrasts.describe(rows, by, joined.dataset[name], paired=joined.paired, differing=joined.differing)
 
 
 class Remarks(NamedTuple):
@@ -264,13 +230,3 @@ def _known(dataset: xr.Dataset) -> list[str]:
     """Name the axes of a store, and their keys."""
     axes = opening.axes_of(dataset)
     return [*axes, *(str(dataset[name].attrs["key"]) for name in axes)]
-
-
-def _comparison(
-    rows: Sequence[Row], by: str, measure: xr.DataArray, *, paired: bool, differing: tuple[str, ...]
-) -> Comparison:
-    about = measure.attrs
-    label = str(about.get("long_name", about.get("label", measure.name)))
-    cluster = str(about.get("cluster", "cluster"))
-    unit, fixed = about.get("units"), str(about.get(HELD_FIXED, ""))
-    return Comparison(rows, by, str(measure.name), cluster, paired, differing, label, unit, fixed)

@@ -17,10 +17,13 @@ from simlab.store.coordinates import as_written
 from simlab.store.intervals import sureness
 from simlab.store.measures import LESS_IS_BETTER
 from simlab.store.query import place_on
+from simlab.store.reservations import HELD_FIXED
 from simlab.types import Array, Floats, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from simlab.comparing.several_stores import Equal
 
 Standing = Literal["best", "tied", "behind", "unknown", "marked", "unranked"]
 """`marked`: not behind the best, and something speaks against it. `unranked`: designs met worlds of their own."""
@@ -55,6 +58,27 @@ class Row:
     failed: int = 0
     ran: int = 0
     marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
+
+    `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
+    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
+    studies share.
+    """
+
+    rows: Sequence[Row]
+    by: str
+    measure: str
+    cluster: str
+    paired: bool
+    differing: tuple[str, ...]
+    label: str
+    unit: str | None
+    held_fixed: str
+    equal: Equal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +269,31 @@ def _standing(point: Point, best: Point, *, is_best: bool, barred: bool, less: b
     if not barred:
         return "tied" if contrast.tie else "behind"
     return "behind" if (contrast.low > 0 if less else contrast.high < 0) else "marked"
+
+
+def describe(
+    rows: Sequence[Row],
+    by: str,
+    measure: xr.DataArray,
+    *,
+    paired: bool,
+    differing: tuple[str, ...],
+    equal: Equal | None = None,
+) -> Comparison:
+    """Hold the rows of a comparison with what a store says of their measure."""
+    about = measure.attrs
+    label = str(about.get("long_name", about.get("label", measure.name)))
+    cluster = str(about.get("cluster", "cluster"))
+    unit, fixed = about.get("units"), str(about.get(HELD_FIXED, ""))
+    return Comparison(rows, by, str(measure.name), cluster, paired, differing, label, unit, fixed, equal)
+
+
+def by_cell(rows: Sequence[Row]) -> list[list[Row]]:
+    """Put the rows of a comparison together that stand in one cell of the axes that are not compared."""
+    cells: dict[str, list[Row]] = {}
+    for row in rows:
+        cells.setdefault(repr(row.at), []).append(row)
+    return list(cells.values())
 
 
 def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from simlab.comparing.contrasts import Comparison, compare, describe
 from simlab.comparing.promises import Doubts, doubts
 from simlab.messages import flat, word
 from simlab.store.coordinates import as_written
@@ -37,6 +38,26 @@ POINTS = 5
 """Costs at which designs are compared, from about the least to the greatest that all have."""
 SURE = 4.0
 """Standard errors by which the mean costs of neighbours must differ: below that the line between them has no slope."""
+
+
+def compare_designs(
+    dataset: xr.Dataset, by: str, measure: str, baseline: object = None, at_equal: str | None = None
+) -> Comparison:
+    """Hold the designs along an axis of a store against each other; `at_equal` where they cost, or take, the same.
+
+    Raises InputError for a baseline that the store does not hold, and for costs that designs do not have in common.
+    """
+    key, other = str(dataset[by].attrs.get("key", by)), other_systems(dataset, by)
+    paired, differing = not other and key != SEED, (key,) if other else ()
+    equal = None
+    if at_equal is not None:
+        against = doubts(dataset, measure, axes_of_doubts(dataset, by, measure))
+        equal = equalised(dataset, by, measure, at_equal, against)
+    held = dataset if equal is None else equal.dataset
+    held = held if paired else alone(held, by, measure)
+    speaking = None if equal is None else equal.against
+    rows = compare(held, by=by, measure=measure, baseline=baseline, against=speaking, unlike=other)
+    return describe(rows, by, dataset[measure], paired=paired, differing=differing, equal=equal)
 
 
 def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:

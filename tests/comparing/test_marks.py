@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from compared_pages import compared_page
 
 from simlab.cli import answer
 from simlab.comparing.contrasts import compare, rank
 from simlab.comparing.differences import Point, inside, paired
 from simlab.comparing.promises import Doubts, doubts, worst_and_best
 from simlab.comparing.several_stores import alone, differing, join
-from simlab.drawing.text import comparison
+from simlab.drawing.reports.sweeping.comparing import NO_BEST
 from simlab.measures.precision import never_seen
 from simlab.store.opening import open_results
 
@@ -76,9 +77,9 @@ def test_a_design_that_breaks_its_level_is_not_called_the_best() -> None:
     assert mark.startswith("declares .3")
     assert mark.endswith("of equal pairs different at level .05")
     assert rows[0].baseline == "honest"
-    text = comparison.table(rows, "rule", "srp", "world")
+    text = compared_page(rows, "rule", "srp")
     assert "* eager: declares" in text
-    assert comparison.NO_BEST not in text
+    assert NO_BEST not in text
     # The negative control: with a level that allows it nothing is marked, and the same design leads.
     allowed = held.assign_attrs(config=json.dumps({"decision": {"level": 0.5}}))
     assert standings(allowed) == {"eager": "best", "honest": "behind", "late": "behind"}
@@ -87,7 +88,7 @@ def test_a_design_that_breaks_its_level_is_not_called_the_best() -> None:
 def test_where_no_design_keeps_its_promise_none_is_the_best() -> None:
     rows = compare(with_outcomes(store({"a": BETTER, "b": GOOD}), {"a": 0.4, "b": 0.5}), by="rule", measure="srp")
     assert [row.standing for row in rows] == ["marked", "marked"]
-    assert comparison.table(rows, "rule", "srp", "world").endswith(comparison.NO_BEST)
+    assert compared_page(rows, "rule", "srp").endswith(NO_BEST)
 
 
 def test_intervals_that_cover_too_seldom_are_marked_at_the_level_of_the_cell() -> None:
@@ -153,7 +154,7 @@ def test_a_cell_without_a_value_is_listed_as_such() -> None:
     held["srp_influence"][1] = np.nan
     rows = compare(held, by="rule", measure="srp")
     assert [row.standing for row in rows] == ["best", "unknown"]
-    text = comparison.table(rows, "rule", "srp", "world")
+    text = compared_page(rows, "rule", "srp")
     assert "no value *" in text
     assert "* b: 48 of 48 campaigns failed" in text
 
@@ -164,7 +165,7 @@ def test_worlds_of_other_systems_are_not_ranked() -> None:
     assert (joined.paired, joined.differing) == (False, ("systems.n_systems",))
     rows = compare(joined.dataset, by="design", measure="srp", against=joined.against, unlike=True)
     assert {row.standing for row in rows} == {"unranked"}
-    assert "best" not in comparison.table(rows, "design", "srp", "world", paired=False).replace("the best may", "")
+    assert "best" not in compared_page(rows, "design", "srp", paired=False).replace("the best may", "")
     assert differing([{"seed": 1, "systems.sd": 0.2}, {"seed": 2, "systems.sd": 0.2}]) == ()
 
 
@@ -180,7 +181,7 @@ def test_a_design_of_a_few_worlds_is_marked_among_others_and_may_lead() -> None:
     rows = compare(of_worlds(held, 0, 2), by="rule", measure="srp")
     assert [row.marks for row in rows] == [("rests on 2 worlds",), ()]
     assert [row.standing for row in rows] == ["best", "tied"]
-    text = comparison.table(rows, "rule", "srp", "world")
+    text = compared_page(rows, "rule", "srp")
     assert "best *" in text
     assert "* lucky: rests on 2 worlds" in text
     assert compare(of_worlds(held, 0, 5), by="rule", measure="srp")[0].marks == ()
@@ -190,10 +191,10 @@ def test_where_all_designs_have_a_few_worlds_one_line_says_so() -> None:
     held = of_worlds(of_worlds(store({"a": BETTER, "b": GOOD}), 0, 2), 1, 2)
     rows = compare(held, by="rule", measure="srp")
     assert [row.marks for row in rows] == [(), ()]
-    text = comparison.table(rows, "rule", "srp", "world")
+    text = compared_page(rows, "rule", "srp")
     assert text.count("Fewer than 5 worlds stand behind every value") == 1
     assert "*" not in text
-    whole = comparison.table(compare(store({"a": BETTER, "b": GOOD}), by="rule", measure="srp"), "rule", "srp", "world")
+    whole = compared_page(compare(store({"a": BETTER, "b": GOOD}), by="rule", measure="srp"), "rule", "srp")
     assert "Fewer than" not in whole
 
 
@@ -203,7 +204,7 @@ def test_a_value_that_nothing_bounds_is_neither_best_nor_tied() -> None:
     rows = compare(held, by="rule", measure="srp_given_any")
     assert np.isnan(rows[0].low)
     assert [row.standing for row in rows] == ["unknown", "unknown"]
-    text = comparison.table(rows, "rule", "srp_given_any", "world")
+    text = compared_page(rows, "rule", "srp_given_any")
     assert "1.00 ± ?" in text
     assert "1.00 ± .00" not in text
 

@@ -8,10 +8,11 @@ import json
 from typing import Any
 
 import pytest
+from compared_pages import compared_page
 
-from simlab.comparing.contrasts import Row
+from simlab.comparing.contrasts import Row, records
 from simlab.comparing.differences import Contrast
-from simlab.drawing.text import cells, comparison, tables
+from simlab.drawing.text import cells, tables
 from simlab.drawing.view import View
 
 NAN = float("nan")
@@ -105,7 +106,7 @@ def test_a_difference_without_an_interval_has_no_error() -> None:
         Row({}, "a", 1.0, 0.0, 8, 2, "a", None, "unknown", 0.2, 1.0),
         Row({}, "b", 1.0, 0.0, 8, 2, "a", Contrast(0.0, 0.0, -0.8, 0.8, 2), "tied", 0.2, 1.0),
     ]
-    text = comparison.table(pair, "rule", "srp", "world")
+    text = compared_page(pair, "rule", "srp")
     assert ".00 ± ?" in text
     assert "?: too few worlds to tell an error." in text
     assert "± .00" not in text
@@ -186,7 +187,7 @@ def rows(clusters: int) -> list[Row]:
 
 
 def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
-    text = comparison.table(rows(5), "grouping", "srp", "document set")
+    text = compared_page(rows(5), "grouping", "srp", "document_set")
     assert text.splitlines()[:3] == [
         "documents  grouping        srp     minus a  95 % interval  standing",
         "10         a         .90 ± .01                             best",
@@ -198,9 +199,9 @@ def test_comparison_names_the_best_and_what_it_is_paired_over() -> None:
 
 
 def test_a_narrow_comparison_goes_on_below_and_leaves_nothing_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = comparison.table(rows(5), "grouping", "type_s", "world")
+    whole = compared_page(rows(5), "grouping", "type_s")
     monkeypatch.setenv("COLUMNS", "50")
-    text = comparison.table(rows(5), "grouping", "type_s", "world")
+    text = compared_page(rows(5), "grouping", "type_s")
     assert text.splitlines()[:7] == [
         "documents  grouping     type_s     minus a",
         "10         a         .90 ± .01",
@@ -228,13 +229,13 @@ def test_a_folded_table_names_its_rows_in_every_part(monkeypatch: pytest.MonkeyP
 
 
 def test_comparison_of_one_cluster_says_that_no_error_can_be_given() -> None:
-    text = comparison.table(rows(1), "grouping", "srp", "world")
+    text = compared_page(rows(1), "grouping", "srp")
     assert "-.10 ± ?" in text
     assert "No error can be given from 1 world" in text
 
 
 def test_comparison_records_are_flat() -> None:
-    best, behind = comparison.records(rows(5), "grouping", "srp")
+    best, behind = records(rows(5), "grouping", "srp")
     assert (best["difference"], best["standing"]) == (None, "best")
     assert (behind["difference"], behind["difference_high"], behind["baseline"]) == (-0.1, -0.05, "a")
     assert list(best) == list(behind)

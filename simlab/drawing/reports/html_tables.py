@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from simlab.drawing.reports.escaping import text
 from simlab.drawing.reports.terms import Cell, Table, Value
 from simlab.drawing.reports.values import between, cells, numeric, said
@@ -42,7 +44,7 @@ def attributes(value: Value) -> str:
     """
     names = ("value", "mcse", "standard_error", "n", "clusters", "low", "high")
     known = ((name.replace("_", "-"), getattr(value, name)) for name in names)
-    data = "".join(f' data-{name}="{held!r}"' for name, held in known if held is not None)
+    data = "".join(f' data-{name}="{held!r}"' for name, held in known if held is not None and isfinite(held))
     hint = _hint(value)
     return f'{data} title="{text(hint)}"' if hint else data
 
@@ -52,7 +54,7 @@ def _hint(value: Value) -> str:
         return value.reason
     parts = [
         f"{'' if value.mcse is None else 'Monte-Carlo '}standard error {said(Value(value.error), 3)}"
-        if value.error is not None
+        if value.error is not None and isfinite(value.error)
         else "",
         f"interval {interval}" if (interval := between(value)) else "",
         f"n = {value.n:,}" if value.n is not None else "",

@@ -22,7 +22,8 @@ class Value:
 
     `standard_error` is one over what was sampled (documents, pairs of raters): more campaigns make it no smaller.
     `label` names it where it stands alone; in a table its column does. `value` is None where it is not known, and
-    `reason` then says why. `digits` are its decimals (None: by its error).
+    `reason` then says why. `digits` are its decimals (None: by its error). A `signed` one is a difference.
+    An error that cannot be told is NaN.
     """
 
     value: float | None
@@ -36,6 +37,7 @@ class Value:
     reason: str = ""
     standard_error: float | None = None
     digits: int | None = None
+    signed: bool = False
 
     @property
     def error(self) -> float | None:

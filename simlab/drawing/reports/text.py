@@ -36,7 +36,8 @@ def _is_left_out(section: Section) -> bool:
 
 def _parts(section: Section) -> Iterator[str]:
     blocks = [_WRITERS[type(block)](block) for block in stills(section)]
-    yield tables.heading(section.heading)
+    if section.heading:
+        yield tables.heading(section.heading)
     yield from blocks
 
 
@@ -78,7 +79,7 @@ def _table(block: Table) -> str:
         room = tables.width() - sum(widths[:-1])
         room = room if room >= LEAST_ROOM else max(tables.width() - sum(widths[:left]), LEAST_ROOM)
         rows = [line for row in rows for line in _folded(row, room)]
-    return f"{caption}{tables.folded(block.columns, rows, left=left, last_left=long)}"
+    return f"{caption}{tables.folded(block.columns, rows, left=left, last_left=not right[-1])}"
 
 
 def _folded(row: list[str], room: int) -> Iterator[list[str]]:

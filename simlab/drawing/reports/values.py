@@ -41,8 +41,8 @@ def between(value: Value, digits: int | None = None) -> str:
     """
     if value.low is None or value.high is None:
         return ""
-    places = _width_places(value) if digits is None else digits
-    return f"{_number(value.low, places)} to {_number(value.high, places)}"
+    digits = _width_places(value) if digits is None else digits
+    return f"{_number(value.low, digits)} to {_number(value.high, digits)}"
 
 
 def _width_places(value: Value) -> int:
@@ -67,8 +67,8 @@ def cell(given: Cell, digits: int | None = None) -> str:
 
 def cells(table: Table) -> list[list[str]]:
     """Write the cells of a table; the numbers of a column have as many decimals as its smallest error asks for."""
-    places = [_places([row[k] for row in table.rows]) for k in range(len(table.columns))]
-    return [[cell(given, digits) for given, digits in zip(row, places, strict=True)] for row in table.rows]
+    digits = [places([row[k] for row in table.rows]) for k in range(len(table.columns))]
+    return [[cell(given, each) for given, each in zip(row, digits, strict=True)] for row in table.rows]
 
 
 def numeric(table: Table) -> list[bool]:
@@ -80,25 +80,29 @@ def numeric(table: Table) -> list[bool]:
     ]
 
 
-def _places(column: Sequence[Cell]) -> int | None:
+def places(column: Sequence[Cell]) -> int | None:
+    """Choose as many decimals as the smallest error of a column asks for; None where none has an error."""
     errors = [one.error for one in column if isinstance(one, Value) and one.error is not None]
     return decimals(errors) if errors else None
 
 
 def _with_error(value: Value, number_: float, digits: int | None) -> str:
     if value.error is None:
-        return _number(number_, digits) if digits is not None else _plain(number_)
-    places = decimals([value.error]) if digits is None else digits
+        sign = "+" if value.signed and number_ > 0 else ""
+        return sign + (_number(number_, digits) if digits is not None else _plain(number_))
+    digits = decimals([value.error]) if digits is None else digits
     interval = (_or_nan(value.low), _or_nan(value.high))
     error = told(value.error, interval, value.clusters if value.clusters is not None else 1_000)
     if abs(number_) >= SMALL:
-        return f"{number_:,.{places}f} ± {f'{error:,.{places}f}' if math.isfinite(error) else '?'}"
-    return bounded(number_, value.error, interval, places) or measured(number_, error, places)
+        sign = "+" if value.signed else ""
+        return f"{number_:{sign},.{digits}f} ± {f'{error:,.{digits}f}' if math.isfinite(error) else '?'}"
+    bound = "" if value.signed else bounded(number_, value.error, interval, digits)
+    return bound or measured(number_, error, digits, sign=value.signed)
 
 
 def _number(value: float, digits: int | None) -> str:
-    places = 2 if digits is None else digits
-    return f"{value:,.{places}f}" if abs(value) >= SMALL else number(value, places)
+    digits = 2 if digits is None else digits
+    return f"{value:,.{digits}f}" if abs(value) >= SMALL else number(value, digits)
 
 
 def _plain(value: float) -> str:

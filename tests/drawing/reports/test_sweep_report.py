@@ -22,9 +22,9 @@ from simlab.config import load_sweep
 from simlab.config.sweep import Axis
 from simlab.drawing.reports.sweep import report
 from simlab.drawing.reports.sweeping import answering, mistakes, seeing
+from simlab.drawing.reports.sweeping.comparing import PLAIN_WORDS
 from simlab.drawing.reports.sweeping.seeing import see
 from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Points, Report, Section, Table, Value
-from simlab.drawing.text.comparison import PLAIN_WORDS
 from simlab.measures import errors, stability
 from simlab.measures.labels import LABELS
 from simlab.store import filling
@@ -96,15 +96,19 @@ def test_comparisons_are_those_of_the_command(made: Report, folder: Path) -> Non
     assert [part.folded for part in both] == [False, True]
     assert [table.caption.rpartition(", ")[2] for table in tables] == ["documents=12", "documents=8"]
     lines = [row for table in tables for row in table.rows]
+    notes = both[0].blocks[-1]
+    assert isinstance(notes, Points)
     assert len(lines) == len(told) == 6
     for line, row in zip(lines, told, strict=True):
-        name, held, gap, standing = line[:4]
+        name, held, gap, _, standing = line[:5]
         assert str(name).replace(" ", "_") == row["grouping"]
         assert isinstance(held, Value)
         assert held.value == row["srp"]
         assert (gap.value if isinstance(gap, Value) else None) == row["difference"]
-        assert str(standing).partition("(")[0].strip() == PLAIN_WORDS[row["standing"]]
-        assert all(mark in str(standing) for mark in row["marked"])
+        assert str(standing).rstrip(" *") == PLAIN_WORDS[row["standing"]]
+        assert str(standing).endswith("*") == bool(row["marked"])
+    starred = {note[2:].partition(": ")[0] for note in notes.items if note.startswith("* ")}
+    assert starred == {row["grouping"] for row in told if row["marked"]}
 
 
 def test_srp_never_stands_without_what_was_found(made: Report) -> None:

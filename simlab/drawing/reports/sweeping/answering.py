@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simlab.comparing.contrasts import Row, less_is_better, records
+from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better
 from simlab.drawing import view
-from simlab.drawing.reports.sweeping.seeing import Record, Seen, by_cell, compared, largest, named, paired, place
-from simlab.drawing.reports.terms import Cell, Points, Section, Table, Value
-from simlab.drawing.text import comparison, tables
+from simlab.drawing.reports import values
+from simlab.drawing.reports.sweeping import comparing
+from simlab.drawing.reports.sweeping.seeing import Record, Seen, compared, largest, named, place
+from simlab.drawing.reports.terms import Points, Section, Table, Value
+from simlab.drawing.text import tables
 from simlab.drawing.text.cells import measured_column
 from simlab.drawing.view import cluster
 from simlab.drawing.wording import axis_label, currency_of, measured_axis
@@ -27,10 +29,10 @@ def sentences(seen: Seen) -> tuple[str, ...]:
     """Say which design is best in each cell at the largest value across, by how much, and what was found there."""
     if not seen.measures:
         return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
-    rows = compared(seen)
-    if not rows:
+    comparison = compared(seen)
+    if comparison is None:
         return tuple(_alone(seen))
-    cells = largest(seen, by_cell(rows))
+    cells = largest(seen, by_cell(comparison.rows))
     told = [line for cell in cells[:MOST_ANSWERS] for line in _of_cell(seen, cell)]
     more = [_standing_of_others(cells[MOST_ANSWERS:])] if len(cells) > MOST_ANSWERS else []
     return (_opening(seen), *told, *more)
@@ -72,17 +74,14 @@ def _of_cell(seen: Seen, rows: Sequence[Row]) -> list[str]:
 
 def _told(seen: Seen, rows: Sequence[Row]) -> str:
     lead = next((row for row in rows if row.contrast is None), rows[0])
-    values = dict(zip((id(row) for row in rows), _values(seen, rows), strict=True))
+    shown = [comparing.value(row) for row in rows]
+    written = {id(row): values.said(one, values.places(shown)) for row, one in zip(rows, shown, strict=True)}
     name = named(str(seen.by), lead.design)
-    said = f"{name} ({values[id(lead)]}{_beside(seen, lead)}) {_verb(lead, rows)}"
+    said = f"{name} ({written[id(lead)]}{_beside(seen, lead)}) {_verb(lead, rows)}"
     if lead.standing == "unranked":
         return f"the systems of the designs are not the same ones, so that none is called best; {name} has the most"
     others = [row for row in rows if row is not lead]
-    return f"{said}{_next(seen, others, values)}{_marks(lead)}."
-
-
-def _values(seen: Seen, rows: Sequence[Row]) -> list[str]:
-    return measured_column(records(rows, str(seen.by), seen.measure), seen.measure)
+    return f"{said}{_next(seen, others, written)}{_marks(lead)}."
 
 
 def _verb(lead: Row, rows: Sequence[Row]) -> str:
@@ -96,31 +95,25 @@ def _verb(lead: Row, rows: Sequence[Row]) -> str:
     return "is best"
 
 
-def _next(seen: Seen, others: Sequence[Row], values: dict[int, str]) -> str:
+def _next(seen: Seen, others: Sequence[Row], written: dict[int, str]) -> str:
     """Say how far the next design is behind, with the error and the interval of that difference."""
     if not others:
         return ""
     sign = 1 if less_is_better(seen.measure) else -1
     nearest = min(others, key=lambda row: sign * row.value)
     assert nearest.contrast is not None  # noqa: S101 (only the leader has none)
-    said = f"; the next, {named(str(seen.by), nearest.design)} ({values[id(nearest)]}{_beside(seen, nearest)}),"
-    return f"{said} differs by {difference(nearest, sampled=not seen.calculated)}"
+    said = f"; the next, {named(str(seen.by), nearest.design)} ({written[id(nearest)]}{_beside(seen, nearest)}),"
+    return f"{said} differs by {_difference(comparing.gap(nearest))}"
 
 
-def difference(row: Row, *, sampled: bool = True) -> str:
-    """Write a difference from the baseline: its error, its interval, and over what it is paired."""
-    found = row.contrast
-    if found is None:
+def _difference(gap: Value | None) -> str:
+    """Write a difference from the baseline with its error and its interval."""
+    if gap is None:
         return ""
-    if not sampled or _exact(row):
-        return f"{tables.number(found.difference, 4, sign=True)} (calculated: no sampling error)"
-    said, interval = comparison.difference(row)
-    return f"{said} (95 % interval {interval})" if math.isfinite(found.low) else said
-
-
-def _exact(row: Row) -> bool:
-    """Tell a value that was calculated in a store where others were drawn."""
-    return row.n == 0 and row.contrast is not None and row.contrast.low == row.contrast.high
+    if gap.mcse is None:
+        return f"{values.said(gap)} (calculated: no sampling error)"
+    interval = values.between(gap)
+    return f"{values.said(gap)} (95 % interval {interval})" if interval else values.said(gap)
 
 
 def _beside(seen: Seen, row: Row) -> str:
@@ -159,10 +152,10 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
 
 def large(seen: Seen) -> tuple[Value, ...]:
     """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
-    rows = compared(seen)
-    if not rows:
+    comparison = compared(seen)
+    if comparison is None:
         return tuple(value(seen, seen.records[0], name) for name in (seen.measure, seen.found) if name in seen.measures)
-    cell = [row for row in largest(seen, by_cell(rows))[0] if math.isfinite(row.value)]
+    cell = [row for row in largest(seen, by_cell(comparison.rows))[0] if math.isfinite(row.value)]
     lead = next((row for row in cell if row.contrast is None), None)
     record = _record(seen, lead) if lead else None
     if record is None:
@@ -211,18 +204,19 @@ def sections(seen: Seen, command: str) -> tuple[Section, ...]:
 
     Cells at the largest value across come first; the others are folded away.
     """
-    rows = compared(seen)
-    if not rows:
+    comparison = compared(seen)
+    if comparison is None:
         return ()
-    cells = by_cell(rows)
+    cells = by_cell(comparison.rows)
     most = largest(seen, cells)
     first, rest = most[:MOST_TABLES], [cell for cell in cells if cell not in most]
     rest = rest if len(cells) <= MOST_TABLES else []
     n = len(first) + len(rest)
     left = [f"{n} of {len(cells)} tables are shown; `{command}` has all of them."] if n < len(cells) else []
-    notes = Points((*left, *_notes(seen, rows)))
-    compared_ = Section("Comparisons", (*(_table(seen, cell) for cell in first), notes))
-    elsewhere = Section("Comparisons elsewhere", tuple(_table(seen, cell) for cell in rest), folded=True)
+    shown = [_table(seen, cell) for cell in (*first, *rest)]
+    notes = Points((*left, *_notes(seen, comparison, shown)))
+    compared_ = Section("Comparisons", (*shown[: len(first)], notes))
+    elsewhere = Section("Comparisons elsewhere", tuple(shown[len(first) :]), folded=True)
     return (compared_, elsewhere) if rest else (compared_,)
 
 
@@ -244,31 +238,12 @@ def paragraph(seen: Seen) -> str:
 
 def _table(seen: Seen, rows: Sequence[Row]) -> Table:
     by, at = str(seen.by), place(rows[0].at)
-    base = word(rows[0].baseline)
-    found = (seen.found,) if seen.found else ()
-    columns = (axis_label(by), measured_axis(seen.dataset, seen.measure), f"minus {base}", "standing", *found)
-    body = tuple((*_line(seen, row), *(_found(seen, row) for _ in found)) for row in rows)
-    return Table(f"{measured_axis(seen.dataset, seen.measure)}{f', {at}' if at else ''}", columns, body)
-
-
-def _line(seen: Seen, row: Row) -> tuple[Cell, ...]:
-    record = _record(seen, row)
-    held = value(seen, record, seen.measure) if record else Value(None)
-    marks = f" ({'; '.join(row.marks)})" if row.marks else ""
-    stands = f"{comparison.standing(row)}{marks}".strip()
-    return named(str(seen.by), row.design), held, gap(row, sampled=not seen.calculated), stands
-
-
-def gap(row: Row, *, sampled: bool = True) -> Value | None:
-    """Hold the paired difference of a design from the baseline; the baseline has none."""
-    found = row.contrast
-    if found is None:
-        return None
-    if not sampled or _exact(row):
-        return Value(_known(found.difference))
-    error = tables.told(found.mcse, (found.low, found.high), found.clusters)
-    low, high = _known(found.low), _known(found.high)
-    return Value(_known(found.difference), _known(error), clusters=found.clusters, low=low, high=high)
+    label, found = measured_axis(seen.dataset, seen.measure), (seen.found,) if seen.found else ()
+    body = tuple(
+        (named(by, row.design), *line, *(_found(seen, row) for _ in found))
+        for row, line in zip(rows, comparing.lines(rows), strict=True)
+    )
+    return Table(f"{label}{f', {at}' if at else ''}", (axis_label(by), label, *comparing.columns(rows), *found), body)
 
 
 def _found(seen: Seen, row: Row) -> Value | str:
@@ -276,17 +251,14 @@ def _found(seen: Seen, row: Row) -> Value | str:
     return value(seen, record, str(seen.found)) if record else ""
 
 
-def _notes(seen: Seen, rows: Sequence[Row]) -> list[str]:
+def _notes(seen: Seen, comparison: Comparison, shown: Sequence[Table]) -> list[str]:
     """Say what the columns of the comparisons rest on, as `simlab compare` says it."""
-    fixed = str(seen.dataset[seen.measure].attrs.get(HELD_FIXED, ""))
-    word = cluster(seen.dataset, seen.measure)
     beside = [f"{seen.measure} is best where nothing is found: read it beside {seen.found}."] if seen.found else []
     if seen.measure in EMPTINESS and not seen.found:
         beside = [f"{seen.measure} is best where nothing is found, and what was found is not known here."]
-    if seen.calculated:
-        return ["Calculated, without simulation: no sampling error.", *beside]
-    said = comparison.notes(rows, str(seen.by), seen.measure, word, paired=paired(seen), fixed=fixed)
-    return [*said, *_largest_error(seen), *beside]
+    fixed = [f"Held fixed: {comparison.held_fixed}."] if comparison.held_fixed else []
+    notes = [*fixed, *comparing.notes(comparison, shown), *comparing.reservations(comparison)]
+    return [*notes, *_largest_error(seen), *beside]
 
 
 def _largest_error(seen: Seen) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.comparing import several_stores
-from simlab.comparing.contrasts import Row, compare
+from simlab.comparing.contrasts import Comparison, Row
 from simlab.drawing import view
 from simlab.drawing.reports.terms import Cell
 from simlab.drawing.wording import axis_label, value_label
@@ -115,27 +115,11 @@ def _reason(records: Sequence[Record], name: str) -> str:
     return "; ".join(dict.fromkeys(str(record[f"{name}_reason"]) for record in records if record.get(f"{name}_reason")))
 
 
-def compared(seen: Seen) -> list[Row]:
+def compared(seen: Seen) -> Comparison | None:
     """Hold the designs along the compared axis against each other, in every cell of the other axes; else nothing."""
-    dataset, by = seen.dataset, seen.by
-    if by is None or seen.measure not in seen.measures or f"{seen.measure}_influence" not in dataset:
-        return []
-    held = dataset if paired(seen) else several_stores.alone(dataset, by, seen.measure)
-    return compare(held, by=by, measure=seen.measure, unlike=several_stores.other_systems(dataset, by))
-
-
-def paired(seen: Seen) -> bool:
-    """Tell whether all designs along the compared axis met the same worlds."""
-    key = str(seen.dataset[seen.by].attrs.get("key", seen.by))
-    return key != several_stores.SEED and not several_stores.other_systems(seen.dataset, str(seen.by))
-
-
-def by_cell(rows: Sequence[Row]) -> list[list[Row]]:
-    """Put the rows of a comparison together that stand in one cell of the axes that are not compared."""
-    cells: dict[str, list[Row]] = {}
-    for row in rows:
-        cells.setdefault(repr(row.at), []).append(row)
-    return list(cells.values())
+    if seen.by is None or seen.measure not in seen.measures or f"{seen.measure}_influence" not in seen.dataset:
+        return None
+    return several_stores.compare_designs(seen.dataset, seen.by, seen.measure)
 
 
 def largest(seen: Seen, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:

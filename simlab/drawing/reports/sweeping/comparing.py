@@ -1,0 +1,168 @@
+"""Lay out a comparison of designs: who is best, who ties, by how much the others fall behind, and what that rests on.
+
+`simlab compare` and the report of a store are made of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better, rests_on_few
+from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value
+from simlab.drawing.reports.values import between, cells, places
+from simlab.drawing.text import tables
+from simlab.drawing.text.cells import BOUNDS, replication
+from simlab.drawing.view import cluster_word
+from simlab.measures.labels import FEW_CLUSTERS
+from simlab.messages import word
+from simlab.store.units import scopes
+
+INTERVAL = "95 % interval"
+UNPAIRED = "Not all designs met the same worlds: differences between those are not paired."
+NO_BEST = "Something speaks against every design that may lead: none is called best."
+PLAIN_WORDS = {
+    "best": "best",
+    "tied": "tied with the best",
+    "behind": "",
+    "unknown": "?",
+    "marked": "",
+    "unranked": "not ranked",
+}
+MOST_MARKS = 8
+"""So many reasons are written; the rest is counted."""
+
+
+def report(comparison: Comparison) -> Report:
+    """Make the report of an answer of `simlab compare`: one line per design, in every cell of the other axes."""
+    rows, others = comparison.rows, list(comparison.rows[0].at)
+    head = (*others, comparison.by, comparison.measure, *columns(rows))
+    at = [tuple(word(row.at[name]) for name in others) for row in rows]
+    named = [(*cell, word(row.design)) for cell, row in zip(at, rows, strict=True)]
+    table = Table("", head, tuple((*name, *line) for name, line in zip(named, lines(rows), strict=True)))
+    return Report(
+        "Designs beside each other",
+        f"Which {comparison.by} is the best by {comparison.measure}?",
+        (),
+        (Section("", (table, Points(tuple(notes(comparison, [table]))))),),
+        held_fixed=tuple(filter(None, (comparison.held_fixed,))),
+        reservations=tuple(reservations(comparison)),
+    )
+
+
+def columns(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Name what `lines` say of designs behind the measure; differences from what leads where that changes by cell."""
+    named = {word(row.baseline) for row in rows}
+    best = all(row.standing == "best" for row in rows if row.contrast is None)
+    baseline = named.pop() if len(named) == 1 else "the best" if best else "the first"
+    return f"minus {baseline}", INTERVAL, "standing"
+
+
+def lines(rows: Sequence[Row]) -> list[tuple[Cell, ...]]:
+    """Lay out, of each design, its value, its difference from the baseline, the interval of that, where it stands."""
+    gaps = [gap(row) for row in rows]
+    digits = places(gaps)
+    return [
+        (value(row), one, _interval(one, digits), f"{standing(row)}{' *' if row.marks else ''}".lstrip())
+        for row, one in zip(rows, gaps, strict=True)
+    ]
+
+
+def value(row: Row) -> Value:
+    """Hold the value of a design; what was calculated has no error."""
+    if not math.isfinite(row.value):
+        return Value(None)
+    if _is_calculated(row):
+        return Value(row.value)
+    return Value(row.value, row.mcse, row.n, row.clusters, *_ends(row.low, row.high))
+
+
+def _is_calculated(row: Row) -> bool:
+    return row.n == 0 and row.mcse == 0
+
+
+def gap(row: Row) -> Value | None:
+    """Hold the paired difference of a design from the baseline; the baseline has none."""
+    found = row.contrast
+    if found is None:
+        return None
+    if not math.isfinite(found.difference):
+        return Value(None)
+    if row.n == 0 and found.low == found.high:
+        return Value(found.difference, signed=True)
+    low, high = _ends(found.low, found.high)
+    return Value(found.difference, found.mcse, clusters=found.clusters, low=low, high=high, signed=True)
+
+
+def _ends(low: float, high: float) -> tuple[float | None, float | None]:
+    return (low, high) if math.isfinite(low) else (None, None)
+
+
+def _interval(gap: Value | None, digits: int | None) -> str:
+    if gap is None or (gap.mcse is None and gap.value is not None):
+        return ""
+    return between(gap, digits) or "?"
+
+
+def standing(row: Row) -> str:
+    """Write where a design stands."""
+    return PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
+
+
+def notes(comparison: Comparison, shown: Sequence[Table]) -> Iterator[str]:
+    """Say what tables of `lines` rest on, and what their signs mean."""
+    rows, cluster = comparison.rows, cluster_word(comparison.cluster)
+    known = [row for row in rows if math.isfinite(row.value)]
+    clusters = [row.contrast.clusters for row in rows if row.contrast and math.isfinite(row.contrast.difference)]
+    if all(map(_is_calculated, known)):
+        yield "Calculated, without simulation: no sampling error."
+    elif max(clusters, default=0) < 2:
+        yield f"No error can be given from {tables.counted(clusters or [0], cluster)}; run more worlds or studies."
+        return
+    else:
+        values = replication([row.n for row in rows], [row.clusters for row in known], cluster)
+        shared = f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share."
+        yield shared if comparison.paired else UNPAIRED
+        yield f"± Monte-Carlo standard error; n = {values} behind each value."
+        yield "95 % t intervals, one at a time; tied: the difference from the best may be 0."
+    if less_is_better(comparison.measure):
+        yield "Less is better."
+    if all(map(rests_on_few, known)):
+        each = "campaign" if cluster == "replicate" else cluster
+        yield f"Fewer than {FEW_CLUSTERS} {each}s stand behind every value: with more, another design may lead."
+    if scope := scopes([*rows[0].at, comparison.by, comparison.measure]):
+        yield f"{scope}."
+    written = " ".join(cell for table in shown for line in cells(table) for cell in line)
+    if "≤" in written or "≥" in written:
+        yield f"{BOUNDS}."
+    if "± ?" in written:
+        yield f"{tables.untold(cluster)}."
+    if (equal := comparison.equal) is not None:
+        along = f"between the cells along {equal.along}; errors hold that of the {equal.level}, too"
+        yield f"At equal mean {equal.level}: {along}."
+
+
+def reservations(comparison: Comparison) -> Iterator[str]:
+    """Say what speaks against designs, a line for each and sort of reason, and why none is called the best."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for row in comparison.rows:
+        at = ", ".join(f"{name}={word(value)}" for name, value in row.at.items())
+        for mark in row.marks:
+            # What differs from cell to cell is the number that was found.
+            sort = re.sub(r"[\d.]+", "", mark)
+            alike.setdefault((word(row.design), sort), []).append(f"{mark} ({at})" if at else mark)
+    told = [f"* {design}: {_first(marks)}" for (design, _), marks in alike.items()]
+    yield from told[:MOST_MARKS]
+    if len(told) > MOST_MARKS:
+        yield f"* and {len(told) - MOST_MARKS} reasons more: --format json"
+    standings = [{row.standing for row in rows} for rows in by_cell(comparison.rows)]
+    if any("marked" in found and "best" not in found for found in standings):
+        yield NO_BEST
+    if keys := comparison.differing:
+        named = ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")
+        yield f"Their systems are not the same ones ({named}): none is called best."
+
+
+def _first(marks: Sequence[str]) -> str:
+    return marks[0] + (f", and alike in {tables.counted([len(marks) - 1], 'cell')} more" if len(marks) > 1 else "")
