@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import simlab
-from simlab.commands import exit_codes, grouped
+from simlab.commands import exit_codes
 from simlab.config import load_sweep
 from simlab.config.catalogue import describe_sweep, list_options, list_sweeps
 from simlab.config.explaining import Key, explain_keys, explain_measure, explain_option
@@ -113,11 +113,11 @@ def commands() -> Iterator[str]:
     """Yield the page of all commands, in the groups of the help."""
     from typer.main import get_command
 
-    from simlab.cli import app
+    from simlab.cli import GROUPS, app
 
     held = get_command(app).commands  # type: ignore[attr-defined]
     yield from ("# Every command",)
-    for heading, names in grouped.GROUPS.items():
+    for heading, names in GROUPS.items():
         yield from ("", f"## {escaped(heading)}")
         for name in names:
             with held[name].make_context(f"simlab {name}", [], resilient_parsing=True) as context:
