@@ -21,8 +21,8 @@ from simlab.types import Array, Bools
 class Claims:
     """Hold what is claimed of pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
 
-    `votes` are those that were used, `way` what of them is independent, `raters_drawn` whether raters stand for more
-    like them. `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
+    `votes` are those that were used, `way` what of them is independent, `raters_drawn` and `items_drawn` whether these
+    stand for more like them. `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
     """
 
     tested: Weighed
@@ -32,6 +32,7 @@ class Claims:
     votes: Votes
     way: Way
     raters_drawn: bool
+    items_drawn: bool
     promise: Promise
     notes: tuple[str, ...] = ()
 
@@ -76,6 +77,7 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
         votes=votes,
         way=way,
         raters_drawn=raters,
+        items_drawn=items,
         promise=Promise(
             name="fixed",
             level=level,
@@ -104,6 +106,7 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
         votes=votes,
         way="vote",
         raters_drawn=many,
+        items_drawn=True,
         promise=Promise(name="anytime", level=level, multiplicity="holm", holds=True, says=says),
         notes=tuple(_of_fresh(held, kept, many)),
     )

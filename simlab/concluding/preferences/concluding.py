@@ -210,7 +210,10 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         cycles=order.cycles,
         detectable=standing.detectable_difference(found),
         lines=(*votes.lines(held, level), *standing.lines(held, stands)),
-        about=standing.about(held, stands, level) | _named(found, stands) | votes.record(held, level),
+        about=standing.about(held, stands, level)
+        | _named(found, stands)
+        | _drawn(held, found)
+        | votes.record(held, level),
         limits=unmet_people(held.n_raters) if found.raters_drawn and held.rater_names else None,
         notes=(*held.notes, *found.notes),
         warnings=(
@@ -220,6 +223,12 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
         ),
     )
     return _again(concluded, held, found, stands, wanted, say)
+
+
+def _drawn(held: Held, found: Claims) -> dict[str, str]:
+    """Say of raters and items, where they are named, whether they stand for more like them."""
+    named = (("raters", bool(held.rater_names), found.raters_drawn), (f"{held.unit}s", held.items, found.items_drawn))
+    return {word: "drawn" if drawn else "fixed" for word, there, drawn in named if there}
 
 
 def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:

@@ -22,9 +22,9 @@ import dask
 from distributed import Client, LocalCluster
 
 from simlab import files
-from simlab.engine import provenance
+from simlab.engine.backends import environment
 from simlab.engine.backends.children import end_idle_children, run_in_dask_worker
-from simlab.engine.provenance import describe_mismatch
+from simlab.engine.backends.environment import describe_mismatch
 from simlab.engine.workers import Config
 from simlab.messages import duration, shown
 from simlab.types import InputError
@@ -359,11 +359,11 @@ class Requirements:
 
     def describe_here(self) -> Mapping[str, str | None]:
         """Describe this environment."""
-        return provenance.describe(*self.arguments)
+        return environment.describe(*self.arguments)
 
     def as_expression(self) -> str:
         """Return a Python expression that describes the environment in which it is evaluated."""
-        module, call = inspect.getsource(provenance), f"names['describe'](*{self.arguments!r})"
+        module, call = inspect.getsource(environment), f"names['describe'](*{self.arguments!r})"
         return f"(lambda names: exec({module!r}, names) or {call})({{'__name__': 'environment'}})"
 
 

@@ -230,9 +230,11 @@ def _large(found: Conclusion) -> Iterator[Value]:
 
 
 def _held_fixed(found: Conclusion) -> str:
-    """Say for whom claims are: for raters like these, or for these alone."""
+    """Say for whom claims are: for raters and outputs like these, or for these alone."""
     drawn = found.about.get("raters") == "drawn"
-    return "documents like these; " + ("raters like these" if drawn else "these raters, and no others")
+    unit = "items" if found.question == "compare" and "items" in found.about else "documents"
+    outputs = f"these {unit}" if found.about.get(unit) == "fixed" else f"{unit} like these"
+    return f"{outputs}; {'raters like these' if drawn else 'these raters, and no others'}"
 
 
 def _reservations(found: Conclusion) -> Iterator[str]:
