@@ -360,6 +360,7 @@ def test_names_of_others_stay_text(folder: Path) -> None:
     assert (made.question, made.title) == ("</script><b>?", "a\nb")
 
 
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")  # Studies as small as these are warned of.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["preference_naive", "stop_judging"])
 def test_studies_that_compare_or_judge_are_reported_alike(
@@ -376,6 +377,7 @@ def test_studies_that_compare_or_judge_are_reported_alike(
     assert any("rests on 2 worlds" in line for line in made.reservations)
 
 
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")  # Studies as small as these are warned of.
 @pytest.mark.long
 @pytest.mark.parametrize("name", SWEEPS)
 def test_every_sweep_that_ships_has_a_report(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
