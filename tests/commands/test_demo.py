@@ -104,7 +104,7 @@ def _claims_are_judged_right_from_what_stands_on_the_pages(told: Told, place: Pa
 
 
 def _beaten(words: str, others: set[str]) -> set[str]:
-    names = set(words.removeprefix("all but ").split()) & others
+    names = set(words.removeprefix("all but ").split(", ")) & others
     return others if words == "all others" else others - names if words.startswith("all but") else names
 
 
