@@ -145,7 +145,7 @@ def _favours(metric: Metric) -> str:
 def _worth(metric: Metric) -> str:
     if metric.worth_labels is None:
         return ""
-    value, low, high = (f"{bound:,.0f}" for bound in metric.worth_labels.bounds())
+    value, low, high = (f"{bound:z,.0f}" for bound in metric.worth_labels.bounds())
     dealt = ", labels taken to be dealt at random within systems" if metric.labels_at_random is not None else ""
     return f" Mixed in it is worth {value} ({low} to {high}) more human labels{dealt}."
 

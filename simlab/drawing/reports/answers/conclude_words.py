@@ -554,7 +554,7 @@ def _worth(one: Metric) -> str:
     """Write what a metric is worth in labels, and whether labels were dealt as that takes them."""
     said = []
     if one.worth_labels is not None:
-        value, low, high = (f"{bound:,.0f}" for bound in one.worth_labels.bounds())
+        value, low, high = (f"{bound:z,.0f}" for bound in one.worth_labels.bounds())
         since = ", since humans rated all that it scored" if one.labels_at_random is None else ""
         text = f"Mixed in it is worth {value} ({low} to {high}) more human labels, by the variance of differences"
         said.append(f"{text}{since}.")
