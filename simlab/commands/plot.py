@@ -56,8 +56,10 @@ def draw_sweep(
 
     `x` is the axis, or the measure, that goes across in place of the figure's own; at `target` a line is drawn.
     """
-    files.check_suffix(out)
     where, wanted = stores.choose(store, conditions)
+    # Of a folder that is not there whoever opens it says so.
+    if not isinstance(where, Path) or where.is_dir():
+        files.check_suffix(out)
     with stores.opened(where, stores.apart(wanted)) as dataset:
         figure = files.write(drawing(dataset, measure, x=x, target=target), out)
         following = step(*reported(where)) if isinstance(where, Path) else ""
@@ -77,8 +79,10 @@ def draw_campaign(
 
     Raises InputError for a store of other studies, and for a campaign that it does not hold.
     """
-    files.check_suffix(out)
     where, wanted = stores.choose(store, conditions)
+    # Of a folder that is not there whoever opens it says so.
+    if not isinstance(where, Path) or where.is_dir():
+        files.check_suffix(out)
     place = Place(**index)
     if timeline:
         return _draw_timeline(where, words(wanted, axes=False), place, out, plugins)

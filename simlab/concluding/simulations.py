@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -168,7 +169,10 @@ def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
     processes = get_context("fork")
     here, there = processes.Pipe(duplex=False)
     process = processes.Process(target=_send_result, args=(simulate, there), daemon=True)
+    # Until the process has its own answer to this signal it would hand one on to the supervisor, as this process does.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     process.start()
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     there.close()
 
     def result() -> Result:
@@ -187,6 +191,9 @@ def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def _send_result(simulate: Callable[[], object], waiting: Connection) -> None:
+    # Where nobody asks for the result the process is terminated, and nothing else.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     answer: tuple[object, Exception | None]
     try:
         answer = simulate(), None

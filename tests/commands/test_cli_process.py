@@ -42,6 +42,15 @@ def test_a_mistake_reaches_stderr_only() -> None:
     assert found.stderr == "simlab: there is no command swep; did you mean sweep?\n"
 
 
+@pytest.mark.parametrize("words", [("--against", "S99"), ("analysis.tst=max_t",)])
+def test_a_mistake_found_while_a_world_is_fitted_aside_is_one_line_and_the_code_of_a_mistake(
+    words: tuple[str, ...],
+) -> None:
+    found = simlab("conclude", str(Path(__file__).parents[2] / "examples" / "ratings.csv"), *words)
+    assert (found.returncode, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+    assert "did you mean" in found.stderr or "no such system" in found.stderr
+
+
 def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
     words = ["sweep", "item_grouping", "worlds=40", "studies=500", "engine.block=1", "--jobs", "1", "--out", "s"]
     process = subprocess.Popen([*SIMLAB, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
