@@ -89,7 +89,7 @@ def _misuse(error: Any) -> str:
     if missing and missing[1] == "command" and missing[2] in MOVED_VERBS:
         return f"there is no command {missing[2]} any more; use `simlab {MOVED_VERBS[missing[2]]}`"
     if missing and context:
-        options = [name for parameter in context.command.params for name in parameter.opts]
+        options = [name for parameter in context.command.params for name in parameter.opts if name.startswith("-")]
         close = difflib.get_close_matches(missing[2], [*getattr(context.command, "commands", {}), *options], 1)
         remedy = f"did you mean {close[0]}?" if close else f"`{command} --help` shows all"
         return f"there is no {missing[1]} {missing[2]}; {remedy}"
