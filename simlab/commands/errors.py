@@ -90,7 +90,8 @@ def _misuse(error: Any) -> str:
         return f"there is no command {missing[2]} any more; use `simlab {MOVED_VERBS[missing[2]]}`"
     if missing and context:
         options = [name for parameter in context.command.params for name in parameter.opts if name.startswith("-")]
-        close = difflib.get_close_matches(missing[2], [*getattr(context.command, "commands", {}), *options], 1)
+        names = {name.lstrip("-"): name for name in (*getattr(context.command, "commands", {}), *options)}
+        close = [names[name] for name in difflib.get_close_matches(missing[2].lstrip("-"), names, 1)]
         remedy = f"did you mean {close[0]}?" if close else f"`{command} --help` shows all"
         return f"there is no {missing[1]} {missing[2]}; {remedy}"
     return f"{message[:1].lower()}{message[1:]}; `{command} --help` shows how"
