@@ -45,7 +45,6 @@ ENDS_HELP = ("Returns", ">>>", "Warns", "Raises")
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 Labelled = TypeVar("Labelled")
-Command = TypeVar("Command", bound=Callable[..., None])
 Given = Mapping[str, Any]
 
 
@@ -102,29 +101,6 @@ def _list_options(group: type[Any]) -> Iterator[inspect.Parameter]:
         yield inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def command(app: typer.Typer, name: str | None = None, *, example: str = "") -> Callable[[Command], Command]:
-    """Add a function to the command line, its options laid flat and of the types that can be typed."""
-
-    def add_command(function: Command) -> Command:
-        own = [_type_for_words(one) for one in lay_flat(function) if one.name not in ("progress", "more")]
-        names = [one.name for one in own]
-        several = next((one.name for one in lay_flat(function) if one.kind is inspect.Parameter.VAR_POSITIONAL), None)
-
-        def call_with_words(**given: Any) -> None:
-            # What stands before several words is given by its place, as they are.
-            first = [given.pop(name) for name in names[: names.index(several)]] if several else []
-            words = given.pop(several) or () if several else ()
-            function(*first, *words, **given)
-
-        call_with_words.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-        call_with_words.__annotations__ = {one.name: one.annotation for one in own}
-        call_with_words.__doc__, call_with_words.__name__ = _write_help(function), function.__name__
-        app.command(name, epilog=f"Example: {example}" if example else None)(call_with_words)
-        return function
-
-    return add_command
-
-
 def add(
     app: typer.Typer,
     function: Callable[..., Any],
@@ -151,9 +127,13 @@ def add(
     more = [] if instead is None else list(_list_options(instead))
 
     def answer_words(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
-        keep = keeping(save)
+        keep = _prepare_saving(save)
         to = next(iter(figures), "")
-        with drawn(given.get(to), f"--{to}", given.pop("style"), given.pop("width")) if figures else nullcontext():
+        with (
+            _style_figure(given.get(to), f"--{to}", given.pop("style"), given.pop("width"))
+            if figures
+            else nullcontext()
+        ):
             given = dict(fill(words, given)) if fill else given
             found = carry_out(*words, **{name: given[name] for name in given if name in taken}, **progress)
         given |= {"save": save}
@@ -172,9 +152,32 @@ def add(
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in shared.items()
     ]
-    answer_words.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-    answer_words.__doc__, answer_words.__name__ = carry_out.__doc__, carry_out.__name__
-    command(app, name, example=example)(answer_words)
+    _add_command(app, answer_words, [*own, *more], inspect.getdoc(carry_out) or "", name or carry_out.__name__, example)
+
+
+def _add_command(
+    app: typer.Typer,
+    answer: Callable[..., None],
+    parameters: Sequence[inspect.Parameter],
+    text: str,
+    name: str,
+    example: str,
+) -> None:
+    """Add a function to the command line, its options of the types that can be typed."""
+    several = [one.name for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL]
+    typed = [_type_for_words(one) for one in parameters if one.name not in ("progress", "more")]
+    names = [one.name for one in typed]
+
+    def call_with_words(**given: Any) -> None:
+        # What stands before several words is given by its place, as they are.
+        first = [given.pop(name) for name in names[: names.index(several[0])]] if several else []
+        words = given.pop(several[0]) or () if several else ()
+        answer(*first, *words, **given)
+
+    call_with_words.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
+    call_with_words.__annotations__ = {one.name: one.annotation for one in typed}
+    call_with_words.__doc__ = _write_help(text)
+    app.command(name.replace("_", "-"), epilog=f"Example: {example}" if example else None)(call_with_words)
 
 
 def end(launched: Launched) -> None:
@@ -188,7 +191,7 @@ def end(launched: Launched) -> None:
 
 
 @contextmanager
-def drawn(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
+def _style_figure(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
     """Draw a figure in a look and say what is left to its caption; raise UsageError for a look of no figure."""
     if file is None and (style != "screen" or width is not None):
         raise UsageError(
@@ -205,7 +208,7 @@ def drawn(file: Path | None, option: str, style: str, width: str | None) -> Iter
             note(f"caption of {legible(file)}: {text}")
 
 
-def keeping(save: Path | None) -> Callable[[str], None] | None:
+def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
     """Return what keeps an answer, given as JSON; raise InputError at once where it could not."""
     if save is None:
         return None
@@ -270,6 +273,5 @@ def _type_for_words(one: inspect.Parameter) -> inspect.Parameter:
     return one.replace(annotation=Annotated[(kind, *(each for each in told if each is not FIGURES))])
 
 
-def _write_help(function: Callable[..., Any]) -> str:
-    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-    return "\n\n".join(one for one in paragraphs if not one.startswith(ENDS_HELP))
+def _write_help(text: str) -> str:
+    return "\n\n".join(one for one in text.split("\n\n") if not one.startswith(ENDS_HELP))

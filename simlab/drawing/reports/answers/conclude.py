@@ -14,6 +14,7 @@ from simlab.drawing.reports.answers import conclude_charts as charts
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers import conclude_words as words
+from simlab.drawing.reports.answers.conclude_charts import finite
 from simlab.drawing.reports.terms import Block, Points, Prose, Report, Section, Table, Value
 from simlab.messages import legible, several
 from simlab.types import InputError
@@ -132,7 +133,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
         shares.append((f"uncorrected {words.uncorrected(found.question)}", held.uncorrected, held.uncorrected_mcse))
         if held.watched is not None:
             shares.append(("the same, watched through 300 looks", held.watched, held.watched_mcse))
-        checks = tuple((what, Value(_known(share), _known(mcse), n=held.studies)) for what, share, mcse in shares)
+        checks = tuple((what, Value(finite(share), finite(mcse), n=held.studies)) for what, share, mcse in shares)
         claims = "excludes one that is a best, at most" if best else "makes some claim"
         world = "" if again is not None and again.world == held.world else f" ({held.world})"
         caption = f"Check: {held.studies:,} studies like this one, simulated with equal systems{world}"
@@ -143,11 +144,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
 
 
 def _share(value: float, low: float, high: float) -> Value:
-    return Value(_known(value), low=_known(low), high=_known(high), digits=2, reason=charts.UNKNOWN)
-
-
-def _known(value: float | None) -> float | None:
-    return charts.finite(value)
+    return Value(finite(value), low=finite(low), high=finite(high), digits=2, reason=charts.UNKNOWN)
 
 
 def _metrics(found: Conclusion) -> Iterator[Section]:
@@ -226,7 +223,7 @@ def _large(found: Conclusion) -> Iterator[Value]:
         )
     if (held := found.control) is not None:
         label = f"some claim where systems are equal (promised {held.promised:g})"
-        yield Value(_known(held.some_claim), _known(held.some_claim_mcse), n=held.studies, label=label)
+        yield Value(finite(held.some_claim), finite(held.some_claim_mcse), n=held.studies, label=label)
 
 
 def _held_fixed(found: Conclusion) -> str:
