@@ -6,22 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simlab.answers.conclude import (
-    Conclusion,
-    Control,
-    Estimated,
-    Followed,
-    Interval,
-    Metric,
-    More,
-    Pair,
-    Promise,
-    Rated,
-    Rater,
-    RepeatedShares,
-    Repetition,
-    System,
-)
+from simlab.answers.conclude import Conclusion, Control, Followed, Promise, RepeatedShares, Repetition
+from simlab.answers.standings import Estimated, Interval, Metric, More, Pair, Rated, Rater, System
 
 INF, NAN = float("inf"), float("nan")
 MEANS = {"S3": 74.1, "S1": 70.2, "S5": 69.3, "S2": 66.0, "S4": 65.8, "S6": 64.9, "S7": 60.3, "S8": 59.8}

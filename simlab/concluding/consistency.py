@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from simlab.answers.conclude import Conclusion, Metric, Pair, Repetition, System
+from simlab.answers.conclude import Conclusion, Repetition
+from simlab.answers.standings import Metric, Pair, System
 from simlab.concluding.standing import within
 from simlab.types import COMPARE
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from simlab.answers.conclude import Conclusion, Limit, Rank, UnmetPeople
+from simlab.answers.conclude import Conclusion, UnmetPeople
+from simlab.answers.standings import Limit, Rank
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, several
 from simlab.tables.numbers import FarScores

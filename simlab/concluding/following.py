@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.analysis.settling import Seen, needed_alone
-from simlab.answers.conclude import Conclusion, Pair, Promise, Rank, ranked
+from simlab.answers.conclude import Conclusion, Promise
+from simlab.answers.standings import Pair, Rank, ranked
 from simlab.concluding import campaigns
 from simlab.concluding.assigning import unblinding
 from simlab.concluding.assigning.unblinding import Sheets

@@ -17,7 +17,8 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from simlab.answers.conclude import Conclusion, Control, Family, Interval, Metric, Pair, Promise, Rank, System, ranked
+from simlab.answers.conclude import Conclusion, Control, Promise
+from simlab.answers.standings import Family, Interval, Metric, Pair, Rank, System, ranked
 from simlab.messages import shortened
 from simlab.supervision import is_supervised
 from simlab.types import Array, Bools, InputError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlab.answers.conclude import WithinMargin
+from simlab.answers.standings import WithinMargin
 from simlab.types import Array, Ints
 
 

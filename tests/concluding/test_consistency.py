@@ -9,7 +9,8 @@ from typing import Any
 import made_conclusions as made
 import pytest
 
-from simlab.answers.conclude import Conclusion, Interval, MetricError, Rated, RepeatedShares, Repetition
+from simlab.answers.conclude import Conclusion, RepeatedShares, Repetition
+from simlab.answers.standings import Interval, MetricError, Rated
 from simlab.commands.conclude import page
 from simlab.commands.errors import explain
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition

@@ -14,8 +14,9 @@ from test_plans_followed import SMALL, concluded, export
 
 from simlab import schemas
 from simlab.analysis.normalization import spread_within
-from simlab.answers.conclude import Conclusion, Control, Family, Followed, PlannedFigure
+from simlab.answers.conclude import Conclusion, Control, Followed, PlannedFigure
 from simlab.answers.records import read_record
+from simlab.answers.standings import Family
 from simlab.cli import answer
 from simlab.commands.conclude import page
 from simlab.commands.exit_codes import REFUSED

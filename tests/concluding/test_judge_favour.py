@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from simlab.analysis.means.document_pairs import influence
 from simlab.analysis.means.metric_gain import slope_for_all
-from simlab.answers.conclude import Interval
+from simlab.answers.standings import Interval
 from simlab.commands.conclude import page, to_json
 from simlab.concluding import concluding as whole
 from simlab.concluding.judgements.bias import Favour, bias_of, favour_of

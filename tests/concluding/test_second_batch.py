@@ -12,7 +12,8 @@ import pytest
 from made_ratings import Plan as Made
 from made_ratings import made
 
-from simlab.answers.conclude import Conclusion, More
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import More
 from simlab.concluding.following import LIMIT, Batch, Room, second_batch
 from simlab.concluding.plans import Plan
 from simlab.concluding.ratings.collecting import collected, config_of

@@ -8,7 +8,8 @@ from pathlib import Path
 import made_conclusions as made
 import pytest
 
-from simlab.answers.conclude import Conclusion, More, Rank, ranked
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import More, Rank, ranked
 from simlab.commands.conclude import Answered, page, write
 from simlab.concluding.standing import within
 from simlab.concluding.wanted import Wanted

@@ -183,6 +183,7 @@ def kept(out: Path) -> dict[str, object]:
     plan = json.loads((out / "plan.json").read_text(encoding="utf-8"))
     plan["answer"].pop("seconds", None)
     plan["asked"].pop("words")
+    plan.pop("command")
     files_of = ("study.yaml", "world.yaml", "front.csv", "front.png", "campaigns/world.yaml")
     return {"plan": json.dumps(plan).replace(str(out), "OUT")} | {name: (out / name).read_bytes() for name in files_of}
 

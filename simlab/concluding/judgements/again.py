@@ -9,7 +9,8 @@ import numpy as np
 from simlab.analysis.means import document_pairs
 from simlab.analysis.means.document_pairs import Influence, Segments
 from simlab.analysis.means.documents import Totals
-from simlab.answers.conclude import UNKNOWN, Control, Interval, Pair, RepeatedShares, Repetition
+from simlab.answers.conclude import Control, RepeatedShares, Repetition
+from simlab.answers.standings import UNKNOWN, Interval, Pair
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance

@@ -9,7 +9,7 @@ from scipy.special import betaincinv
 
 from simlab.analysis.means.document_pairs import ROUNDING, Influence, compared, influence, pooled
 from simlab.analysis.means.documents import LEAST_LEFT, Totals
-from simlab.answers.conclude import Interval
+from simlab.answers.standings import Interval
 from simlab.concluding.judgements.estimates import laid
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.fitting_metrics.confusion import design_effect

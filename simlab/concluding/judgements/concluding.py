@@ -12,7 +12,8 @@ from scipy.special import ndtri
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.intervals import too_skewed
 from simlab.analysis.settling import POWER
-from simlab.answers.conclude import Conclusion, Limit, Metric, Promise, Rank, ranked
+from simlab.answers.conclude import Conclusion, Promise
+from simlab.answers.standings import Limit, Metric, Rank, ranked
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.judgements import again
 from simlab.concluding.judgements.estimates import (

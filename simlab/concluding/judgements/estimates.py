@@ -12,7 +12,8 @@ import numpy as np
 from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence, intervals, share_intervals
 from simlab.analysis.means.documents import Totals
 from simlab.analysis.settling import Seen, needed
-from simlab.answers.conclude import Conclusion, Limit, More, Pair, Promise, Rank, System, ranked
+from simlab.answers.conclude import Conclusion, Promise
+from simlab.answers.standings import Limit, More, Pair, Rank, System, ranked
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.concluding.ratings.limits import TECHNIQUE
 from simlab.concluding.standing import ranks_of, within

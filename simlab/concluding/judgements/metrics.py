@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from simlab.analysis.means.document_pairs import influence, intervals, of_differences, share_intervals
 from simlab.analysis.means.documents import Totals
-from simlab.answers.conclude import YOUDEN, Estimated, Interval, Metric, MetricError, Rated
+from simlab.answers.standings import YOUDEN, Estimated, Interval, Metric, MetricError, Rated
 from simlab.concluding.judgements.bias import Bias, favour_of
 from simlab.concluding.judgements.estimates import Asked, Way, laid, way_of
 from simlab.concluding.judgements.gathering import Evidence

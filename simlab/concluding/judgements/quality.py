@@ -11,7 +11,7 @@ from simlab.analysis.adequacy.shared_rates import youden_of
 from simlab.analysis.means.metric_gain import by_fisher, spread_of
 from simlab.analysis.sharing import FEWEST as FEWEST_TO_POOL
 from simlab.analysis.sharing import with_joint_rates, with_own_rates, with_partial_rates
-from simlab.answers.conclude import Estimated, Interval, Rated
+from simlab.answers.standings import Estimated, Interval, Rated
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.fitting_metrics import rates
 from simlab.fitting_metrics.confusion import design_effect

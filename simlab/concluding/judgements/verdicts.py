@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from simlab.analysis.means.document_pairs import Compared
 from simlab.analysis.means.metric_gain import Gain, gain
 from simlab.analysis.settling import POWER
-from simlab.answers.conclude import MetricVerdict, More
+from simlab.answers.standings import MetricVerdict, More
 from simlab.concluding.judgements.bias import Bias, bias_of
 from simlab.concluding.judgements.estimates import LIMIT, Asked, Way
 from simlab.concluding.judgements.gathering import Evidence

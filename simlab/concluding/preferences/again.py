@@ -19,7 +19,8 @@ from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weighed
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
-from simlab.answers.conclude import Control, Interval, RepeatedShares, Repetition
+from simlab.answers.conclude import Control, RepeatedShares, Repetition
+from simlab.answers.standings import Interval
 from simlab.concluding.preferences.claims import Claims
 from simlab.concluding.simulations import share_again
 from simlab.effort import current_effort

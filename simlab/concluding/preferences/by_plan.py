@@ -13,7 +13,8 @@ import numpy as np
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.analysis.preferences.places import orders_of
 from simlab.analysis.preferences.votes import FEWEST
-from simlab.answers.conclude import Conclusion, Limit, Pair, Promise, Rank, System
+from simlab.answers.conclude import Conclusion, Promise
+from simlab.answers.standings import Limit, Pair, Rank, System
 from simlab.concluding.goals import expected, systems_apart
 from simlab.concluding.preferences.concluding import UNIT, of_held
 from simlab.concluding.preferences.votes import Held, named_pairs, of_collected, of_table, pair_of

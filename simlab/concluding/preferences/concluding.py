@@ -11,7 +11,8 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.analysis.preferences.votes import FEWEST
-from simlab.answers.conclude import Conclusion, Limit, Pair, Rank, ranked
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import Limit, Pair, Rank, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.far_scores import unmet_people
 from simlab.concluding.preferences import standing, votes

@@ -27,7 +27,7 @@ from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import Strengths, effective, errors_of, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, clusters, own_number, way_of, way_of_all
 from simlab.analysis.settling import Needed, Seen, needed
-from simlab.answers.conclude import Limit, More, Rank, System, ranked
+from simlab.answers.standings import Limit, More, Rank, System, ranked
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.votes import Held
 from simlab.concluding.standing import ranks_of

@@ -13,7 +13,7 @@ from simlab.analysis.preferences.net_wins import bounds, spreads_of
 from simlab.analysis.preferences.places import Orders, by_chance, followers, join_orders, orders_of
 from simlab.analysis.preferences.strengths import effective
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
-from simlab.answers.conclude import Interval, Limit, Rank, ranked
+from simlab.answers.standings import Interval, Limit, Rank, ranked
 from simlab.concluding.wanted import Wanted
 from simlab.messages import legible, or_nearest, several
 from simlab.tables import preferences

@@ -17,7 +17,8 @@ from threadpoolctl import threadpool_limits
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.raters.t_tests import segment_t
-from simlab.answers.conclude import Conclusion, Control, Interval, Rank, RepeatedShares, Repetition, ranked
+from simlab.answers.conclude import Conclusion, Control, RepeatedShares, Repetition
+from simlab.answers.standings import Interval, Rank, ranked
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.families import question_of
 from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.analysis import best
 from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjusted
-from simlab.answers.conclude import Candidate, Family, FamilySays, System
+from simlab.answers.standings import Candidate, Family, FamilySays, System
 from simlab.concluding.ratings.judging import family_of, verdicts
 from simlab.concluding.ratings.standing import MODELS, Spans, Verdicts
 from simlab.concluding.standing import beats

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from simlab.analysis.normalization import spread_within
-from simlab.answers.conclude import Conclusion, Family, Pair, Promise, Rank, Rater, System, ranked
+from simlab.answers.conclude import Conclusion, Promise
+from simlab.answers.standings import Family, Pair, Rank, Rater, System, ranked
 from simlab.concluding.goals import POINTS
 from simlab.concluding.ratings.families import (
     Answering,

@@ -9,7 +9,8 @@ import numpy as np
 
 from simlab.analysis.raters.contributions import by_pair, gathered
 from simlab.analysis.raters.flips import levels
-from simlab.answers.conclude import Limit, Pair, Promise, Rank, ranked
+from simlab.answers.conclude import Promise
+from simlab.answers.standings import Limit, Pair, Rank, ranked
 from simlab.concluding.ratings.standing import Spans, Verdicts
 from simlab.messages import legible, several
 from simlab.studies.ratings.preparing import Prepared

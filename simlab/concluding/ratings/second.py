@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.answers.conclude import Conclusion, Pair
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import Pair
 from simlab.messages import legible, several
 from simlab.types import InputError
 

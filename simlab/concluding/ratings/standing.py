@@ -21,7 +21,7 @@ from simlab.analysis.raters.uncertainty import (
 )
 from simlab.analysis.settling import Seen, detectable, needed
 from simlab.analysis.simultaneous import bar, consistent
-from simlab.answers.conclude import FamilySays, More, Pair, Rater, System
+from simlab.answers.standings import FamilySays, More, Pair, Rater, System
 from simlab.concluding.standing import ranks_of, within
 from simlab.concluding.wanted import Wanted
 from simlab.formulas import SLACK

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from simlab.answers.conclude import Conclusion, Metric
+from simlab.answers.conclude import Conclusion
 from simlab.answers.records import REMEDY, read_record
+from simlab.answers.standings import Metric
 from simlab.concluding.consistency import contradictions
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import conclude_charts as charts

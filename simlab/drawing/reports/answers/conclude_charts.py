@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from simlab.answers.conclude import Conclusion, Metric, Pair, System
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import Metric, Pair, System
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value

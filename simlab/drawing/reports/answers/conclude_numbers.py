@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
-from simlab.answers.conclude import Conclusion, Interval, More
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import Interval, More
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import number
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from simlab.answers.conclude import Conclusion, Metric
+from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import Metric
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.answers.conclude_charts import confidence

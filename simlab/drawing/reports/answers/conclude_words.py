@@ -6,22 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from simlab.answers.conclude import (
-    SIGN_BY_CHANCE,
-    Candidate,
-    Conclusion,
-    Control,
-    Counted,
-    Family,
-    Interval,
-    Metric,
-    Pair,
-    PlannedFigure,
-    Rated,
-    Repetition,
-    System,
-    WithinMargin,
-)
+from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, Counted, PlannedFigure, Repetition
+from simlab.answers.standings import Candidate, Family, Interval, Metric, Pair, Rated, System, WithinMargin
 from simlab.concluding.simulations import NOT_ASKED, withdrawal
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.text.tables import measured, number
