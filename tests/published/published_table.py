@@ -17,14 +17,20 @@ import numpy as np
 DOCS = Path(__file__).parents[2] / "docs" / "published.md"
 sys.path[:0] = [str(Path(__file__).parents[2])]
 
-from tests.published.rows import Row, papers, rows  # noqa: E402
+from tests.published.rows import VERDICTS, Row, conclusion, papers, rows  # noqa: E402
 
 HEAD = """# Published numbers, and ours
 
-Every number of the five papers that simlab can speak of, beside the number that simlab gives, and a verdict: *holds*;
-*differs*, because; *not reproducible*, because. Ours come from the claims of sweeps (`simlab sweep NAME` gives them),
-from functions in `tests/published/checks`, and from tests. `uv run pytest -m long tests/published` computes all of them
-anew, the default tests some; `uv run python tests/published/published_table.py` writes this page.
+Every number of the five papers that simlab can speak of, beside the number that simlab gives. *How* says where
+ours comes from: it is **simulated**, **calculated** (a posterior or a closed form, from the design alone), computed
+**from data** at hand, **recombined** from numbers that the paper prints, or **read back** from a setting that was
+typed in after the paper.
+
+A number of the first three sorts *holds* or *differs*, because; measured on other data than the paper's it *carries
+over* or *does not carry over*; a number of the last two sorts can at best *agree* with the paper, which proves
+nothing about the world; the rest is *not reproducible*, because. Ours come from the claims of sweeps (`simlab sweep
+NAME` gives them), from functions in `tests/published/checks`, and from tests. `uv run pytest -m long tests/published`
+computes all of them anew, the default tests some; `uv run python tests/published/published_table.py` writes this page.
 
 What a sweep claims, cell by cell:
 
@@ -39,24 +45,27 @@ def page() -> str:
     titles = papers()
     read = {paper: rows(paper) for paper in titles}
     parts = [HEAD, "\n".join(_summary(titles, read))]
-    parts += [f"## {titles[paper]}\n\n" + "\n".join(_table(read[paper])) for paper in titles]
+    for paper in titles:
+        parts += [f"## {titles[paper]}", conclusion(paper), "\n".join(_table(read[paper]))]
+    parts = [part for part in parts if part]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def _summary(titles: dict[str, str], read: dict[str, list[Row]]) -> Iterator[str]:
-    yield "| paper | numbers | hold | differ | not reproducible |"
-    yield "|---|--:|--:|--:|--:|"
+    yield "| paper | numbers | " + " | ".join(VERDICTS) + " |"
+    yield "|---|--:|" + "--:|" * len(VERDICTS)
     for paper, title in titles.items():
         n = Counter(row.verdict for row in read[paper])
-        yield f"| {title} | {n.total()} | {n['holds']} | {n['differs']} | {n['not reproducible']} |"
+        yield f"| {title} | {n.total()} | " + " | ".join(str(n[verdict]) for verdict in VERDICTS) + " |"
 
 
 def _table(listed: Sequence[Row]) -> Iterator[str]:
-    yield "| where | what | published | ours | verdict | by |"
-    yield "|---|---|--:|--:|---|---|"
+    yield "| where | what | published | ours | how | verdict | by |"
+    yield "|---|---|--:|--:|---|---|---|"
     for row in listed:
         verdict = row.verdict + (f": {row.because}" if row.because else "")
-        yield f"| {row.where} | {row.measure} | {_number(row.published)} | {_ours(row)} | {verdict} | {_by(row)} |"
+        ours = f"{_number(row.published)} | {_ours(row)} | {row.how or '-'}"
+        yield f"| {row.where} | {row.measure} | {ours} | {verdict} | {_by(row)} |"
 
 
 def _ours(row: Row) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.published.published_table import DOCS, page
-from tests.published.rows import given, papers, rows
+from tests.published.rows import OWN, given, kinds_of_numbers, papers, rows, source
 
 ALL = [(paper, k, row.get("by", {})) for paper in papers() for k, row in enumerate(given(paper))]
 CHECKED = [(paper, k, by["check"]) for paper, k, by in ALL if "check" in by]
@@ -22,6 +22,16 @@ def test_the_page_is_what_its_command_writes() -> None:
 def test_a_row_names_a_test_that_is_there(test: str) -> None:
     file, _, name = test.partition("::")
     assert f"def {name}(" in (Path(__file__).parents[2] / file).read_text(encoding="utf-8")
+
+
+def test_all_that_gives_numbers_says_how_and_nothing_else_does() -> None:
+    assert kinds_of_numbers().keys() == {source(by) for _, _, by in ALL} - {""}
+
+
+def test_only_numbers_of_simlabs_own_hold() -> None:
+    every = [row for paper in papers() for row in rows(paper)]
+    assert {row.how for row in every if row.verdict in ("holds", "carries over", "does not carry over")} <= {*OWN}
+    assert not {row.how for row in every if row.verdict == "agrees"} & {*OWN}
 
 
 @pytest.mark.slow
@@ -43,7 +53,11 @@ def test_every_check_gives_our_number(paper: str, k: int, check: str) -> None:
 def test_what_holds_is_near_what_was_published() -> None:
     """A verdict is not a matter of taste: a number that holds lies within its error and a printed digit."""
     for row in (row for paper in papers() for row in rows(paper)):
-        if row.verdict == "holds" and isinstance(row.published, float | int) and isinstance(row.ours, float | int):
+        if (
+            row.verdict in ("holds", "agrees")
+            and isinstance(row.published, float | int)
+            and isinstance(row.ours, float | int)
+        ):
             assert abs(row.published - row.ours) <= 2 * (row.within or 0) + 0.5 * _digit(row.published), row.name()
 
 
