@@ -110,7 +110,11 @@ def test_readme_opens_with_one_command_for_the_main_job_and_one_for_the_tests() 
 
 
 def test_the_truth_that_first_steps_show_is_that_of_the_demonstration() -> None:
-    shown = _text(ROOT / "docs" / "first-steps.md").partition("which was kept back until now")[2].partition("claims are right")[0]
+    shown = (
+        _text(ROOT / "docs" / "first-steps.md")
+        .partition("which was kept back until now")[2]
+        .partition("claims are right")[0]
+    )
     rows = re.findall(r"(?m)^  (\w+) +(\d+\.\d) ", shown)
     assert {name: float(mean) for name, mean in rows} == {
         name: round(mean, 1) for name, mean in planted.planted(1).means.items()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from simlab.answers.verify import ReplayedCampaign, StoreCheck
+    from simlab.commands.examples import ExampleFiles
     from simlab.commands.list import Catalogue
     from simlab.commands.show import Explanation
     from simlab.commands.verify import VerifiedStore
@@ -114,6 +115,20 @@ def verify(
             "how"
         )
     return checks.carry_out(path_of(store), replay=replay, plugins=plugins or [], debug=debug)
+
+
+def examples(
+    *,
+    copy: Annotated[File | None, typer.Option(metavar="DIR", help="Copy them into this folder.")] = None,
+) -> ExampleFiles:
+    """List the example files that come with simlab, or copy them.
+
+    Tables of ratings, preferences and judgements, outputs to hand out, sentences, a notebook and a plug-in: lines of
+    the documentation that name `examples/...` work on them.
+    """
+    from simlab.commands.examples import carry_out
+
+    return carry_out(path_of(copy))
 
 
 def demo(

@@ -30,7 +30,7 @@ _OWN: ContextVar[Path | None] = ContextVar("own_options", default=None)
 
 
 def folder(name: str) -> Path:
-    """Locate `conf` or `sweeps`: inside the installed package, else beside it in a checkout."""
+    """Locate `conf`, `sweeps` or `examples`: inside the installed package, else beside it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     return package / name if (package / name).is_dir() else package.parent / name
 

@@ -55,6 +55,7 @@ QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "list", "show
 BESIDE = ("run", "sweep", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
+    "examples": "each of its lines names a command",
     "demo": "it tells a story of many answers; tests of its own hold its last line",
     "report": "its answer is a page that one opens",
     "calculator": "its answer is a page that one opens",

@@ -1,0 +1,71 @@
+"""Answer which example files come with simlab, and copy them where somebody wants to try them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from simlab.commands.typed import Given, Launched
+from simlab.config.groups import folder
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import Form
+from simlab.files import reason
+from simlab.messages import legible
+from simlab.types import InputError
+
+FILES: Final[Mapping[str, str]] = {
+    "ratings.csv": "640 ratings of 8 systems by 3 raters: simlab conclude ratings.csv",
+    "preferences.csv": "comparisons of two outputs: simlab conclude preferences.csv",
+    "judged.csv": "outputs that people and a metric called right or wrong: simlab fit-metric judged.csv",
+    "items.csv": "outputs to hand out: simlab assign my --items items.csv",
+    "sentences.jsonl": "sentences to corrupt, for unit tests of metrics",
+    "notebook.py": "a study as a notebook",
+    "house_rules": "a plug-in with parts of its own; its README says how",
+}
+"""What there is, and what it is for."""
+
+
+class ExampleFiles(NamedTuple):
+    """The example files by name, and the folder they were copied to (None: they were not copied)."""
+
+    names: tuple[str, ...]
+    copied_to: Path | None
+
+
+def carry_out(copy: Path | None) -> ExampleFiles:
+    """Copy the examples into a folder, or list them.
+
+    Raises InputError, before anything is written, where a file of such a name is there already.
+    """
+    source = folder("examples")
+    if copy is not None:
+        if taken := [name for name in FILES if (copy / name).exists()]:
+            raise InputError(f"--copy {legible(copy)}: {taken[0]} is there already; name a new folder")
+        try:
+            copy.mkdir(parents=True, exist_ok=True)
+            for name in FILES:
+                if (source / name).is_dir():
+                    shutil.copytree(source / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+                else:
+                    shutil.copyfile(source / name, copy / name)
+        except OSError as error:
+            raise InputError(
+                f"--copy {legible(copy)}: cannot be written ({reason(error)}); name another folder"
+            ) from error
+    return ExampleFiles(tuple(FILES), copy)
+
+
+def write(found: ExampleFiles, form: Form, given: Given) -> Launched:
+    """Write the names of the examples and what each is for."""
+    rows: list[dict[str, object]] = [{"file": name, "for": FILES[name]} for name in found.names]
+    if form != "table":
+        return Launched(tables.write(rows, form))
+    text = tables.aligned(
+        ["file", "for"], [[str(row["file"]), str(row["for"])] for row in rows], left=2, last_left=True
+    )
+    where = (
+        "simlab examples --copy DIR copies them" if found.copied_to is None else f"copied to {legible(found.copied_to)}"
+    )
+    return Launched(f"{text}\n\n{where}")
