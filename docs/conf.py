@@ -12,7 +12,7 @@ sys.path.insert(0, str(HERE))
 project = "simlab"
 author = "The simlab founders"
 extensions = ["myst_parser"]
-exclude_patterns = ["figures"]
+exclude_patterns = ["figures", "paper"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 html_theme = "furo"

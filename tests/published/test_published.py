@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,13 @@ def test_what_holds_is_near_what_was_published() -> None:
 def _digit(value: float) -> float:
     """Return a unit of the last digit that was printed."""
     return float(10.0 ** -len(f"{value:g}".partition(".")[2]))
+
+
+def test_the_article_counts_the_verdicts_as_the_page_does() -> None:
+    n = Counter(row.verdict for paper in papers() for row in rows(paper))
+    text = " ".join((DOCS.parent / "paper" / "paper.md").read_text(encoding="utf-8").split())
+    assert (
+        f"of {n.total()} numbers {n['holds']} hold, {n['differs']} differ, {n['carries over']} carry over to other data, "
+        f"{n['does not carry over']} do not, {n['agrees']} merely agree with the paper's own, and "
+        f"{n['not reproducible']} cannot be reproduced here"
+    ) in text
