@@ -71,7 +71,7 @@ def test_the_article_counts_the_verdicts_as_the_page_does() -> None:
     n = Counter(row.verdict for paper in papers() for row in rows(paper))
     text = " ".join((DOCS.parent / "paper" / "paper.md").read_text(encoding="utf-8").split())
     assert (
-        f"of {n.total()} numbers {n['holds']} hold, {n['differs']} differ, {n['carries over']} carry over to other data, "
-        f"{n['does not carry over']} do not, {n['agrees']} merely agree with the paper's own, and "
+        f"of {n.total()} numbers {n['holds']} hold, {n['differs']} differ, {n['carries over']} carry over "
+        f"to other data, {n['does not carry over']} do not, {n['agrees']} merely agree with the paper's own, and "
         f"{n['not reproducible']} cannot be reproduced here"
     ) in text
