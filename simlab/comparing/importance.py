@@ -1,0 +1,306 @@
+"""Tell which assumption decides: shares of a measure's variance that axes, or inputs drawn world by world, explain.
+
+On a full grid these are the shares of sums of squares (analysis of variance, every value of an axis with equal weight).
+An axis has a main share, and a total one that adds all interactions it is in. Noise adds to each sum what the same
+sums of the clusters' influence values give, which is taken off: right also where cells share worlds. Intervals come
+from moving the cells by their errors.
+
+Of inputs drawn at random the shares are Sobol' indices (Sobol' 1993; total: Homma and Saltelli 1996), from a
+regression on polynomials that are orthonormal over the inputs' own ranks (polynomial chaos; Sudret 2008), since shares
+do not depend on the scale of an input. Degrees, and how many inputs a term has, are chosen by leaving one world out.
+Taken off are what the errors of coefficients add to their squares, and of the variance the noise of studies. Errors
+are the jackknife's over groups of worlds. Inputs are taken to be independent. The rest is what no term explains: the
+chance of worlds, and what so many worlds do not show; where it is large, total shares are too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice, product
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.engine.workers import one_thread
+from simlab.measures.precision import LEVEL, margin
+from simlab.rng import stream
+from simlab.types import Array, Bools, Floats, InputError, Ints
+
+RESAMPLES = 1000
+DEGREES = range(1, 13)
+TERMS_PER_WORLD, MOST_TERMS, MOST_ORDER = 1 / 4, 120, 3
+"""More terms than that share of the worlds are not fitted, nor products of more inputs."""
+GROUPS = 20
+"""Groups of worlds that are left out in turn for the error of an index (jackknife)."""
+LEAST_WORLDS = 50
+TINY = 1e-12
+DEPENDENT = 5.0
+"""Standard errors of a rank correlation of 0 from which two inputs are not independent."""
+
+
+class Share(NamedTuple):
+    """A share of a variance with its standard error and 95 % interval."""
+
+    value: float
+    mcse: float
+    low: float
+    high: float
+
+
+class AxisImportance(NamedTuple):
+    """How much of the variance of a measure an axis, or input, explains alone, and with all its interactions."""
+
+    name: str
+    main: Share
+    total: Share
+
+
+class Importance(NamedTuple):
+    """Axes, or inputs, by the variance that they explain; `rest` is what none explains (0 on a grid).
+
+    `sd` is the standard deviation of the true values over the grid, or over worlds; `n` counts cells or worlds.
+    `interactions` is what more than one axis explains together.
+    """
+
+    axes: tuple[AxisImportance, ...]
+    interactions: Share
+    rest: Share
+    sd: float
+    n: int
+
+
+class _Basis(NamedTuple):
+    """Functions of one input, `[world, function]`, and the degree of each."""
+
+    functions: Floats
+    degrees: Ints
+
+
+class _Term(NamedTuple):
+    """A product of functions: of which inputs, and which of the functions of each."""
+
+    inputs: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
+class _Fit(NamedTuple):
+    """Coefficients and their variances, `[term]`, and the mean squared error of worlds that are left out."""
+
+    coefficient: Floats
+    variance: Floats
+    error: float
+
+
+def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Importance:
+    """Share the variance of a measure over a full grid out to its axes.
+
+    `value[axis, ...]` are the cells, `influence[axis, ..., cluster]` the influence of each cluster on them (NaN: there
+    is none). Axes with one value are left out. Raises InputError where a cell has no value, where no axis has two, and
+    where the cells do not differ by more than their noise.
+    """
+    kept = [k for k, size in enumerate(value.shape) if size > 1]
+    names = [axes[k] for k in kept]
+    if not kept:
+        raise InputError("no axis of this store has two values; sweep at least one assumption")
+    if lacking := int((~np.isfinite(value)).sum()):
+        raise InputError(
+            f"{lacking} of {value.size} cells have no value, and shares of a variance need all of a grid; "
+            "name values of axes that leave these cells out"
+        )
+    value = value.reshape([value.shape[k] for k in kept])
+    noise = _independent(influence).reshape(*value.shape, -1)
+    rng = stream(0, "importance", "grid")
+    drawn = rng.standard_normal((noise.shape[-1], RESAMPLES))
+    effects = _effects(len(kept))
+    of_noise = {effect: _squares(noise, effect).sum() for effect in effects}
+    moved = value[..., None] + noise @ drawn
+    estimate = {effect: _squares(value[..., None], effect) - of_noise[effect] for effect in effects}
+    # A cell that is moved by its error has the noise of two.
+    resampled = {effect: _squares(moved, effect) - 2 * of_noise[effect] for effect in effects}
+    whole = float(sum(estimate.values())[0])
+    if whole <= 0:
+        raise InputError("the cells differ by no more than their Monte-Carlo errors: run more worlds or studies")
+    sums = np.maximum(sum(resampled.values()), whole * 1e-3)
+
+    def share(of: Sequence[tuple[int, ...]]) -> Share:
+        return _share(
+            float(sum(estimate[e] for e in of)[0] / whole) if of else 0.0, sum(resampled[e] for e in of) / sums
+        )
+
+    return Importance(
+        tuple(
+            AxisImportance(name, share([(k,)]), share([effect for effect in effects if k in effect]))
+            for k, name in enumerate(names)
+        ),
+        share([effect for effect in effects if len(effect) > 1]),
+        Share(0.0, 0.0, 0.0, 0.0),
+        float(np.sqrt(whole)),
+        value.size,
+    )
+
+
+def _independent(influence: Floats) -> Floats:
+    """Scale influence values so that the error of a cell is the root of their sum of squares."""
+    k = np.isfinite(influence).sum(-1, keepdims=True)
+    return np.asarray(np.nan_to_num(influence) / np.sqrt(np.where(k > 1, k * (k - 1), np.inf)), float)
+
+
+def _effects(n: int) -> list[tuple[int, ...]]:
+    return list(chain.from_iterable(combinations(range(n), size) for size in range(1, n + 1)))
+
+
+def _squares(cells: Floats, effect: tuple[int, ...]) -> Floats:
+    """Return the variance over the grid that an effect explains: `[last]` from `cells[axis, ..., last]`."""
+    n = cells.ndim - 1
+    part = cells.mean(tuple(k for k in range(n) if k not in effect), keepdims=True)
+    for axis in effect:
+        part = part - part.mean(axis, keepdims=True)
+    return np.asarray((part**2).mean(tuple(range(n))))
+
+
+def _share(value: float, resampled: Floats | int) -> Share:
+    drawn = np.broadcast_to(resampled, RESAMPLES) if np.ndim(resampled) == 0 else np.asarray(resampled)
+    low, high = np.clip(np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]), 0.0, 1.0)
+    return Share(float(np.clip(value, 0.0, 1.0)), float(np.std(drawn, ddof=1)), float(low), float(high))
+
+
+def sobol_importance(inputs: Mapping[str, Array], values: Floats) -> Importance:
+    """Estimate Sobol' indices of inputs that were drawn at random, world by world.
+
+    `inputs[name][world]` are numbers, or words; `values[world, study]` average to the value of a world (NaN: there is
+    no such study). With one study of each world its noise is part of the rest. Raises InputError where worlds are
+    fewer than 50, where an input does not vary, and where two depend on each other.
+    """
+    known = np.isfinite(values).any(1)
+    values, given = values[known], {name: np.asarray(array)[known] for name, array in inputs.items()}
+    if len(values) < LEAST_WORLDS:
+        raise InputError(
+            f"{len(values)} worlds have a value here, and shares of what was drawn for them need {LEAST_WORLDS}; "
+            f"run more of them (replications.worlds={4 * LEAST_WORLDS})"
+        )
+    _refuse_dependent(given)
+    # The last bits of a matrix product depend on how many threads there are.
+    with one_thread():
+        return _sobol(given, np.nanmean(values, axis=1), _noise(values))
+
+
+def _sobol(given: Mapping[str, Array], y: Floats, noise: Floats) -> Importance:
+    spread = float(y.var(ddof=1)) - float(noise.mean())
+    if spread <= 0:
+        raise InputError("worlds differ by no more than the noise of their studies: run more studies of each")
+    degree, terms = _choose_terms(given, y)
+    shares = _shares_of_terms(given, y, noise, degree, terms)
+    groups = stream(0, "importance", "sobol").permutation(len(y)) % min(len(y), GROUPS)
+    left_out = [
+        _shares_of_terms({name: array[rest] for name, array in given.items()}, y[rest], noise[rest], degree, terms)
+        for rest in (groups != group for group in range(groups.max() + 1))
+    ]
+    size = np.array([len(term.inputs) for term in terms])
+
+    def share(wanted: Bools) -> Share:
+        value = float(shares[wanted].sum())
+        without = np.array([float(of[wanted].sum()) for of in left_out])
+        error = float(np.sqrt((len(without) - 1) * without.var()))
+        half = margin(len(without)) * error
+        low, high, value = (float(end) for end in np.clip([value - half, value + half, value], 0.0, 1.0))
+        return Share(value, error, low, high)
+
+    every = share(size > 0)
+    of_inputs = [(name, np.array([k in term.inputs for term in terms])) for k, name in enumerate(given)]
+    return Importance(
+        tuple(AxisImportance(name, share(of & (size == 1)), share(of)) for name, of in of_inputs),
+        share(size > 1),
+        Share(1 - every.value, every.mcse, 1 - every.high, 1 - every.low),
+        float(np.sqrt(spread)),
+        len(y),
+    )
+
+
+def _noise(values: Floats) -> Floats:
+    """Return the variance of the noise in the mean of each world; 0 where none has two studies."""
+    n = np.isfinite(values).sum(1)
+    if (n < 2).all():
+        return np.zeros(len(n))
+    several = n > 1
+    variance = np.full(len(n), np.nanvar(values[several], axis=1, ddof=1).mean())
+    variance[several] = np.nanvar(values[several], axis=1, ddof=1)
+    return np.asarray(variance / n)
+
+
+def _refuse_dependent(given: Mapping[str, Array]) -> None:
+    ranks = {}
+    for name, array in given.items():
+        if len(np.unique(array)) < 2:
+            raise InputError(f"{name} has one value in these worlds; leave it out")
+        if array.dtype.kind in "iuf":
+            if not np.isfinite(array).all():
+                raise InputError(f"{name} is no number in some of these worlds; leave it out")
+            ranks[name] = np.unique(array, return_inverse=True)[1]
+    for one, other in combinations(ranks, 2):
+        correlation = float(np.corrcoef(ranks[one], ranks[other])[0, 1])
+        if abs(correlation) * np.sqrt(len(ranks[one])) > DEPENDENT:
+            raise InputError(
+                f"{one} and {other} depend on each other in these worlds (rank correlation {correlation:.2f}), and "
+                "no share is that of either; leave one out"
+            )
+
+
+def _choose_terms(given: Mapping[str, Array], y: Floats) -> tuple[int, list[_Term]]:
+    """Return the degree and the terms with the least squared error of worlds that are left out."""
+    best: tuple[float, int, list[_Term]] | None = None
+    most = min(int(TERMS_PER_WORLD * len(y)), MOST_TERMS)
+    for degree in DEGREES:
+        bases = [_orthonormal(array, degree) for array in given.values()]
+        for order in range(1, min(degree, len(bases), MOST_ORDER) + 1):
+            terms = list(islice(_terms(bases, degree, order), most + 1))
+            if len(terms) > most:
+                break
+            error = _fit(bases, terms, y).error
+            if best is None or error < best[0]:
+                best = error, degree, terms
+    if best is None:
+        raise InputError(f"{len(y)} worlds are too few for {len(given)} inputs; run more of them, or name fewer")
+    return best[1], best[2]
+
+
+def _shares_of_terms(
+    given: Mapping[str, Array], y: Floats, noise: Floats, degree: int, terms: Sequence[_Term]
+) -> Floats:
+    """Return the share of the variance between worlds that each term explains."""
+    fit = _fit([_orthonormal(array, degree) for array in given.values()], terms, y)
+    spread = max(float(y.var(ddof=1) - noise.mean()), TINY)
+    return np.asarray((fit.coefficient**2 - fit.variance) / spread)
+
+
+def _orthonormal(array: Array, degree: int) -> _Basis:
+    """Return polynomials of an input's ranks, or contrasts of words: `[world, function]`, orthonormal over worlds."""
+    values, place, n = np.unique(array, return_inverse=True, return_counts=True)
+    if array.dtype.kind in "iuf":
+        middle = 2 * (np.cumsum(n) - n / 2) / n.sum() - 1
+        functions = np.polynomial.legendre.legvander(middle, min(degree, len(values) - 1))[place]
+        degrees = np.arange(1, functions.shape[1])
+    else:
+        functions = np.column_stack([np.ones(len(array)), np.eye(len(values))[place, 1:]])
+        degrees = np.ones(len(values) - 1, int)
+    return _Basis(np.linalg.qr(functions)[0][:, 1:] * np.sqrt(len(array)), degrees)
+
+
+def _terms(bases: Sequence[_Basis], degree: int, order: int) -> Iterator[_Term]:
+    """Yield the products of functions of so many inputs, and of so high a degree, at most."""
+    for size in range(1, order + 1):
+        for inputs in combinations(range(len(bases)), size):
+            for columns in product(*(range(len(bases[k].degrees)) for k in inputs)):
+                if sum(bases[k].degrees[c] for k, c in zip(inputs, columns, strict=True)) <= degree:
+                    yield _Term(inputs, columns)
+
+
+def _fit(bases: Sequence[_Basis], terms: Sequence[_Term], y: Floats) -> _Fit:
+    n = len(y)
+    products = [np.prod([bases[k].functions[:, c] for k, c in zip(*term, strict=True)], axis=0) for term in terms]
+    q, r = np.linalg.qr(np.column_stack([np.ones(n), *products]))
+    turned = q.T @ y
+    residual = y - q @ turned
+    left_out = residual / np.maximum(1 - (q**2).sum(1), 1 / n)
+    back = np.linalg.inv(r)
+    variance = float(residual @ residual) / (n - len(terms) - 1) * (back**2).sum(1)
+    return _Fit((back @ turned)[1:], variance[1:], float(np.mean(left_out**2)))

@@ -1,0 +1,76 @@
+"""Take a measure of a store apart: its value in each study of each world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.measures.labels import BETWEEN
+from simlab.store.layout import per_world
+from simlab.store.measures import all_measures, bound_measures_of, estimate, means
+from simlab.store.opening import config_of, declared_outcomes, outcomes_of_cell
+from simlab.types import OK, Array, Estimate, Floats, InputError, Outcome, Outcomes
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LEAST_COMPARED = 4
+"""Studies of a world of which a measure that compares studies tells its noise: three are left without one."""
+
+
+def values_by_study(dataset: xr.Dataset, index: Sequence[int], measure: str) -> Floats:
+    """Return what each study says of a measure in its world: `[world, study]`, NaN where there is none.
+
+    `index` counts along the axes of the store. A world's row averages to the measure over its studies: they are
+    jackknife pseudo-values, of a mean over studies the studies' own values. Where a world has several pools of raters,
+    draws of documents or document sets these stand in place of studies. Raises InputError where the store keeps its
+    measures only, and where studies are too few for a measure that compares them.
+    """
+    declared = declared_outcomes(dataset)
+    outcomes, computed = outcomes_of_cell(dataset, index), _bound(dataset, declared, measure)
+    worlds = np.unique(outcomes["world"])
+    rows = [_of_world(outcomes, declared, int(world), measure, computed) for world in worlds]
+    width = max((len(row) for row in rows), default=1)
+    return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
+
+
+def _bound(dataset: xr.Dataset, declared: Mapping[str, Outcome], measure: str) -> Callable[[Outcomes], Estimate]:
+    config = config_of(dataset)
+    if measure in config.get("measure", {}):
+        return bound_measures_of({**config, "measure": {measure: config["measure"][measure]}})[measure]
+    known = {**means(declared), **all_measures()}
+    return known[measure]
+
+
+def _of_world(
+    outcomes: Outcomes,
+    declared: Mapping[str, Outcome],
+    world: int,
+    measure: str,
+    computed: Callable[[Outcomes], Estimate],
+) -> Floats:
+    own = _restricted(outcomes, declared, world)
+    found = estimate({measure: computed}, own, declared).get(measure)
+    if not isinstance(found, Estimate) or not np.isfinite(found.value):
+        return np.full(1, np.nan)
+    if measure in BETWEEN and len(found.influence) < LEAST_COMPARED:
+        raise InputError(
+            f"{measure} compares the studies of a world, and its noise needs {LEAST_COMPARED} of them; "
+            "run more (replications.studies=20)"
+        )
+    row = np.asarray(found.value + found.influence, float)
+    if found.cluster != "replicate":
+        return row
+    # A study keeps its place, so that designs are compared study by study.
+    placed = np.full(int(own["study"].max()) + 1, np.nan)
+    placed[own["study"]] = np.where(own["status"] == OK, row, np.nan)
+    return placed
+
+
+def _restricted(outcomes: Outcomes, declared: Mapping[str, Outcome], world: int) -> dict[str, Array]:
+    here = outcomes["world"] == world
+    return {
+        name: array[world : world + 1] if per_world(declared, name) else array[here] for name, array in outcomes.items()
+    }
