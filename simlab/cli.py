@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Pilot, and what it teaches": ("fit", "agreement", "backtest", "fit-metric", "mutt", "corrupt"),
     "Explore designs by simulation": (
         *("run", "sweep", "query", "compare", "plot", "detect", "calculator"),
-        *("list", "show", "demo", "examples"),
+        *("show", "demo", "examples"),
     ),
     "Keep what was found": ("verify", "merge", "export"),
 }
@@ -72,7 +72,7 @@ app = typer.Typer(
     name="simlab",
     cls=Grouped,
     help="Simulate study designs for evaluations of text-generation systems before paying for one.",
-    epilog="Start with `simlab demo`; `simlab COMMAND --help` tells more, `simlab list` names the built-in questions.",
+    epilog="Start with `simlab demo`; `simlab COMMAND --help` tells more, `simlab show` names the built-in questions.",
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -265,8 +265,7 @@ add(
 )
 
 
-add(app, accounts.list_catalogue, _written_by("list"), name="list")
-add(app, accounts.show, _written_by("show"), example="simlab show raters.leniency_sd")
+add(app, accounts.show, _written_by("show"), example="simlab show outputs grouping=ungrouped")
 add(app, accounts.verify, _written_by("verify"), example="simlab verify outputs/item_grouping")
 add(app, accounts.examples, _written_by("examples"), example="simlab examples --copy mine")
 add(app, accounts.demo, _written_by("demo"), example="simlab demo --seed 2 --out another", forms=False)

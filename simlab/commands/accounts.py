@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from simlab.answers.verify import ReplayedCampaign, StoreCheck
     from simlab.commands.examples import ExampleFiles
-    from simlab.commands.list import Catalogue
-    from simlab.commands.show import Explanation
+    from simlab.commands.show import Shown
     from simlab.commands.verify import VerifiedStore
     from simlab.engine.quoting import Quote
 
@@ -36,33 +35,31 @@ Index: TypeAlias = Annotated[int, typer.Option(min=0)]
 UNITS = {"money": "currency", "hours": "hours", "days": "days"}
 
 
-def list_catalogue(*, config_dir: ConfigDir = None, plugins: Plugins = None) -> Catalogue:
-    """List the sweeps, and the options of every group."""
-    from simlab.commands import list as catalogues
-
-    return catalogues.carry_out(config_dir, plugins or [])
-
-
-def _label_show(found: Explanation | str) -> Explanation | str:
+def _label_show(found: Shown) -> Shown:
     return found
 
 
 @verb(_label_show)
 def show(
-    *words: Annotated[str | Mapping[str, object], typer.Argument(metavar="NAME|KEY|FILE", hidden=True)],
+    *words: Annotated[str | Mapping[str, object], typer.Argument(metavar="NAME|FOLDER|FILE KEY=VALUE", hidden=True)],
     config: Annotated[bool, typer.Option("--config", help="Print a study file, for `simlab run FILE`.")] = False,
     config_dir: ConfigDir = None,
     plugins: Plugins = None,
-) -> Explanation | str:
-    """Show a sweep, or what a setting, key or measure is.
+) -> Shown:
+    """Show a sweep, what a setting, key or measure is, or stores.
+
+    Without a word: all sweeps, and the options of every group. NAME is one of these, or a key. Of a FOLDER: the stores
+    that lie in it, each with its question, how far and how precisely it was filled, and the command that made it;
+    KEY=VALUE[,VALUE] keeps those that have cells with that setting.
 
     With --config: print one study, composed, as a file that `simlab run` takes. KEY=VALUE behind NAME or FILE, or
     alone, changes a setting and fixes an axis.
 
-    Returns an explanation, whose page a cell shows and whose `records` a program reads; with `config` the text of the
-    study file.
+    Returns an explanation, whose page a cell shows and whose `records` a program reads; without a word the names; of a
+    folder a record with a row for each store; with `config` the text of the study file.
 
-    Raises InputError for a name that nothing has, and for settings that do not compose to one study.
+    Raises InputError for a name that nothing has, for a folder in which no store lies or none has that setting, and for
+    settings that do not compose to one study.
 
     >>> simlab.show("raters.leniency_sd").records[0]["unit"]  # doctest: +SKIP
     """
@@ -73,11 +70,9 @@ def show(
 
         with own_options(config_dir):
             return study_file(write_words(words, axes=False), plugins or [])
-    if len(words) != 1 or not isinstance(words[0], str):
-        raise InputError("name one thing to show, or with --config a study; `simlab show --help` shows how")
-    from simlab.commands.show import explain
+    from simlab.commands.show import show_words
 
-    return explain(words[0], config_dir, plugins or [])
+    return show_words(words, config_dir, plugins or [])
 
 
 def _label_verify(found: VerifiedStore) -> StoreCheck | ReplayedCampaign:

@@ -19,6 +19,7 @@ from simlab.messages import shortened
 
 LONGEST_WORD = 300
 MOVED_VERBS: Mapping[str, str] = {
+    "list": "show",
     "order": "plot DIR --study N",
     "replay": "verify DIR --replay CELL.WORLD.STUDY",
     "cluster-script": "sweep NAME --script slurm --shards N --out DIR",

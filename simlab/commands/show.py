@@ -1,20 +1,24 @@
-"""Answer what a name means: a sweep, a group, an option, a key or a performance measure."""
+"""Answer what there is: names with what they mean, all of them without one, and the stores of a folder."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simlab.answers.show import StoredSweeps
+from simlab.commands import saving
 from simlab.commands.errors import UsageError
+from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended
 from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
-from simlab.messages import nearest, shown
+from simlab.messages import legible, nearest, shown, word
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +35,82 @@ class Explanation:
     def __repr__(self) -> str:
         """Write the page."""
         return self.write_page()
+
+
+class Catalogue(NamedTuple):
+    """Hold the sweeps with their aims, and the groups of settings with their options."""
+
+    sweeps: Mapping[str, str]
+    options: Mapping[str, Sequence[str]]
+
+
+Shown = Explanation | Catalogue | StoredSweeps | str
+"""What `show` answers: of a name, of none, of a folder, and with --config."""
+
+
+def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | None, plugins: Sequence[str]) -> Shown:
+    """Answer what the words name: nothing, a folder of stores with conditions, or one name.
+
+    Raises InputError for a name that nothing has, a folder without stores, and conditions on what is no folder.
+    """
+    from simlab.config.catalogue import is_sweep
+
+    if not words:
+        return _list_all(config_dir, plugins)
+    first, *conditions = words
+    if isinstance(first, str) and os.path.isdir(first):
+        is_name = first.isidentifier() and not conditions
+        if is_name and is_sweep(first):
+            return explain(first, config_dir, plugins)
+        if (stores := _stores_in(Path(first), conditions)) is not None:
+            return stores
+        if not is_name:
+            raise InputError(f"{legible(first)}: no store lies in this folder; name a folder that `--out` filled")
+    if len(words) != 1 or not isinstance(first, str):
+        raise InputError(
+            "name one thing to show, a folder of stores with KEY=VALUE, or with --config a study; "
+            "`simlab show --help` shows how"
+        )
+    return explain(first, config_dir, plugins)
+
+
+def _list_all(config_dir: Path | None, plugins: Sequence[str]) -> Catalogue:
+    """List the sweeps and the options of every group, those of plug-ins and of a folder of one's own included."""
+    from simlab.config import list_options, list_sweeps
+
+    with own_options(config_dir):
+        return Catalogue(list_sweeps(), list_options(plugins))
+
+
+def _stores_in(folder: Path, conditions: Sequence[str | Mapping[str, object]]) -> StoredSweeps | None:
+    """Describe the stores in a folder that meet conditions; None where none lies there."""
+    from simlab.store.catalogue import describe_store, find_stores, keep_matching
+
+    found = [describe_store(one) for one in find_stores(folder)]
+    if not found:
+        return None
+    kept = keep_matching(found, _read_conditions(conditions), legible(folder))
+    return StoredSweeps(tuple(one.entry for one in kept))
+
+
+def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[str, list[str]]:
+    """Read the values that are wanted of each key, as they are typed."""
+    wanted: dict[str, list[str]] = {}
+    for one in conditions:
+        if isinstance(one, Mapping):
+            wanted |= {key: [word(each) for each in _listed(value)] for key, value in one.items()}
+            continue
+        key, equals, values = one.partition("=")
+        if not (key and equals and values):
+            raise InputError(f"{legible(one)} is no KEY=VALUE; a folder of stores is narrowed by these only")
+        if key in wanted:
+            raise InputError(f"{legible(key)} is given twice; write its values with commas, as {legible(key)}=1,2")
+        wanted[key] = values.split(",")
+    return wanted
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> Explanation:
@@ -58,13 +138,41 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
     return Explanation(tuple(key._asdict() for key in keys), lambda: page)
 
 
-def write(found: Explanation | str, form: Form, given: Given) -> Launched:
-    """Write an explanation in a form, or a study file, which has one form."""
+def write(found: Shown, form: Form, given: Given) -> Launched:
+    """Write what is shown in a form; a study file has one form."""
+    if isinstance(found, Catalogue):
+        return Launched(_write_catalogue(found, form))
+    if isinstance(found, StoredSweeps):
+        return _write_stores(found, form)
     if isinstance(found, Explanation):
         return Launched(found.write_page() if form == "table" else _write_records(found.records, form))
     if form != "table":
         raise UsageError("a study file is YAML; leave out --format and --save")
     return Launched(found)
+
+
+def _write_catalogue(found: Catalogue, form: Form) -> str:
+    if form == "table":
+        return ended(declarations.inventory(*found), "show", "item_grouping")
+    if form == "json":
+        return json.dumps(found._asdict(), indent=1)
+    rows = [{"group": "sweep", "name": name, "aim": aim} for name, aim in found.sweeps.items()]
+    rows += [{"group": group, "name": name, "aim": ""} for group, names in found.options.items() for name in names]
+    return tables.write(rows, form)
+
+
+def _write_stores(found: StoredSweeps, form: Form) -> Launched:
+    """Write the stores of a folder; one that cannot be read leaves a reservation."""
+    from simlab.drawing.reports.answers.show import report
+    from simlab.drawing.reports.text import page
+
+    code = RESERVED if any(row.problem for row in found.rows) else DONE
+    if form != "table":
+        text = tables.write_tables(found, "json")
+        return Launched(saving.to_csv(text) if form == "csv" else text, code=code)
+    readable = [row.store for row in found.rows if row.problem is None]
+    words = ["query", readable[0]] if readable else ["verify", found.rows[0].store]
+    return Launched(ended(page(report(found)), *words), code=code)
 
 
 def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
@@ -86,7 +194,7 @@ def _keys_called(name: str, plugins: Sequence[str]) -> list[Key]:
         options = list_options(plugins)
         names = [*list_sweeps(), *options, *(o for group in options.values() for o in group), *(k.key for k in known)]
         meant = nearest(name, names)
-        remedy = f"did you mean {meant}?" if meant else "`simlab list` names sweeps, groups and options"
+        remedy = f"did you mean {meant}?" if meant else "`simlab show` names sweeps, groups and options"
         raise InputError(f"there is nothing called {shown(name)}; {remedy}")
     return called
 

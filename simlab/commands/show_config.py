@@ -81,7 +81,7 @@ def run_of(words: Sequence[str], *, multirun: bool, plugins: Sequence[str] = ())
     if not is_path(name) and is_sweep(name):
         raise InputError(f"{name} is a sweep; `simlab sweep {name}` carries it out")
     if not is_path(name):
-        raise InputError(f"{shown(name)} is neither a setting, KEY=VALUE, nor a study file; `simlab list` names sweeps")
+        raise InputError(f"{shown(name)} is neither a setting, KEY=VALUE, nor a study file; `simlab show` names sweeps")
     declared = load_study(Path(name), overrides, plugins)
     if multirun:
         declared = replace(declared, one_cell=False, command=("run", "--multirun", name))

@@ -73,7 +73,7 @@ def run(
 ) -> Launch:
     """Run one design and print its measures.
 
-    KEY=VALUE changes a setting; `simlab list` names the options of the groups. FILE, if it comes first, is a study
+    KEY=VALUE changes a setting; `simlab show` names the options of the groups. FILE, if it comes first, is a study
     file as `simlab show --config` prints it.
 
     Returns the store: a dataset of measures (`srp[]`, beside it `srp_mcse`, `srp_n`, `srp_influence[cluster]`), in
@@ -134,7 +134,7 @@ def sweep(
 ) -> Launch:
     """Run a grid of designs, or continue it; print the finding.
 
-    NAME is one of `simlab list`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
+    NAME is one of `simlab show`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
 
     With --script: time, memory and queue of the jobs are lines of the script, to be edited. They merge into --out.

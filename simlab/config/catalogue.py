@@ -27,7 +27,7 @@ def load_sweep(name: str) -> Declared:
         return load(Path(name))
     files = _sweep_files()
     if name not in files:
-        raise InputError(f"there is no sweep {shown(name)}; {or_nearest(name, files)} (`simlab list` names all)")
+        raise InputError(f"there is no sweep {shown(name)}; {or_nearest(name, files)} (`simlab show` names all)")
     return replace(_shipped(files[name]), command=("sweep", name))
 
 

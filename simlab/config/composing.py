@@ -271,7 +271,7 @@ def _unknown(key: str, config: Config, options: Options) -> str:
         return f"{key} is a key of {' and '.join(elsewhere[key])} only; choose that, or leave it out"
     meant = nearest(key, [*own, *options, *elsewhere])
     return f"{shown(key)} is no key; " + (
-        f"did you mean {meant}?" if meant else "`simlab list` names the groups and options"
+        f"did you mean {meant}?" if meant else "`simlab show` names the groups and options"
     )
 
 

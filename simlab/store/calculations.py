@@ -19,7 +19,7 @@ from simlab.store import readme
 from simlab.store.coordinates import axis_values
 from simlab.store.folder import NEW, laying, settle, take_place
 from simlab.store.layout import sort_axes
-from simlab.store.measures import Labels, Variables
+from simlab.store.measures import Labels, Variables, largest_error
 from simlab.store.opening import open_results
 from simlab.store.writing import lay
 from simlab.types import Floats, InputError
@@ -50,7 +50,8 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
     with laying(folder, "it is calculated anew"):
         folder.mkdir(parents=True, exist_ok=True)
         settle(folder)
-        lay(folder / NEW, _attributes(calculation), _variables(calculation, grids, labels))
+        laid = _variables(calculation, grids, labels)
+        lay(folder / NEW, _attributes(calculation) | largest_error(laid, calculation.measures[0]), laid)
         take_place(folder)
     return readme.write(folder, readme.of_calculation(_declared(calculation), labels, calculation.command))
 

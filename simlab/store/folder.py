@@ -115,6 +115,18 @@ def last_store(root: Path = OUTPUTS) -> Path:
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
+def disk_bytes(folder: Path) -> int:
+    """Count the bytes of the files in a folder, those of its folders included; links are not followed."""
+    counted = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                counted += disk_bytes(Path(entry.path))
+            else:
+                counted += entry.stat(follow_symlinks=False).st_size
+    return counted
+
+
 def content(folder: Path) -> str | None:
     """Name what the files of a store hold; None where it has none, or what is no file is among them."""
     sealed = blake2b(digest_size=16)

@@ -52,6 +52,8 @@ OF_TABLE = {"pools": "one pool of raters", "document_draws": "one set of documen
 
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
 
+LARGEST_ERROR = "largest_mcse"
+"""The attribute of a store that says how precise its first measure is."""
 LONGEST_REASON = 300
 MOST_CAMPAIGNS = 2**31
 
@@ -291,6 +293,15 @@ def about_influence(about: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unit(about: Mapping[str, Any]) -> dict[str, Any]:
     return {"units": about["units"]} if "units" in about else {}
+
+
+def largest_error(variables: Variables, measure: str | None) -> dict[str, float]:
+    """Return the attribute that names the largest Monte-Carlo standard error of a measure; none where none is known."""
+    if f"{measure}_mcse" not in variables:
+        return {}
+    errors = np.asarray(variables[f"{measure}_mcse"][1], float)
+    known = errors[np.isfinite(errors)]
+    return {LARGEST_ERROR: float(known.max())} if known.size else {}
 
 
 def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> Variables:

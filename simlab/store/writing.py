@@ -19,16 +19,24 @@ import numpy as np
 
 from simlab import schemas
 from simlab.engine.continuation import CROSSED
-from simlab.engine.ledger import Laid, Ledger
+from simlab.engine.ledger import STORE, Laid, Ledger
 from simlab.engine.provenance import CHANGED, installation
 from simlab.parts import is_own, target_of
 from simlab.store import fill_values, readme, units
 from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
 from simlab.store.fill_values import missing_value, stored_type
-from simlab.store.folder import NEW, content, laying, settle, take_place
+from simlab.store.folder import NEW, content, disk_bytes, laying, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
-from simlab.store.measures import Labels, Measures, Variables, about_influence, bounds_if_failed, summaries
+from simlab.store.measures import (
+    Labels,
+    Measures,
+    Variables,
+    about_influence,
+    bounds_if_failed,
+    largest_error,
+    summaries,
+)
 from simlab.store.reservations import undivided_attribute
 from simlab.store.wholeness import SEAL, attributes_seal
 from simlab.studies.outcomes import IDENTITY
@@ -64,6 +72,7 @@ def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -
         lay_group(where, lambda root: lay_arrays(root, book, grid(book), measures, labels, jobs=jobs, folder=where))
         take_place(book.folder)
         book.mark_laid(_laid(book, measures, labels))
+        book.note(bytes=disk_bytes(book.folder / STORE))
 
 
 def _laid(book: Ledger, measures: Measures, labels: Labels) -> Laid:
@@ -112,7 +121,9 @@ def lay_arrays(
         _add_all(root, coordinates(size, tally.document_set) | measured)
         for j, (name, about) in enumerate(named.items()):
             _add_influence(root, f"{name}_influence", size, tally, j, about_influence(about))
-        return attributes(book) | undivided_attribute(tally.undivided)
+        return (
+            attributes(book) | largest_error(measured, next(iter(named), None)) | undivided_attribute(tally.undivided)
+        )
 
 
 def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], variables: Variables) -> None:

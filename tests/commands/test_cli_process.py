@@ -68,7 +68,7 @@ def test_ctrl_c_ends_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["list"], pytest.param(["show", "item_grouping"], marks=pytest.mark.slow)]
+    "words", [["--help"], ["show"], pytest.param(["show", "item_grouping"], marks=pytest.mark.slow)]
 )
 def test_nobody_reads_and_nothing_is_said(words: list[str]) -> None:
     read, write = os.pipe()
@@ -124,7 +124,7 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
 
     monkeypatch.setattr(listing, "carry_out", broken)
     monkeypatch.delenv("SIMLAB_TRACEBACK", raising=False)
-    assert cli.answer(["list"]) == 1
+    assert cli.answer(["show"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
@@ -133,11 +133,11 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
     assert "RuntimeError: two\nlines" in kept.read_text(encoding="utf-8")
     kept.unlink()
     monkeypatch.setattr(tempfile, "mkstemp", unwritable)
-    assert cli.answer(["list"]) == 1
+    assert cli.answer(["show"]) == 1
     assert "SIMLAB_TRACEBACK=1" in capsys.readouterr().err
     monkeypatch.setenv("SIMLAB_TRACEBACK", "1")
     with pytest.raises(RuntimeError, match="two"):
-        cli.answer(["list"])
+        cli.answer(["show"])
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ rater_segment_sd: 0.0
 def test_a_folder_of_ones_own_adds_options(capsys: pytest.CaptureFixture[str]) -> None:
     own(STRANGERS)
     mine = ["--config-dir", "mine"]
-    assert "strangers" in said(capsys, "list", *mine)
+    assert "strangers" in said(capsys, "show", *mine)
     assert "Seven strangers." in said(capsys, "show", "strangers", *mine)
     assert "Of mine." in said(capsys, "show", "raters.leniency_sd", *mine)
     said(capsys, "run", *SMALL, "raters=strangers", *mine, "--jobs", "1", "--out", "mine_run")
@@ -136,12 +136,12 @@ def test_an_option_of_ones_own_keeps_to_the_rules(content: str, capsys: pytest.C
 def test_a_folder_of_ones_own_keeps_to_the_groups(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is no folder" in said(capsys, "run", "--config-dir", "mine", code=2)
     Path("mine").mkdir()
-    assert "holds no option" in said(capsys, "list", "--config-dir", "mine", code=2)
+    assert "holds no option" in said(capsys, "show", "--config-dir", "mine", code=2)
     own(STRANGERS, "mine/raters/crowd_pool.yaml")
-    assert "raters=crowd_pool exists already" in said(capsys, "list", "--config-dir", "mine", code=2)
+    assert "raters=crowd_pool exists already" in said(capsys, "show", "--config-dir", "mine", code=2)
     own(STRANGERS, "other/rater/strangers.yaml")
-    assert "rater is no group; did you mean raters?" in said(capsys, "list", "--config-dir", "other", code=2)
+    assert "rater is no group; did you mean raters?" in said(capsys, "show", "--config-dir", "other", code=2)
     own(STRANGERS, "third/strangers.yaml")
-    assert "belongs to no group" in said(capsys, "list", "--config-dir", "third", code=2)
+    assert "belongs to no group" in said(capsys, "show", "--config-dir", "third", code=2)
     own("_target_: simlab.measures.stability.srp\n", "fourth/measure/mine.yaml")
-    assert "`# @package measure.mine`" in said(capsys, "list", "--config-dir", "fourth", code=2)
+    assert "`# @package measure.mine`" in said(capsys, "show", "--config-dir", "fourth", code=2)

@@ -16,7 +16,7 @@ HEAVY = [
 """Each takes longer to import than what these commands do."""
 
 LIGHT = (
-    ["list"],
+    ["show"],
     ["show", "item_grouping"],
     ["detect", "n_human=100"],
     ["agreement", "examples/ratings.csv"],
@@ -25,7 +25,7 @@ LIGHT = (
 
 
 def test_listing_what_there_is_imports_no_numpy() -> None:
-    code = "import sys; from simlab.cli import answer; print(answer(['list']), 'numpy' in sys.modules); "
+    code = "import sys; from simlab.cli import answer; print(answer(['show']), 'numpy' in sys.modules); "
     code += "print(answer(['show', 'item_grouping']), 'numpy' in sys.modules)"
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY

@@ -48,10 +48,9 @@ CASES: Mapping[str, Sequence[str]] = {
     "corrupt": ["corrupt", "examples/sentences.jsonl", "--out", "the trials.jsonl"],
     "detect": ["detect", "n_human=100"],
     "fit-metric": ["fit-metric", "examples/judged.csv", "--out", "some fits"],
-    "list": ["list"],
     "show": ["show", "item_grouping"],
 }
-QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "list", "show", "sweep", "verify")
+QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "show", "sweep", "verify")
 BESIDE = ("run", "sweep", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
@@ -132,7 +131,7 @@ def test_what_is_no_next_command_is_noticed(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["list"], ["show", "item_grouping"], ["detect", "n_human=100"], ["show", "raters.leniency_sd"]]
+    "words", [["show"], ["show", "item_grouping"], ["detect", "n_human=100"], ["show", "raters.leniency_sd"]]
 )
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_programs_are_given_no_next_command(words: list[str], form: str, capsys: pytest.CaptureFixture[str]) -> None:

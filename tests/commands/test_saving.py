@@ -34,10 +34,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_answer_is_kept_under_what_it_came_from(capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, "list", "--save", "list.json")
+    said(capsys, "show", "--save", "list.json")
     kept = json.loads(Path("list.json").read_text())
     assert kept.pop("answer")
-    assert kept.pop("command").startswith("simlab list")
+    assert kept.pop("command").startswith("simlab show")
     assert kept == {"simlab": version("simlab"), "schema": schemas.ANSWER}
 
 

@@ -205,7 +205,7 @@ def test_what_cannot_be_written_is_refused_before_work(name: str, here: Path) ->
         ["mutt", "\udcff.jsonl"],
         ["run", "--plugins", "\udcff"],
         ["run", "--config-dir", "\udcff"],
-        ["list", "--save", "\udcff.json"],
+        ["show", "--save", "\udcff.json"],
         ["plot", "\udcff", "--out", "\udcff.png"],
         ["\udcff"],
     ],

@@ -24,6 +24,7 @@ MODELS = {
     "fit": ("simlab.answers.fit", "Fit"),
     "plan": ("simlab.answers.plan", "PlanAnswer"),
     "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
+    "show": ("simlab.answers.show", "StoredSweeps"),
 }
 """The records of answers, by their commands: their module, and their names."""
 OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")

@@ -1,0 +1,35 @@
+"""What `simlab show FOLDER` answers: the stores that lie in a folder, as they say of themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlab.answers.records import Count, Num, Record, Rows
+
+
+class StoredSweep(Record):
+    """Hold what a store is: its question, its axes with their values, and how far and how precisely it was filled.
+
+    `done` of the `asked` cells have all campaigns that were asked. `mcse` is the largest Monte-Carlo standard error of
+    `measure`, the first one; NaN where none is known. `dirty`: numbers come from files of simlab that no commit holds.
+    `bytes` lie on the disk. `problem` says why a store could not be read; nothing else is known of it then.
+    """
+
+    store: str
+    sweep: str
+    question: str
+    axes: dict[str, tuple[Any, ...]]
+    done: Count
+    asked: Count
+    measure: str
+    mcse: Num
+    simlab: str
+    commit: str
+    dirty: bool
+    bytes: Count
+    command: str
+    problem: str | None
+
+
+class StoredSweeps(Rows[StoredSweep]):
+    """Hold the stores of a folder, in natural order of their names."""

@@ -1,0 +1,64 @@
+"""Report the stores of a folder: what each asks, how far and how precisely it was filled, and what made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from simlab.answers.show import StoredSweep, StoredSweeps
+from simlab.drawing.reports.terms import Block, Cell, Code, Prose, Report, Section, Table
+from simlab.messages import legible, several, size, word
+
+LEAST_SIZE = 2**20 / 10
+"""What is smaller is written as so much, [bytes]."""
+MOST_VALUES = 4
+"""So many values of an axis are written out; of more the first and the last."""
+
+
+def report(found: StoredSweeps) -> Report:
+    """Make the report of an answer of `simlab show FOLDER`."""
+    read = [row for row in found.rows if row.problem is None]
+    unfinished = sum(row.done < row.asked for row in read)
+    said = f"{several(len(found.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
+    said += f", {unfinished} of them unfinished" if unfinished else ""
+    lines = [f"{said}."]
+    if dirty := sum(row.dirty for row in read):
+        lines.append(f"{dirty} from changed code (dirty): no commit gives these numbers again.")
+    sections = [Section("", (_table(read),)), Section("What each asks, and what made it", tuple(_told(read)))]
+    return Report(
+        "Stores",
+        "Which stores lie here, and what do they answer?",
+        tuple(lines),
+        tuple(sections if read else ()),
+        reservations=tuple(
+            f"{legible(row.store)}: not read: {row.problem}" for row in found.rows if row.problem is not None
+        ),
+    )
+
+
+def _table(rows: Sequence[StoredSweep]) -> Table:
+    columns = ("store", "sweep", "cells", "precision", "simlab", "size")
+    return Table("", columns, tuple(_line(row) for row in rows))
+
+
+def _line(row: StoredSweep) -> tuple[Cell, ...]:
+    cells = f"{row.asked:,}" if row.done >= row.asked else f"{row.done:,} of {row.asked:,}"
+    precise = f"{row.measure} ± {row.mcse:.2g}" if math.isfinite(row.mcse) and row.mcse else row.measure
+    by = f"{legible(row.simlab, 20)}{' dirty' if row.dirty else ''}"
+    return legible(row.store), legible(row.sweep, 60), cells, precise, by, size(max(row.bytes, LEAST_SIZE))
+
+
+def _told(rows: Sequence[StoredSweep]) -> Iterator[Block]:
+    """Say of each store its question, its axes, and the command that fills it."""
+    for row in rows:
+        question = legible(row.question or "one study", 1000).rstrip(".")
+        axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())
+        by = f" By {legible(axes, 1000)}." if axes else ""
+        yield Prose(f"{legible(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}")
+        yield Code(f"    {legible(row.command or '(the command is not noted)', 2000)}", "console")
+
+
+def _values(values: Sequence[object]) -> str:
+    if len(values) <= MOST_VALUES:
+        return ", ".join(map(word, values))
+    return f"{word(values[0])} to {word(values[-1])} ({len(values)})"

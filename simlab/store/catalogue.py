@@ -1,0 +1,165 @@
+"""List the stores that lie in a folder, from what they and their ledgers say of themselves: no chunk is read."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simlab import files, schemas
+from simlab.answers.show import StoredSweep
+from simlab.engine import ledger
+from simlab.engine.ledger import FILE
+from simlab.messages import flat, legible, natural, or_nearest, word
+from simlab.store import readme
+from simlab.store.folder import disk_bytes, store_in
+from simlab.store.measures import LARGEST_ERROR
+from simlab.types import InputError
+
+MOST_METADATA = 64 * 2**20
+DEPTH = 4
+"""So many folders deep stores are looked for."""
+PATIENCE = 0.1
+OPENING = '"attributes": '
+TARGET = "._target_"
+NO_STORE = "it is no store of simlab, or a damaged one; `simlab verify` says more"
+UNKNOWN: Mapping[str, Any] = {
+    **dict.fromkeys(("sweep", "question", "measure", "simlab", "commit", "command"), ""),
+    **dict.fromkeys(("done", "asked", "bytes"), 0),
+    **{"axes": {}, "mcse": math.nan, "dirty": False},
+}
+"""What is said of a store that cannot be read."""
+
+
+class Catalogued(NamedTuple):
+    """Hold what is told of a store, and its settings: each key in full, with the values that cells of it have."""
+
+    entry: StoredSweep
+    settings: Mapping[str, Sequence[Any]]
+
+
+def find_stores(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
+    """Yield the folders of stores in a folder, itself one of them, in natural order; links are not followed."""
+    if store_in(folder) is not None or (folder / FILE).is_file():
+        yield folder
+        return
+    try:
+        with os.scandir(folder) as entries:
+            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return
+    for name in sorted(inner, key=natural) if depth else ():
+        if not name.startswith("."):
+            yield from find_stores(folder / name, depth - 1)
+
+
+def describe_store(folder: Path) -> Catalogued:
+    """Say what a store is; of one that cannot be read, why."""
+    try:
+        return _describe(folder)
+    except InputError as error:
+        unread = StoredSweep(**{**UNKNOWN, "store": legible(folder, 200), "problem": legible(error, 300)})
+        return Catalogued(unread, {})
+
+
+def keep_matching(found: Sequence[Catalogued], wanted: Mapping[str, Sequence[str]], where: str) -> list[Catalogued]:
+    """Keep the stores some of whose cells have one of the values of each key; keys may go by their last part.
+
+    Raises InputError for a key that no store has, and where no store is left.
+    """
+    for key, values in wanted.items():
+        of_each = [_values_of(one.settings, key) for one in found]
+        if not any(of_each):
+            keys = dict.fromkeys(known for one in found for known in one.settings)
+            raise InputError(f"{where}: no store in it has the setting {legible(key)}; {or_nearest(key, keys)}")
+        left = [one for one, has in zip(found, of_each, strict=True) if has & set(values)]
+        if not left:
+            there = ", ".join(sorted(set().union(*of_each), key=natural))
+            named = legible(",".join(values))
+            raise InputError(f"{where}: no store in it has {legible(key)}={named}; {key} is {legible(there)}")
+        found = left
+    return list(found)
+
+
+def _values_of(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
+    """Return the values that cells of a store have of a key, as they are typed."""
+    return {
+        word(value)
+        for known, values in settings.items()
+        if known == key or known.endswith(f".{key}")
+        for value in values
+    }
+
+
+def _describe(folder: Path) -> Catalogued:
+    path = store_in(folder)
+    about = {} if path is None else _attributes(path)
+    done, noted, kept = 0, None, {}
+    if (folder / FILE).is_file():
+        with ledger.reading(folder, PATIENCE) as book:
+            declared, noted = book.declaration() or {} if path is None else {}, book.noted("bytes")
+            done = _count_done(book)
+            kept = (book.provenance() or [{}])[-1]
+    try:
+        declared = json.loads(about["sweep"]) if path is not None else declared
+        config = json.loads(about["config"]) if path is not None else declared["base"]
+        axes = {str(axis["name"]): tuple(axis["values"]) for axis in declared["axes"]}
+        asked = math.prod(map(len, axes.values()))
+        settings = {key.removesuffix(TARGET): (_short(key, value),) for key, value in flat(config)}
+        named = {str(axis["key"]): axis["values"] for axis in declared["axes"]}
+        entry = StoredSweep(
+            store=str(folder),
+            sweep=declared["name"],
+            question=declared["aim"].partition("\n")[0],
+            axes=axes,
+            done=asked if "calculation" in declared else done,
+            asked=asked,
+            measure=next(iter(declared["measures"]), ""),
+            mcse=about.get(LARGEST_ERROR, math.nan),
+            simlab=str((about or kept).get("simlab", "")),
+            commit=str((about or kept).get("commit", "")),
+            dirty=bool(about.get("dirty", 0)),
+            bytes=_measure_size(folder, noted),
+            command=readme.command_in(folder),
+            problem=None,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{legible(folder)}: {NO_STORE}") from error
+    return Catalogued(entry, {**settings, **named, **axes, "sweep": (declared["name"],)})
+
+
+def _short(key: str, value: Any) -> Any:
+    """Name the option of a part by its function."""
+    return str(value).rpartition(".")[2] if key.endswith(TARGET) else value
+
+
+def _attributes(path: Path) -> Mapping[str, Any]:
+    """Read what a store says of itself; raises InputError for what is none, and for one of another schema."""
+    held = files.content(path / "zarr.json", legible(path / "zarr.json"), most=MOST_METADATA, remedy=NO_STORE)
+    try:
+        text = held.decode("utf-8")
+        # What follows are the metadata of all arrays, which are long.
+        about: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index(OPENING) + len(OPENING))[0]
+        schemas.refuse_other(legible(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{legible(path)}: {NO_STORE}") from error
+    return about
+
+
+def _count_done(book: ledger.Ledger) -> int:
+    """Count the cells of which all campaigns are there that were asked."""
+    held: dict[str, int] = {}
+    for (cell, _), count in book.campaigns().items():
+        held[cell] = held.get(cell, 0) + count
+    return sum(held.get(cell, 0) >= count for cell, count in book.wanted().campaigns().items())
+
+
+def _measure_size(folder: Path, noted: object) -> int:
+    """Count the bytes of a folder; those of a store were noted when it was laid."""
+    if type(noted) is not int:
+        return disk_bytes(folder)
+    with os.scandir(folder) as entries:
+        return noted + sum(e.stat(follow_symlinks=False).st_size for e in entries if e.is_file(follow_symlinks=False))
