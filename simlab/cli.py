@@ -22,6 +22,7 @@ from simlab.commands.errors import complain, explain
 from simlab.commands.exit_codes import CLOSED_PIPE, DONE, INTERRUPTED, NOTHING, RESERVED, name_remains
 from simlab.commands.flags import (
     Form,
+    QueryOptions,
     RunOptions,
     SweepOptions,
 )
@@ -180,7 +181,8 @@ add(
     app,
     sweeps.query,
     _written_by("query"),
-    example="simlab query outputs/item_grouping grouping=ungrouped --measure srp --format json",
+    example="simlab query outputs/item_grouping documents=20..60 'srp>=.7' --sort cost --top 1",
+    instead=QueryOptions,
 )
 add(
     app,

@@ -26,7 +26,7 @@ class Accessor:
         """Hold a dataset."""
         self._dataset = dataset
 
-    def measure(self, name: str, *conditions: Setting, **axes: object) -> xr.Dataset:
+    def measure(self, name: str, *conditions: Setting, **axes: Any) -> xr.Dataset:
         """Take one measure, or stored outcome that has a mean, as `simlab.query` does, by names that it needs no more.
 
         Returns, over the axes, `value`, its Monte-Carlo standard error `mcse`, the campaigns `n` and the `clusters`
@@ -40,6 +40,13 @@ class Accessor:
         found = told[list(names)].rename(names)
         found["value"].attrs["ancillary_variables"] = "mcse n"
         return found
+
+    def query(self, *conditions: Setting, **asked: Any) -> xr.Dataset:
+        """Take the cells that meet conditions, in order: see `simlab.query`, whose `store` is this dataset.
+
+        >>> simlab.open_results("outputs/item_grouping").simlab.query("srp>=.7", sort="cost", top=5)  # doctest: +SKIP
+        """
+        return sweeps.query(self._dataset, *conditions, **asked)
 
     def compare(self, *conditions: Setting, **asked: Any) -> xr.Dataset:
         """Compare the designs along an axis: see `simlab.compare`, whose `store` is this dataset.

@@ -75,6 +75,9 @@ Script = Annotated[
 Shards = Annotated[
     int | None, typer.Option("--shards", metavar="N", help="Script: cut the sweep into N jobs of --jobs cores.")
 ]
+Pivot = Annotated[
+    str | None, typer.Option("--pivot", metavar="AXIS", help="Show one measure, the values of this axis in columns.")
+]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the answer as .json, for reports.")]
 Columns = Annotated[
     Mapping[str, str] | str | None,
@@ -121,6 +124,12 @@ class RunOptions(TypedDict, total=False):
 
     dry_run: DryRun
     cfg: Cfg
+
+
+class QueryOptions(TypedDict, total=False):
+    """How the command line lays out the cells of a store."""
+
+    pivot: Pivot
 
 
 class SweepOptions(RunOptions, total=False):

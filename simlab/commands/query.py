@@ -1,74 +1,199 @@
-"""Answer what the measures of a store are."""
+"""Answer which cells of a store meet conditions, and what their measures are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simlab.commands import launch, stores
-from simlab.commands.exit_codes import DONE, RESERVED
+import numpy as np
+
+from simlab.answers.query import WITHIN_ERROR, QueriedCells
+from simlab.commands import launch, query_words, stores
+from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import of_store, step
 from simlab.commands.typed import Given, Launched
 from simlab.config.explaining import explain_measures
 from simlab.drawing import view
-from simlab.drawing.text import cells, tables
+from simlab.drawing.text import tables
+from simlab.messages import word
+from simlab.store.coordinates import as_written
 from simlab.store.measures import FAILED
-from simlab.store.opening import axes_of
+from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records, with_views
+from simlab.store.selections import CELL, Selection, gather, select_cells
+from simlab.types import InputError, Ints
 
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST_ON_PAGE = 1000
+"""So many cells are written for people; files for programs have all of them."""
+MOST_NAMED = 3
+"""So many cells are named that miss a bound within the error, or come nearest to what no cell meets."""
+
 
 class QueriedStore(NamedTuple):
-    """Hold the measures that were asked for, as cells (`records`) and over the axes (`dataset`).
+    """Hold the cells that were found, what is said of their store, the next command, and the exit code."""
 
-    `clusters` are the words for what each is replicated over, `following` is the next command, of a folder, and `code`
-    says what became of the campaigns of the cells.
-    """
-
-    names: Sequence[str]
-    axes: Sequence[str]
-    records: Sequence[dict[str, Any]]
-    clusters: dict[str, str]
-    dataset: xr.Dataset
+    answer: QueriedCells
     remarks: stores.Remarks
     following: str
     code: int
 
 
-def ask(store: Store | None, conditions: Sequence[Setting], measures: Sequence[str] | None) -> QueriedStore:
-    """Take the measures of the cells that meet the conditions.
+class _Selected(NamedTuple):
+    """Hold a store narrowed to values of its axes, the measures wanted, and the cells that meet the bounds, if any are.
 
-    Raises InputError for a store, an axis, a value or a measure that is not there.
+    `kept` are the indices of these cells in the flattened grid, in order; None where all are kept as they lie.
     """
-    where, wanted = stores.choose(store, conditions)
-    with stores.opened(where, stores.apart(wanted)) as held:
-        dataset, names = stores.measured(held, measures)
-        found = with_views(dataset, names)
-        for said in explain_measures(names):
-            source = {"references": said.source} if said.source else {}
-            found[said.measure].attrs |= {"comment": said.sentence, **source}
-        typed = [one for one in wanted if isinstance(one, str)]
-        failed = any(FAILED in dataset[name].attrs for name in names)
-        return QueriedStore(
-            names,
-            axes_of(dataset),
-            records(dataset, names),
-            {f"{name}_cluster": view.cluster(dataset, name) for name in names},
-            found,
-            stores.remarks(held),
-            step(*of_store(held, where, typed)) if isinstance(where, Path) else "",
-            launch.soundness(held) or (RESERVED if failed else DONE),
+
+    where: Path | xr.Dataset
+    dataset: xr.Dataset
+    names: Sequence[str]
+    asked: query_words.Asked
+    total: int
+    selection: Selection | None
+    kept: Ints | None
+
+
+@dataclass(frozen=True)
+class Query:
+    """Hold what is asked of a store, which is opened where the answer is wanted.
+
+    Raises InputError then: for a store, an axis, a value or a measure that is not there, and for words that are no
+    condition.
+    """
+
+    store: Store | None
+    conditions: Sequence[Setting] = ()
+    measures: Sequence[str] | None = None
+    sort: str | None = None
+    top: int | None = None
+    pivot: str | None = None
+
+    def answer(self, most: int | None = None) -> QueriedStore:
+        """Answer with the cells that meet the conditions, `most` of them at most."""
+        with self._select() as selected:
+            return self._describe(selected, most)
+
+    def dataset(self) -> xr.Dataset:
+        """Return measures over the axes; along `cell` where cells were selected by measures, sorted or cut."""
+        with self._select() as selected:
+            return _label(selected)
+
+    def _describe(self, selected: _Selected, most: int | None) -> QueriedStore:
+        dataset, names, found = selected.dataset, selected.names, selected.selection
+        n = math.prod(dataset.sizes[axis] for axis in axes_of(dataset))
+        kept = np.arange(n) if selected.kept is None else selected.kept
+        pivot = None if self.pivot is None else view.axis(dataset, self.pivot)
+        bounded = dict.fromkeys(one.name for one in selected.asked.bounds if one.name not in axes_of(dataset))
+        answer = QueriedCells(
+            cells=tuple(_list_cells(selected, kept if most is None else kept[:most])),
+            axes=axes_of(dataset),
+            measures=tuple(names),
+            clusters={name: view.cluster(dataset, name) for name in names},
+            conditions=tuple(selected.asked.words),
+            bounded=tuple(bounded),
+            sort=self.sort,
+            pivot=pivot,
+            pivoted=None if pivot is None else [*(self.measures or ()), *bounded, view.chosen(dataset)][0],
+            kept=len(kept),
+            found=n if found is None else len(found.found),
+            total=selected.total,
+            missed=0 if found is None else len(found.missed),
+            missed_within_error=() if found is None else tuple(_list_cells(selected, found.missed[:MOST_NAMED])),
+            nearest=() if found is None else tuple(_list_cells(selected, found.nearest[:MOST_NAMED])),
         )
+        shown = dataset if selected.kept is None else gather(dataset, kept)
+        failed = any(FAILED in dataset[name].attrs for name in names)
+        code = NOTHING if not len(kept) else launch.soundness(shown) or (RESERVED if failed else DONE)
+        typed = [f"{axis}={','.join(map(word, values))}" for axis, values in selected.asked.values]
+        following = step(*of_store(dataset, selected.where, typed)) if isinstance(selected.where, Path) else ""
+        return QueriedStore(answer, stores.remarks(shown), following, code)
+
+    @contextmanager
+    def _select(self) -> Iterator[_Selected]:
+        store, conditions = query_words.split_store(self.store, self.conditions)
+        where, wanted = stores.choose(store, conditions)
+        with stores.opened(where, ()) as whole:
+            asked = query_words.read_conditions(whole, wanted)
+            order = query_words.read_order(whole, self.sort)
+            dataset = stores.narrowed(whole, asked.values)
+            compared = [*(bound.name for bound in asked.bounds), *([order.name] if order else [])]
+            names = list(self.measures or measures_of(dataset))
+            names += [name for name in dict.fromkeys(compared) if name not in (*names, *axes_of(dataset))]
+            if self.pivot is not None and len(self.measures or ()) > 1:
+                raise InputError("--pivot shows one measure; name one with --measure")
+            dataset, names = stores.measured(dataset, names)
+            selection, kept = None, None
+            if compared or self.top is not None:
+                selection = select_cells(dataset, asked.bounds, order)
+                kept = selection.found[: self.top]
+            total = math.prod(whole.sizes[axis] for axis in axes_of(whole))
+            yield _Selected(where, dataset, names, asked, total, selection, kept)
 
 
-def write(found: QueriedStore, form: Form, given: Given) -> Launched:
-    """Write the measures of cells; what is to be said of their store stands below."""
-    notes = stores.said(found.remarks)
+def write(found: Query, form: Form, given: Given) -> Launched:
+    """Write the cells that were found; what is to be said of their store stands below."""
+    found = replace(found, pivot=given.get("pivot"))
+    queried = found.answer(MOST_ON_PAGE if form == "table" else None)
+    notes = stores.said(queried.remarks)
+    from simlab.drawing.reports.answers.query import name_nearest, report
+    from simlab.drawing.reports.text import page
+
     if form != "table":
-        return Launched(tables.write(found.records, form), notes, found.code)
-    text = cells.table([row | found.clusters for row in found.records], found.axes, found.names)
-    return Launched(f"{text.rstrip()}\n\n{found.following}", notes, found.code)
+        return Launched(
+            tables.write_tables(queried.answer, form), [*notes, *name_nearest(queried.answer)], queried.code
+        )
+    return Launched(f"{page(report(queried.answer))}\n\n{queried.following}".rstrip(), notes, queried.code)
+
+
+def _list_cells(selected: _Selected, cells: Ints) -> list[dict[str, Any]]:
+    """List cells, given by their indices in the flattened grid, as JSON has them."""
+    dataset, axes = selected.dataset, axes_of(selected.dataset)
+    if not axes or (selected.kept is None and len(cells) == math.prod(dataset.sizes[axis] for axis in axes)):
+        return records(dataset, selected.names) if len(cells) else []
+    rows = records(gather(dataset, cells), selected.names)
+    at = np.unravel_index(cells, [dataset.sizes[axis] for axis in axes])
+    values = [as_written(dataset[axis].values[k]) for axis, k in zip(axes, at, strict=True)]
+    marks = _write_marks(selected, cells)
+    return [
+        dict(zip(axes, place, strict=True)) | {name: held for name, held in row.items() if name != CELL} | mark
+        for place, row, mark in zip(zip(*values, strict=True), rows, marks, strict=True)
+    ]
+
+
+def _write_marks(selected: _Selected, cells: Ints) -> list[dict[str, str | None]]:
+    """Name, of each cell, the bounds within whose error it lies; nothing where no measure is bounded."""
+    bounds = [one.text for one in selected.asked.bounds]
+    if selected.selection is None or not bounds:
+        return [{} for _ in cells]
+    of_cells = selected.selection.straddling[:, cells].T.tolist()
+    named = ("; ".join(text for text, marked in zip(bounds, of, strict=True) if marked) for of in of_cells)
+    return [{WITHIN_ERROR: text or None} for text in named]
+
+
+def _label(selected: _Selected) -> xr.Dataset:
+    """Return measures with all that is said of them, and which cells lie within the error of a bound."""
+    import xarray as xr
+
+    dataset, kept = selected.dataset, selected.kept
+    if kept is None or selected.selection is None or not axes_of(dataset):
+        found = with_views(dataset, selected.names)
+    else:
+        gathered = gather(dataset, kept)
+        values = {axis: gathered[axis].variable for axis in axes_of(dataset)}
+        found = with_views(gathered, selected.names).drop_vars(CELL).assign_coords(values)
+        if selected.asked.bounds:
+            about = {"long_name": "bounds within whose error the cell lies"}
+            marks = [mark[WITHIN_ERROR] or "" for mark in _write_marks(selected, kept)]
+            found[WITHIN_ERROR] = xr.Variable(CELL, np.array(marks, str), about)
+    for said in explain_measures(selected.names):
+        source = {"references": said.source} if said.source else {}
+        found[said.measure].attrs |= {"comment": said.sentence, **source}
+    return found

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from simlab.commands.compare import ComparedDesigns
     from simlab.commands.launch import Launch
     from simlab.commands.plot import DrawnFigure
-    from simlab.commands.query import QueriedStore
+    from simlab.commands.query import Query
 
 
 def _label_launch(launch: Launch) -> xr.Dataset:
@@ -176,32 +176,46 @@ def sweep(
     )
 
 
-def _label_query(found: QueriedStore) -> xr.Dataset:
-    return found.dataset
+def _label_query(found: Query) -> xr.Dataset:
+    return found.dataset()
 
 
 @verb(_label_query)
-def query(store: OneStore = None, *conditions: Conditions, measure: Measures = None, **axes: object) -> QueriedStore:
+def query(
+    store: OneStore = None,
+    *conditions: Conditions,
+    measure: Measures = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sort by this measure or axis; -NAME: the greatest first.")
+    ] = None,
+    top: Annotated[int | None, typer.Option(metavar="N", help="Keep the first N cells.", min=1)] = None,
+    **axes: object,
+) -> Query:
     """Print the measures of a store, with errors and n.
 
-    DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values.
+    DIR is a store, the last one if left out. AXIS=VALUE[,VALUE] keeps the cells with these values, AXIS=LOW..HIGH
+    those within a range, 'MEASURE>=X' (<=, >, <; quoted) those that reach a value: with --sort cost --top 1 the
+    cheapest of these. A cell whose 95 % interval has X inside is marked.
 
     Returns, over the axes, each measure beside its `_mcse`, `_n` (campaigns), `_clusters`, `_low` and `_high` (a 95 %
     interval inside the range of the measure) and `_failed` (campaigns of the cell), as `simlab query --format json`;
-    what was found stands beside SRP and the like. Attributes are `long_name`, `units`, `comment` and `references`, as
-    the CF conventions have them; `held_fixed` says what studies share. With `.to_dataframe()` a table (of a store
-    without axes: `.to_pandas()`). In notebooks the store may be a dataset, and conditions `{"design.grouping":
-    "ungrouped"}` or `grouping="ungrouped"`; a list keeps several values. `measure` names measures, or stored outcomes
-    that have a mean (`"cost"`); by default those that the store holds.
+    what was found stands beside SRP and the like. Cells that were bounded, sorted or cut lie along `cell`, in order,
+    with the axes as coordinates; `within_error` names the bounds within whose error they are. Attributes are
+    `long_name`, `units`, `comment` and `references`, as the CF conventions have them; `held_fixed` says what studies
+    share. With `.to_dataframe()` a table (of a store without axes: `.to_pandas()`). In notebooks the store may be a
+    dataset, and conditions `{"design.grouping": "ungrouped"}` or `grouping="ungrouped"`; a list keeps several values, a
+    slice a range. `measure` names measures, or stored outcomes that have a mean (`"cost"`); by default those that the
+    store holds.
 
-    Raises InputError for an axis, a value or a measure that the store does not hold.
+    Raises InputError for an axis, a value or a measure that the store does not hold, and for what is no condition.
 
     >>> simlab.query("outputs/item_grouping", measure="srp,cost", documents=[10, 20]).to_dataframe()  # doctest: +SKIP
+    >>> simlab.query("outputs/item_grouping", "srp>=.7", sort="cost", top=1)  # doctest: +SKIP
     """
-    from simlab.commands.query import ask
+    from simlab.commands.query import Query
 
     names = measure.split(",") if isinstance(measure, str) else None if measure is None else list(measure)
-    return ask(store, [*conditions, axes], names)
+    return Query(store, [*conditions, axes], names, sort, top)
 
 
 def _label_compare(found: ComparedDesigns) -> xr.Dataset:

@@ -29,8 +29,8 @@ from looking import (
 )
 from made_reports import PLAIN, QUANTITIES, charts, explorer, matrix, report
 
-from simlab.drawing.reports import html
-from simlab.drawing.text.cells import measured_column
+from simlab.drawing.reports import html, values
+from simlab.drawing.reports.cells import table
 from simlab.rng import stream
 
 pytestmark = pytest.mark.slow
@@ -118,6 +118,11 @@ def test_a_value_that_is_not_the_stores_is_noticed(shown: Any) -> None:
     assert differing(shown, rows[1:], "srp")
 
 
+def written_column(rows: list[dict[str, Any]], name: str) -> list[str]:
+    """Write a measure of cells as `simlab query` does."""
+    return [written[-1] for written in values.cells(table(rows, ["documents"], [name]))]
+
+
 def test_values_are_written_as_queries_write_them(quiet: Any) -> None:
     for k, quantity in enumerate(QUANTITIES):
         choose(quiet, "measure", k)
@@ -126,7 +131,7 @@ def test_values_are_written_as_queries_write_them(quiet: Any) -> None:
             for cell in cells(quiet)
         ]
         told = [one["values"][0]["text"].replace(",", "") for one in cells(quiet)]
-        expected = [text if text != "-" else "needs pools=2" for text in measured_column(rows, quantity.name)]
+        expected = [text if text != "-" else "needs pools=2" for text in written_column(rows, quantity.name)]
         assert told == expected
 
 

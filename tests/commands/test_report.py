@@ -64,7 +64,7 @@ def test_a_store_becomes_a_page_with_the_rows_of_query(store: Path, capsys: pyte
     assert following.startswith("next: ")
     assert "--out" in following
     page = (store / "report.html").read_text("utf-8")
-    rows = json.loads(query.write(query.ask(store, [], None), "json", {}).text)
+    rows = json.loads(query.write(query.Query(store, [], None), "json", {}).text)
     assert [{key: row[key] for key in shown} for row, shown in zip(rows, held(page), strict=True)] == held(page)
     markup = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert re.search(r'(src|href)="(?!data:|#)', markup) is None

@@ -59,9 +59,3 @@ def test_tables_of_several_sorts_are_told_apart_in_csv_and_json() -> None:
     answer = tables.write_tables(TABLES, "json")
     assert '"single": null' in answer
     assert '"rows_read": 2' in answer
-
-
-def test_bold_headings_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "10")
-    assert tables.fits(f"{tables.BOLD}0123456789{tables.PLAIN}\n0123456789")
-    assert not tables.fits("0123456789\n01234567890")

@@ -22,7 +22,9 @@ from simlab.drawing import view
 from simlab.drawing.figures import charts, files, lines, styles, sweep
 from simlab.drawing.figures import pairs as pair_matrix
 from simlab.drawing.figures import tradeoff as tradeoff_figure
-from simlab.drawing.text import cells, findings
+from simlab.drawing.reports import cells
+from simlab.drawing.reports.text import write_block
+from simlab.drawing.text import findings
 from simlab.measures import preferences
 from simlab.measures.labels import LABELS
 from simlab.rng import stream
@@ -266,7 +268,8 @@ def test_every_kind_of_figure_has_a_table_and_a_next_command(
     where = lay(tmp_path, {}, **options) if folder == "options" else request.getfixturevalue(folder)
     with opening.open_results(where) as dataset:
         shown = view.view(dataset)
-        text = cells.figure_table(view.rows(dataset, [shown.measure, *shown.besides]), shown)
+        names = [shown.measure, *shown.besides]
+        text = write_block(cells.tables_of_figure(view.rows(dataset, names), shown, names)[0])
         command = findings.next_words(dataset, where)
         assert findings.finding(dataset)
     assert text.splitlines()[0].split() == head.split()

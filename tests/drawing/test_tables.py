@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from compared_pages import compared_page
 
+from simlab.answers.query import QueriedCells
 from simlab.comparing.contrasts import Row, records
 from simlab.comparing.differences import Contrast
-from simlab.drawing.text import cells, tables
+from simlab.drawing.reports import cells, values
+from simlab.drawing.reports.answers.query import report
+from simlab.drawing.reports.text import page, write_block
+from simlab.drawing.text import tables
 from simlab.drawing.view import View
 
 NAN = float("nan")
@@ -29,6 +34,23 @@ def record(documents: int, grouping: str, srp: float, mcse: float = 0.012, n: in
 
 
 RECORDS = [record(d, g, s) for g, s in (("ungrouped", 0.731), ("balanced", 0.958)) for d in (10, 30)]
+
+
+def cells_page(records: Sequence[dict[str, Any]], axes: Sequence[str], names: Sequence[str]) -> str:
+    """Write the page of `simlab query` for cells."""
+    n = len(records)
+    found = QueriedCells(
+        cells=tuple(records), axes=tuple(axes), measures=tuple(names), clusters={}, kept=n, found=n, total=n
+    )
+    return page(report(found))
+
+
+def column(records: Sequence[dict[str, Any]], name: str) -> list[str]:
+    return [written[-1] for written in values.cells(cells.table(records, ["documents"], [name]))]
+
+
+def figure_tables(records: Sequence[dict[str, Any]], view: View) -> str:
+    return "\n\n".join(map(write_block, cells.tables_of_figure(records, view, [view.measure])))
 
 
 @pytest.fixture
@@ -64,11 +86,11 @@ def test_measure_is_written_with_its_error(value: float, mcse: float, written: s
 
 
 def test_table_says_n_and_names_measures_without_a_value() -> None:
-    text = cells.table(RECORDS, ["grouping", "documents"], ["srp", "power"])
+    text = cells_page(RECORDS, ["grouping", "documents"], ["srp", "power"])
     assert text.splitlines()[1] == "ungrouped  10         .73 ± .01"
     assert "n = 250 campaigns in 5 worlds behind each value" in text
     assert text.splitlines()[-1] == "no value in these cells: power"
-    assert cells.table(RECORDS, ["grouping"], ["power"]) == "no value in these cells: power"
+    assert cells_page(RECORDS, ["grouping"], ["power"]) == "no value in these cells: power"
 
 
 def seen(value: float, low: float, high: float, mcse: float = 0.0) -> dict[str, Any]:
@@ -78,27 +100,27 @@ def seen(value: float, low: float, high: float, mcse: float = 0.0) -> dict[str, 
 def test_what_was_never_or_always_seen_has_a_bound_in_place_of_an_error_of_nothing() -> None:
     """An error of 0 said that an event of probability .0015 cannot happen, in 57 % of the studies of 25 x 15."""
     never, always, other = seen(0.0, 0.0, 0.0582), seen(1.0, 0.9418, 1.0), seen(0.5, 0.4, 0.6, 0.05)
-    text = cells.table([never, always, other], ["documents"], ["srp"])
+    text = cells_page([never, always, other], ["documents"], ["srp"])
     assert [line.split()[1:] for line in text.splitlines()[1:4]] == [["≤", ".06"], ["≥", ".94"], [".50", "±", ".05"]]
     assert cells.BOUNDS in text
-    assert cells.BOUNDS not in cells.table([other], ["documents"], ["srp"])
+    assert cells.BOUNDS not in cells_page([other], ["documents"], ["srp"])
     # What rounds to nothing is no better known; what was designed to be the same is no event.
-    assert cells.measured_column([seen(0.0004, 0.0001, 0.0582, 0.0004)], "srp") == ["≤ .059"]
-    assert cells.measured_column([seen(1.0, 1.0, 1.0), other], "srp") == ["1.00 ± .00", ".50 ± .05"]
+    assert column([seen(0.0004, 0.0001, 0.0582, 0.0004)], "srp") == ["≤ .059"]
+    assert column([seen(1.0, 1.0, 1.0), other], "srp") == ["1.00 ± .00", ".50 ± .05"]
     # A bound is rounded outwards.
-    assert cells.measured_column([seen(0.0, 0.0, 0.0511)], "srp") == ["≤ .06"]
-    assert cells.measured_column([seen(1.0, 0.949, 1.0)], "srp") == ["≥ .94"]
+    assert column([seen(0.0, 0.0, 0.0511)], "srp") == ["≤ .06"]
+    assert column([seen(1.0, 0.949, 1.0)], "srp") == ["≥ .94"]
 
 
 def test_a_few_worlds_that_agree_tell_no_error() -> None:
     unbounded, two = seen(1.0, NAN, NAN), {**seen(0.5, 0.04, 0.96), "srp_clusters": 2}
-    text = cells.table([unbounded, two, record(30, "a", 0.7, 0.05)], ["documents"], ["srp"])
+    text = cells_page([unbounded, two, record(30, "a", 0.7, 0.05)], ["documents"], ["srp"])
     assert [line.split(None, 1)[1] for line in text.splitlines()[1:4]] == ["1.00 ± ?", ".50 ± ?", ".70 ± .05"]
     assert "?: too few worlds to tell an error" in text.splitlines()
     # What was designed is the same however few have it, and many worlds that agree say something.
     cost = {**seen(300.0, 300.0, 300.0), "srp_clusters": 2}
-    assert cells.measured_column([cost, seen(0.5, 0.3, 0.7)], "srp") == ["300.00 ± .00", ".50 ± .00"]
-    assert "?" not in cells.table([cost], ["documents"], ["srp"])
+    assert column([cost, seen(0.5, 0.3, 0.7)], "srp") == ["300.00 ± .00", ".50 ± .00"]
+    assert "?" not in cells_page([cost], ["documents"], ["srp"])
 
 
 def test_a_difference_without_an_interval_has_no_error() -> None:
@@ -115,15 +137,15 @@ def test_a_difference_without_an_interval_has_no_error() -> None:
 def test_failed_campaigns_and_missing_values_are_said() -> None:
     some = {**record(10, "a", 0.5, n=240), "srp_failed": 10, "srp_reason": None}
     none = {**record(30, "a", NAN, NAN, 0), "srp_failed": 250, "srp_reason": "every campaign failed"}
-    text = cells.table([some, none], ["documents"], ["srp"])
+    text = cells_page([some, none], ["documents"], ["srp"])
     assert text.splitlines()[2].split() == ["30", "-"]
     assert "260 of 500 campaigns failed in 2 of 2 cells and are left out of the values" in text
     assert "-: no value; every campaign failed" in text
-    assert cells.table([none], ["documents"], ["srp"]) == "no value in these cells: srp (every campaign failed)"
+    assert cells_page([none], ["documents"], ["srp"]) == "no value in these cells: srp (every campaign failed)"
 
 
 def test_prices_say_whose_they_are() -> None:
-    text = cells.table([{name.replace("srp", "cost"): value for name, value in RECORDS[0].items()}], [], ["cost"])
+    text = cells_page([{name.replace("srp", "cost"): value for name, value in RECORDS[0].items()}], [], ["cost"])
     assert "cost in all, all systems together" in text
 
 
@@ -132,23 +154,22 @@ def test_different_n_are_given_measure_by_measure() -> None:
         {**row, "power": 0.5, "power_mcse": 0.1, "power_n": 10 * k, "power_clusters": k + 1}
         for k, row in enumerate(RECORDS)
     ]
-    assert "srp 250 campaigns in 5 worlds, power 0 to 30 campaigns in 1 to 4 worlds" in cells.table(
-        records, ["grouping", "documents"], ["srp", "power"]
-    )
+    text = " ".join(cells_page(records, ["grouping", "documents"], ["srp", "power"]).split())
+    assert "srp 250 campaigns in 5 worlds, power 0 to 30 campaigns in 1 to 4 worlds" in text
 
 
 def test_calculated_measures_beside_drawn_ones_rest_on_no_campaigns() -> None:
     exact = {"power": 0.5, "power_mcse": 0.0, "power_n": 0, "power_clusters": 0, "power_cluster": "none"}
-    text = cells.table([{**record(10, "ungrouped", 0.9), **exact}], ["documents"], ["srp", "power"])
+    text = cells_page([{**record(10, "ungrouped", 0.9), **exact}], ["documents"], ["srp", "power"])
     assert "behind each value: srp 250 campaigns in 5 worlds, power calculated" in text
 
 
 def test_store_without_axes_is_a_line_per_measure() -> None:
-    assert cells.table([RECORDS[0]], [], ["srp"]).splitlines()[:2] == ["measure      value", "srp      .73 ± .01"]
+    assert cells_page([RECORDS[0]], [], ["srp"]).splitlines()[:2] == ["measure      value", "srp      .73 ± .01"]
 
 
 def test_figure_table_crosses_x_and_lines() -> None:
-    text = cells.figure_table(RECORDS, View("srp", "documents", "grouping", ()))
+    text = figure_tables(RECORDS, View("srp", "documents", "grouping", ()))
     assert text.splitlines()[:4] == [
         "srp",
         "           grouping",
@@ -160,18 +181,20 @@ def test_figure_table_crosses_x_and_lines() -> None:
 @pytest.mark.usefixtures("narrow")
 def test_narrow_terminal_gets_one_line_per_cell_and_one_table_per_measure() -> None:
     records = [{**row, "power": 0.5, "power_mcse": 0.1, "power_n": 250} for row in RECORDS]
-    crossed = cells.figure_table(
+    crossed = figure_tables(
         [{**row, "grouping": f"a_long_name_{row['grouping']}"} for row in records],
         View("srp", "documents", "grouping", ()),
     )
-    assert crossed.splitlines()[2].split() == ["a_long_name_ungrouped", "10", ".73", "±", ".01"]
-    text = cells.table(records, ["grouping", "documents"], ["srp", "power"])
+    lines = [line.split() for line in crossed.splitlines()]
+    assert lines[2:4] == [["documents", "a_long_name_ungrouped"], ["10", ".73", "±", ".01"]]
+    assert ["documents", "a_long_name_balanced"] in lines
+    text = cells_page(records, ["grouping", "documents"], ["srp", "power"])
     assert [line.split() for line in text.splitlines()].count([]) == 2
 
 
 def test_figure_table_has_a_part_for_each_panel() -> None:
     records = [{**row, "seed": seed} for seed in (1, 2) for row in RECORDS]
-    text = cells.figure_table(records, View("srp", "documents", "grouping", ("seed",)))
+    text = figure_tables(records, View("srp", "documents", "grouping", ("seed",)))
     assert [line for line in text.splitlines() if line.startswith("srp")] == ["srp, seed=1", "srp, seed=2"]
 
 

@@ -6,7 +6,7 @@ from math import isfinite
 
 from simlab.drawing.reports.escaping import text
 from simlab.drawing.reports.terms import Cell, Table, Value
-from simlab.drawing.reports.values import between, cells, numeric, said
+from simlab.drawing.reports.values import between, cells, numeric, said, titles
 
 LONG = 40
 """Letters from which on a cell is folded into lines."""
@@ -14,7 +14,7 @@ LONG = 40
 
 def table(block: Table) -> str:
     """Write a table; it scrolls in a box of its own where the page is narrower."""
-    head = "".join(f'<th scope="col" dir="auto">{text(title)}</th>' for title in block.columns)
+    head = "".join(f'<th scope="col" dir="auto">{text(title)}</th>' for title in titles(block))
     numbers = numeric(block)
     rows = "".join(
         f"<tr>{''.join(map(_cell, row, written, numbers))}</tr>"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from simlab.drawing.reports.paper import large, paragraph, stills
 from simlab.drawing.reports.terms import PairMatrix, Report, Table
-from simlab.drawing.reports.values import cells, numeric
+from simlab.drawing.reports.values import cells, numeric, titles
 
 LONG = 40
 """Rows from which on a table goes over pages, and letters from which on a cell is folded into lines."""
@@ -103,10 +103,10 @@ def _table(block: Table | str) -> str:
     folded = [wide > LONG and not number for wide, number in zip(widest, right, strict=True)]
     sides = ["r" if number else "l" for number in right]
     columns = "".join("p{.3\\linewidth}" if fold else side for fold, side in zip(folded, sides, strict=True))
-    head = rf"{' & '.join(map(_heading, block.columns, sides))} \\"
+    head = rf"{' & '.join(map(_heading, titles(block), sides))} \\"
     room = [
         LONG if fold else max(wide, *map(len, _folded(name)))
-        for fold, wide, name in zip(folded, widest, block.columns, strict=True)
+        for fold, wide, name in zip(folded, widest, titles(block), strict=True)
     ]
     body = "\n".join(map(_row, written))
     written_as = _long if len(written) > LONG else _short

@@ -8,7 +8,7 @@ from typing import Any
 
 from simlab.drawing.reports.paper import large, paragraph, stills
 from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, Section, Table
-from simlab.drawing.reports.values import cells, numeric, said
+from simlab.drawing.reports.values import cells, numeric, said, titles
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 
@@ -81,7 +81,7 @@ def _code(block: Code) -> str:
 
 def _table(block: Table) -> str:
     ends = ["---:" if right else "---" for right in numeric(block)]
-    rows = [list(map(escaped, block.columns)), ends, *(list(map(escaped, row)) for row in cells(block))]
+    rows = [list(map(escaped, titles(block))), ends, *(list(map(escaped, row)) for row in cells(block))]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"{escaped(block.caption)}\n\n{lines}" if block.caption else lines
 

@@ -87,11 +87,15 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a caption; each row has a cell a column. Units stand in the titles of columns."""
+    """A table with a caption; each row has a cell a column. Units stand in the titles of columns.
+
+    `across` is the axis whose values the columns of numbers are, where they are that.
+    """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    across: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simlab.drawing.reports.paper import stills
-from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, Section, Table
+from simlab.drawing.reports.terms import Block, Code, Figures, Points, Prose, Report, Section, Table
 from simlab.drawing.reports.values import cells, numeric, said
 from simlab.drawing.text import tables
 
@@ -28,6 +28,11 @@ def page(report: Report) -> str:
     return "\n\n".join(filter(None, parts))
 
 
+def write_block(block: Block) -> str:
+    """Write a part of a section."""
+    return _WRITERS[type(block)](block)
+
+
 def _is_left_out(section: Section) -> bool:
     return section.light or (
         section.folded and any(isinstance(one, Table) and len(one.rows) > MOST_ROWS for one in stills(section))
@@ -35,7 +40,7 @@ def _is_left_out(section: Section) -> bool:
 
 
 def _parts(section: Section) -> Iterator[str]:
-    blocks = [_WRITERS[type(block)](block) for block in stills(section)]
+    blocks = map(write_block, stills(section))
     if section.heading:
         yield tables.heading(section.heading)
     yield from blocks
@@ -72,7 +77,9 @@ def _table(block: Table) -> str:
     """Align the columns of numbers on their right edge, below what the table holds; fold long texts of the last one."""
     right, rows = numeric(block), cells(block)
     left = next((k for k, number in enumerate(right) if number), len(block.columns))
-    caption = f"{_wrapped(block.caption)}:\n" if block.caption else ""
+    caption = f"{_wrapped(block.caption)}{'' if block.across else ':'}\n" if block.caption else ""
+    if block.across:
+        return f"{caption}{tables.crossing(block.across, block.columns, rows, left)}"
     long = not right[-1] and max((len(row[-1]) for row in rows), default=0) > MOST_LETTERS
     if long:
         widths = [max(map(len, column)) + 2 for column in zip(block.columns, *rows, strict=True)]

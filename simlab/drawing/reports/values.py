@@ -71,6 +71,14 @@ def cells(table: Table) -> list[list[str]]:
     return [[cell(given, each) for given, each in zip(row, digits, strict=True)] for row in table.rows]
 
 
+def titles(table: Table) -> list[str]:
+    """Name the columns of a table; those that are values of an axis by its name, too."""
+    if not table.across:
+        return list(table.columns)
+    of = numeric(table)
+    return [f"{table.across}={name}" if number else name for name, number in zip(table.columns, of, strict=True)]
+
+
 def numeric(table: Table) -> list[bool]:
     """Tell which columns hold numbers only."""
     return [
@@ -81,8 +89,8 @@ def numeric(table: Table) -> list[bool]:
 
 
 def places(column: Sequence[Cell]) -> int | None:
-    """Choose as many decimals as the smallest error of a column asks for; None where none has an error."""
-    errors = [one.error for one in column if isinstance(one, Value) and one.error is not None]
+    """Choose as many decimals as the smallest error of a column asks for; None without one, or with set digits."""
+    errors = [one.error for one in column if isinstance(one, Value) and one.error is not None and one.digits is None]
     return decimals(errors) if errors else None
 
 
@@ -95,7 +103,7 @@ def _with_error(value: Value, number_: float, digits: int | None) -> str:
     error = told(value.error, interval, value.clusters if value.clusters is not None else 1_000)
     if abs(number_) >= SMALL:
         sign = "+" if value.signed else ""
-        return f"{number_:{sign},.{digits}f} ± {f'{error:,.{digits}f}' if math.isfinite(error) else '?'}"
+        return f"{number_:{sign},.{digits}f} ± {_number(error, digits) if math.isfinite(error) else '?'}"
     bound = "" if value.signed else bounded(number_, value.error, interval, digits)
     return bound or measured(number_, error, digits, sign=value.signed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simlab.drawing.text.cells import measured_column
+from simlab.drawing.reports.cells import write_value
 from simlab.drawing.text.tables import Record, listing, number, told
 from simlab.measures.labels import ACCOUNTS
 
@@ -67,7 +67,7 @@ def quantity(value: float, error: float) -> str:
 
 
 def _answers(record: Record) -> str:
-    share = "all" if record["received"] == record["planned"] else measured_column([record], "completed_share")[0]
+    share = "all" if record["received"] == record["planned"] else write_value(record, "completed_share")
     parts = [f"{quantity(record[name], 1)} {word}" for name, word in (("lost", "lost"), ("open", "left open"))]
     return f"{amount(record, 'planned')} planned: {amount(record, 'received')} came ({share}), {', '.join(parts)}"
 
@@ -76,4 +76,4 @@ def _ended(record: Record, names: Sequence[str]) -> str:
     """Say what ended campaigns: the shares that are not nothing, and the first in any case."""
     held = [name for name in ENDINGS if name in names and known(record, name)]
     told_of = [name for name in held if name == "ended_as_planned" or record[name] > 0]
-    return ", ".join(f"{ENDINGS[name]} {measured_column([record], name)[0]}" for name in told_of)
+    return ", ".join(f"{ENDINGS[name]} {write_value(record, name)}" for name in told_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,10 @@ import numpy as np
 
 from simlab.comparing.ranges import Range, ranges
 from simlab.drawing import view
-from simlab.drawing.text import accounts, cells
+from simlab.drawing.reports import cells
+from simlab.drawing.reports.terms import Table
+from simlab.drawing.reports.text import write_block
+from simlab.drawing.text import accounts, tables
 from simlab.drawing.wording import currency_of
 from simlab.messages import shown
 from simlab.store import query
@@ -38,18 +42,32 @@ def finding(dataset: xr.Dataset) -> str:
     dataset = with_found(dataset, [view.view(dataset).measure])
     shown = view.view(dataset)
     wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.found] if shown.found else [])])
-    return cells.figure_table(view.rows(dataset, list(wanted)), shown)
+    rows = view.rows(dataset, list(wanted))
+    known = cells.known_names(rows, list(wanted))
+    return _write(rows, list(wanted), axes, cells.tables_of_figure(rows, shown, known) if known else [])
 
 
 def _of_one_cell(dataset: xr.Dataset, names: Sequence[str]) -> str:
     """Write what a campaign takes, where its study tells that, and below it all other measures."""
     rows = view.rows(dataset, names)
     taken, others = accounts.apart(names, rows[0])
-    table = cells.table(rows, (), others)
+    known = cells.known_names(rows, others)
+    table = _write(rows, others, (), [cells.table(rows, (), known)] if known else [])
     if not taken:
         return table
     answers = str(dataset["ratings_used"].attrs.get("units", "ratings")) if "ratings_used" in dataset else "ratings"
     return "\n\n".join([accounts.account(rows[0], taken, answers, currency_of(dataset)), table])
+
+
+def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str], laid: Sequence[Table]) -> str:
+    """Write tables of cells, and below them what they rest on."""
+    lines = cells.missing_measures(rows, names)
+    if known := cells.known_names(rows, names):
+        behind, *more = cells.notes(rows, known, axes, laid)
+        fixed = cells.held_fixed(rows[0], known)
+        held = [textwrap.fill(f"held fixed: {fixed}", tables.width())] if fixed else []
+        lines = [behind, *held, *more, *lines]
+    return "\n\n".join([*map(write_block, laid), "\n".join(lines)])
 
 
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:

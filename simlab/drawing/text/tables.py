@@ -143,10 +143,13 @@ def bounded(value: float, mcse: float, interval: tuple[float, float], digits: in
     return f"≥ {number(math.floor(low / unit + 1e-9) * unit, digits)}" if high - value < unit / 2 else ""
 
 
-def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align a table whose columns are the values of an axis, with the name of the axis above the first of them."""
-    edge = max(len(row[0]) for row in (header, *rows)) + 2
-    return f"{heading(' ' * edge + axis)}\n{aligned(header, rows)}"
+def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Align a table whose columns behind the first `left` are the values of an axis, its name above the first of them.
+
+    Columns that the width does not hold stand below.
+    """
+    edge = sum(max(len(row[k]) for row in (header, *rows)) + 2 for k in range(left))
+    return f"{heading(' ' * edge + axis)}\n{folded(header, rows, left=left)}"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
@@ -194,12 +197,6 @@ def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
 def width() -> int:
     """Return the columns of the terminal; a fixed number where the output is piped."""
     return shutil.get_terminal_size((WIDTH, 24)).columns
-
-
-def fits(table: str) -> bool:
-    """Tell whether the width holds every line of a table; bold type takes no room."""
-    plain = table.replace(BOLD, "").replace(PLAIN, "")
-    return max(map(len, plain.splitlines())) <= width()
 
 
 def counted(counts: Sequence[int], noun: str) -> str:

@@ -59,7 +59,7 @@ def values(of: Report) -> list[Value]:
 
 @pytest.mark.slow
 def test_the_data_are_the_rows_of_a_query(made: Report, folder: Path) -> None:
-    asked = json.loads(query.write(query.ask(folder, [], None), "json", {}).text)
+    asked = json.loads(query.write(query.Query(folder, [], None), "json", {}).text)
     assert json.loads(json.dumps(made.data)) == asked
     (explorer,) = blocks(made, Explorer)
     assert [dict(row) for row in explorer.rows] == made.data
@@ -69,7 +69,7 @@ def test_the_data_are_the_rows_of_a_query(made: Report, folder: Path) -> None:
 
 
 def test_the_largest_error_of_a_measure_is_said_with_what_would_halve_it(made: Report, folder: Path) -> None:
-    errors = [row["srp_mcse"] for row in json.loads(query.write(query.ask(folder, [], ["srp"]), "json", {}).text)]
+    errors = [row["srp_mcse"] for row in json.loads(query.write(query.Query(folder, [], ["srp"]), "json", {}).text)]
     points = [line for one in blocks(made, Points) for line in one.items]
     (line,) = [line for line in points if line.startswith("The largest error of srp is ")]
     said = re.fullmatch(r"The largest error of srp is (\S+), over \d+ \w[\w ]*s; four times as many halve it\.", line)
@@ -79,7 +79,7 @@ def test_the_largest_error_of_a_measure_is_said_with_what_would_halve_it(made: R
 
 
 def test_the_table_behind_the_figure_has_every_cell_with_its_error(made: Report, folder: Path) -> None:
-    rows = json.loads(query.write(query.ask(folder, [], ["srp"]), "json", {}).text)
+    rows = json.loads(query.write(query.Query(folder, [], ["srp"]), "json", {}).text)
     (explorer,) = blocks(made, Explorer)
     shown = [next(cell for cell in row if isinstance(cell, Value)) for row in explorer.table.rows]
     assert [cell.value for cell in shown] == [row["srp"] for row in rows]
@@ -371,7 +371,7 @@ def test_studies_that_compare_or_judge_are_reported_alike(
     simlab.sweep(name, *words, out="s", jobs=1, quick=True)
     with open_results(Path("s")) as dataset:
         made = report(dataset, Path("s"))
-    asked = json.loads(query.write(query.ask(Path("s"), [], None), "json", {}).text)
+    asked = json.loads(query.write(query.Query(Path("s"), [], None), "json", {}).text)
     assert json.loads(json.dumps(made.data)) == asked
     assert blocks(made, PairMatrix)
     assert any("rests on 2 worlds" in line for line in made.reservations)

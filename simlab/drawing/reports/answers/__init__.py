@@ -23,6 +23,7 @@ MODELS = {
     "detect": ("simlab.answers.detect", "Detections"),
     "fit": ("simlab.answers.fit", "Fit"),
     "plan": ("simlab.answers.plan", "PlanAnswer"),
+    "query": ("simlab.answers.query", "QueriedCells"),
     "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
     "show": ("simlab.answers.show", "StoredSweeps"),
 }

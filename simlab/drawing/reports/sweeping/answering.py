@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better
 from simlab.drawing import view
-from simlab.drawing.reports import values
+from simlab.drawing.reports import cells, values
 from simlab.drawing.reports.sweeping import comparing
 from simlab.drawing.reports.sweeping.seeing import Record, Seen, compared, largest, named, place
 from simlab.drawing.reports.terms import Points, Section, Table, Value
 from simlab.drawing.text import tables
-from simlab.drawing.text.cells import measured_column
 from simlab.drawing.view import cluster
 from simlab.drawing.wording import axis_label, currency_of, measured_axis
 from simlab.measures.labels import EMPTINESS
@@ -131,7 +130,7 @@ def _record(seen: Seen, row: Row) -> Record | None:
 
 def amount(seen: Seen, record: Record, name: str) -> str:
     """Write a measure of a cell with its error."""
-    return measured_column([record], name)[0]
+    return cells.write_value(record, name)
 
 
 def _marks(lead: Row) -> str:

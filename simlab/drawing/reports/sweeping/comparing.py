@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better, rests_on_few
+from simlab.drawing.reports.cells import BOUNDS, replication
 from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value
 from simlab.drawing.reports.values import between, cells, places
 from simlab.drawing.text import tables
-from simlab.drawing.text.cells import BOUNDS, replication
 from simlab.drawing.view import cluster_word
 from simlab.measures.labels import FEW_CLUSTERS
 from simlab.messages import word

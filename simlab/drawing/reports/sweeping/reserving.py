@@ -9,8 +9,9 @@ import numpy as np
 
 from simlab.comparing.promises import doubts
 from simlab.drawing import view
+from simlab.drawing.reports import cells
 from simlab.drawing.reports.sweeping.seeing import Record, Seen, place
-from simlab.drawing.text import cells, tables
+from simlab.drawing.text import tables
 from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
 from simlab.measures.labels import FEW_CLUSTERS

@@ -1,0 +1,79 @@
+"""What `simlab query` answers: cells of a store, each with its values on the axes and its measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from simlab.answers.records import Count, Record
+from simlab.messages import word
+
+WITHIN_ERROR = "within_error"
+"""Field of cells where a measure was bounded: the bounds on whose both sides the 95 % interval of a cell lies."""
+
+CellFields = dict[str, Any]
+
+
+class QueriedCells(Record):
+    """Hold `cells` that meet the `conditions`, in order: `found` of the `total` of the store do, `kept` were wanted.
+
+    A cell has a field for each of the `axes`; of a measure `m` it has `m`, `m_mcse`, `m_n`, `m_clusters`, `m_low`,
+    `m_high` and `m_failed`, as JSON has them. `clusters` are the words for what measures are replicated over. `missed`
+    cells miss a bound within the error, of which a few stand in `missed_within_error`; where no cell meets the
+    conditions, the `nearest` are those that come closest. `bounded` names the measures of bounds, and `compared` those
+    and the one that sorts. With `pivot` the values of this axis are columns of the measure `pivoted`.
+    """
+
+    cells: tuple[CellFields, ...]
+    axes: tuple[str, ...]
+    measures: tuple[str, ...]
+    clusters: dict[str, str]
+    conditions: tuple[str, ...] = ()
+    bounded: tuple[str, ...] = ()
+    sort: str | None = None
+    pivot: str | None = None
+    pivoted: str | None = None
+    kept: Count
+    found: Count
+    total: Count
+    missed: Count = 0
+    missed_within_error: tuple[CellFields, ...] = ()
+    nearest: tuple[CellFields, ...] = ()
+
+    def plain(self) -> list[dict[str, Any]]:  # type: ignore[override]
+        """Return the cells as JSON holds them, null for what is not finite."""
+        return [{name: _or_none(held) for name, held in cell.items()} for _, cell in self.each_row()]
+
+    def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the cells, each with no name of a table: there is one; with `pivot` a row for several cells."""
+        for cell in self._pivot(self.pivot, self.pivoted) if self.pivot and self.pivoted else self.cells:
+            yield "", cell
+
+    def _pivot(self, pivot: str, measure: str) -> list[CellFields]:
+        """Return a row for each place on the other axes, with value and error at each value of the pivot."""
+        others = [axis for axis in self.axes if axis != pivot]
+        columns = dict.fromkeys(f"{pivot}={word(cell[pivot])}" for cell in self.cells)
+        blank = {f"{column}{end}": None for column in columns for end in ("", "_mcse")}
+        places: dict[tuple[Any, ...], CellFields] = {}
+        for cell in self.cells:
+            at = {axis: cell[axis] for axis in others}
+            row = places.setdefault(tuple(at.values()), at | blank)
+            for end in ("", "_mcse"):
+                row[f"{pivot}={word(cell[pivot])}{end}"] = cell[f"{measure}{end}"]
+        return list(places.values())
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Measures that were bounded, then the one by which cells are sorted."""
+        by = (self.sort or "").removeprefix("-")
+        return tuple(dict.fromkeys((*self.bounded, *([by] if by in self.measures else []))))
+
+    def rows(self, cells: tuple[CellFields, ...] | None = None) -> list[Mapping[str, Any]]:
+        """Return cells (None: those that were found), each with the word for what a measure is replicated over."""
+        words = {f"{name}_cluster": word for name, word in self.clusters.items()}
+        return [cell | words for cell in (self.cells if cells is None else cells)]
+
+
+def _or_none(held: Any) -> Any:
+    return None if isinstance(held, float) and not isfinite(held) else held

@@ -1,0 +1,188 @@
+"""Read the words by which cells are asked for: values and ranges of axes, bounds on measures, an order.
+
+A closed language, of which nothing is executed: AXIS=VALUE[,VALUE...], AXIS=LOW..HIGH, NAME>=X, <=, >, < and -NAME.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simlab.commands import stores
+from simlab.drawing import view
+from simlab.measures.labels import range_of
+from simlab.messages import legible, or_nearest, shown, word
+from simlab.store.coordinates import as_written
+from simlab.store.intervals import range_in
+from simlab.store.measures import all_measures, means
+from simlab.store.opening import axes_of, declared_outcomes, measures_of
+from simlab.store.selections import Bound, Order
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from simlab.commands.flags import Setting, Store
+
+_EXPRESSION = re.compile(r"(?P<name>[^<>=!]*)(?P<sign>[<>=!]+)(?P<value>.*)", re.DOTALL)
+_RANGE = re.compile(r"(?P<low>.+)\.\.(?P<high>.+)")
+SIGNS = (">=", "<=", ">", "<")
+
+
+class Asked(NamedTuple):
+    """Hold what was asked of a store: values of axes, bounds, and the words of all that, as they are typed."""
+
+    values: Sequence[tuple[str, Sequence[object]]]
+    bounds: Sequence[Bound]
+    words: Sequence[str]
+
+
+def split_store(store: Store | None, conditions: Sequence[Setting]) -> tuple[Store | None, list[Setting]]:
+    """Take a store and conditions apart: a first word with a sign that is no folder is a condition."""
+    if isinstance(store, str | os.PathLike) and re.search("[<>=]", os.fspath(store)) and not Path(store).is_dir():
+        return None, [os.fspath(store), *conditions]
+    return store, list(conditions)
+
+
+def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> Asked:
+    """Read the conditions on cells of a store.
+
+    Raises InputError for what is no condition, a name that the store does not have, a value that is not on an axis,
+    a range without a value, and a number that is none.
+    """
+    values: dict[str, Sequence[object]] = {}
+    bounds, words = [], []
+    for condition in stores.apart(conditions):
+        if isinstance(condition, str) and (found := _read_bound(dataset, condition)):
+            bounds.append(found)
+            words.append(found.text)
+            continue
+        name, kept = _read_values(dataset, condition)
+        if name in values:
+            raise InputError(f"{name} is given twice; write its values with commas, as {name}=1,2")
+        values[name] = kept
+        words.append(condition if isinstance(condition, str) else f"{name}={','.join(map(word, kept))}")
+    return Asked(list(values.items()), bounds, words)
+
+
+def read_order(dataset: xr.Dataset, text: str | None) -> Order | None:
+    """Read by which axis or measure cells are sorted; a minus before it sorts in descending order."""
+    if text is None:
+        return None
+    return Order(_name(dataset, text.removeprefix("-"), "--sort "), descending=text.startswith("-"))
+
+
+def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:
+    """Read a bound; None for a condition on values of an axis."""
+    found = _EXPRESSION.fullmatch(text)
+    if found is None:
+        if text in _names(dataset):
+            raise InputError(f"{text} alone is no condition; quote it with its bound, as '{text}>=.8'")
+        return None
+    name, sign, typed = found["name"].strip(), found["sign"], found["value"].strip()
+    if sign not in (*SIGNS, "="):
+        raise InputError(f"{legible(text, 60)}: {sign} is no sign of a condition; choose from =, {', '.join(SIGNS)}")
+    if sign == "=":
+        if name in _measure_names(dataset) and name not in _axis_keys(dataset):
+            raise InputError(f"{legible(text, 60)}: {name} is a measure; bound it, as '{name}>={typed or '.8'}'")
+        return None
+    name = _name(dataset, name, "")
+    if name in axes_of(dataset) and not view.is_numeric(dataset, name):
+        raise InputError(f"{legible(text, 60)}: {name} has no numbers; write {name}=VALUE[,VALUE]")
+    value = _number(text, typed, name, sign)
+    least, greatest = (-math.inf, math.inf) if name in axes_of(dataset) else _limits(dataset, name)
+    if not least <= value <= greatest:
+        raise InputError(
+            f"{legible(text, 60)}: {name} lies between {least:g} and {greatest:g}; write a value in between"
+        )
+    return Bound(name, sign, value, f"{name}{sign}{typed}")
+
+
+def _limits(dataset: xr.Dataset, name: str) -> tuple[float, float]:
+    """Return the least and the greatest value that a measure can have."""
+    within = range_in(dataset, name) if name in measures_of(dataset) else range_of(name)
+    return (
+        -math.inf if within.least is None else within.least,
+        math.inf if within.greatest is None else within.greatest,
+    )
+
+
+def _number(text: str, typed: str, name: str, sign: str) -> float:
+    try:
+        value = float(typed)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or "_" in typed:
+        raise InputError(
+            f"{legible(text, 60)}: {legible(typed, 40) or 'nothing'} is no number; write as {name}{sign}.8"
+        )
+    return value
+
+
+def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str, Sequence[object]]:
+    """Read the values of an axis that are kept: those of a list, or all within a range of numbers."""
+    if not isinstance(condition, str):
+        name, given = view.axis(dataset, condition[0]), condition[1]
+        if len(given) == 1 and isinstance(given[0], slice):
+            return name, _within(dataset, name, given[0].start, given[0].stop, f"{name}={given[0]}")
+        return name, given
+    if "=" not in condition:
+        # Refused there, in the words of all verbs that take conditions.
+        view.narrowed(dataset, [condition])
+    typed, _, values = condition.partition("=")
+    name = view.axis(dataset, typed)
+    ends = _RANGE.fullmatch(values)
+    if ends is None or values in map(word, as_written(dataset[name].values)):
+        return name, values.split(",")
+    if not view.is_numeric(dataset, name):
+        raise InputError(f"{legible(condition, 60)}: {name} has no numbers, and no range; write {name}=VALUE[,VALUE]")
+    low, high = (_number(condition, ends[end], name, "=") for end in ("low", "high"))
+    return name, _within(dataset, name, low, high, condition)
+
+
+def _within(dataset: xr.Dataset, name: str, low: Any, high: Any, condition: str) -> list[object]:
+    """Return the values of an axis within a closed range; an end that is None is open."""
+    held = as_written(dataset[name].values)
+    if not view.is_numeric(dataset, name):
+        raise InputError(f"{legible(condition, 60)}: {name} has no numbers, and no range; name its values")
+    kept: list[object] = [one for one in held if (low is None or one >= low) and (high is None or one <= high)]
+    if not kept:
+        raise InputError(f"{legible(condition, 60)}: no value of the store is in this range; it has {shown(held)}")
+    return kept
+
+
+def _name(dataset: xr.Dataset, typed: str, option: str) -> str:
+    """Return the axis or measure of a name, or the axis of a config key; raise InputError for what is neither."""
+    if typed in (keys := _axis_keys(dataset)):
+        return keys[typed]
+    if typed in _measure_names(dataset) or typed in (names := _possible_measures(dataset)):
+        return typed
+    raise InputError(
+        f"{option}{legible(typed, 60) or 'nothing'}: the store has no axis or measure of this name; "
+        f"{or_nearest(typed, [*axes_of(dataset), *names], limit=200)}"
+    )
+
+
+def _names(dataset: xr.Dataset) -> list[str]:
+    return [*_axis_keys(dataset), *_measure_names(dataset)]
+
+
+def _axis_keys(dataset: xr.Dataset) -> Mapping[str, str]:
+    """Return the axes by their names, and by their config keys."""
+    axes = axes_of(dataset)
+    return {str(dataset[axis].attrs["key"]): axis for axis in axes} | {axis: axis for axis in axes}
+
+
+def _measure_names(dataset: xr.Dataset) -> list[str]:
+    """Name the measures of a store, then its outcomes that have a mean."""
+    return list(dict.fromkeys([*measures_of(dataset), *means(declared_outcomes(dataset))]))
+
+
+def _possible_measures(dataset: xr.Dataset) -> list[str]:
+    """Name the measures of a store, and all others that its outcomes may give."""
+    more = all_measures() if declared_outcomes(dataset) else ()
+    return list(dict.fromkeys([*_measure_names(dataset), *more]))

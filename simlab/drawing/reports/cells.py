@@ -1,0 +1,202 @@
+"""Lay out cells of a store as tables: each measure beside its Monte-Carlo error, and what stands behind the values.
+
+The answers of `simlab query`, and what `run` and `sweep` find, are made of it. Rows are those of `view.rows`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from simlab.drawing.reports import values
+from simlab.drawing.reports.terms import Cell, Table, Value
+from simlab.drawing.text import tables
+from simlab.drawing.text.tables import counted
+from simlab.drawing.view import View
+from simlab.messages import word
+from simlab.store.reservations import HELD_FIXED
+from simlab.store.units import scopes
+
+Row = Mapping[str, Any]
+
+EXACT_DIGITS = 4
+BOUNDS = "≤ and ≥: 95 % bounds of what was counted never, or always; an error of 0 would say too much"
+MOST_NAMED = 3
+"""More measures that hold the same fixed are called the others."""
+
+
+def value(row: Row, name: str, **more: Any) -> Value:
+    """Return a measure of a cell with what is known of its error; NaN is an error that is not known."""
+    if not math.isfinite(row[name]):
+        return Value(None, reason=str(row.get(f"{name}_reason") or ""), **more)
+    if _is_calculated(row, name):
+        return Value(row[name], **{"digits": EXACT_DIGITS, **more})
+    low, high = (end if math.isfinite(end) else None for end in (row[f"{name}_low"], row[f"{name}_high"]))
+    return Value(row[name], row[f"{name}_mcse"], row[f"{name}_n"], row[f"{name}_clusters"], low, high, **more)
+
+
+def write_value(row: Row, name: str) -> str:
+    """Write a measure of a cell with its error."""
+    return values.said(value(row, name))
+
+
+def table(rows: Sequence[Row], axes: Sequence[str], names: Sequence[str], caption: str = "") -> Table:
+    """Lay out cells with their measures, one a row; of a store without axes its measures."""
+    if not axes:
+        alone = ((name, value(rows[0], name)) for name in names)
+        return Table(caption, ("measure", "value"), tuple((name, _with_own_digits(one)) for name, one in alone))
+    body: tuple[tuple[Cell, ...], ...] = tuple(
+        (*(word(row[axis]) for axis in axes), *(value(row, name) for name in names)) for row in rows
+    )
+    return Table(caption, (*axes, *names), body)
+
+
+def _with_own_digits(one: Value) -> Value:
+    """Keep the decimals of a number beside others that are of another kind."""
+    return one if one.digits is not None else replace(one, digits=tables.decimals([_or_nan(one.error)]))
+
+
+def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, caption: str = "") -> Table:
+    """Lay out one measure of cells, the axes `down` in rows and the values of another one in columns.
+
+    All numbers have the same decimals. A cell that is not among the rows is empty.
+    """
+    columns = list(dict.fromkeys(word(row[across]) for row in rows))
+    digits = tables.decimals([row[f"{name}_mcse"] for row in rows])
+    at: dict[tuple[str, ...], dict[str, Value]] = {}
+    for row in rows:
+        exact = {} if _is_calculated(row, name) else {"digits": digits}
+        at.setdefault(tuple(word(row[axis]) for axis in down), {})[word(row[across])] = value(row, name, **exact)
+    body = tuple((*place, *(held.get(column) for column in columns)) for place, held in at.items())
+    return Table(caption, (*down, *columns), body, across)
+
+
+def tables_of_figure(rows: Sequence[Row], view: View, names: Sequence[str]) -> list[Table]:
+    """Lay out measures of a figure, the x axis down and the lines across, one table for each panel and measure.
+
+    Where the figure shows other measures besides, one table has all measures of a cell.
+    """
+    if view.besides:
+        return [table(rows, [*view.panels, *([view.line] if view.line else []), view.x], names)]
+    return [one for name in names for one in _panels(rows, view, name)]
+
+
+def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[Table]:
+    """Yield a titled table of a measure for each panel."""
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(", ".join([name, *(f"{axis}={word(row[axis])}" for axis in view.panels)]), []).append(row)
+    for title, part in parts.items():
+        yield pivot(part, name, [view.x], view.line, title) if view.line else table(part, [view.x], [name], title)
+
+
+def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown: Sequence[Table]) -> list[str]:
+    """Say what stands behind the values of tables, what their signs mean, and what is left out of them."""
+    written = " ".join(cell for one in shown for line in values.cells(one) for cell in line)
+    scope = scopes([*axes, *names])
+    return [
+        _describe_replication(rows, names),
+        *([scope] if scope else []),
+        *([BOUNDS] if "≤" in written or "≥" in written else []),
+        *([tables.untold(_name_cluster(rows, names))] if "± ?" in written else []),
+        *_explain_dashes(rows, names),
+        *failures(rows, names),
+    ]
+
+
+def known_names(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Return the measures that have a value in some cell."""
+    return [name for name in names if any(math.isfinite(row[name]) for row in rows)]
+
+
+def missing_measures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Say which measures have no value at all, and why, a line for each reason."""
+    known = known_names(rows, names)
+    named: dict[str, list[str]] = {}
+    for name in names:
+        if name not in known:
+            reasons = dict.fromkeys(row.get(f"{name}_reason") for row in rows)
+            named.setdefault("; ".join(reason for reason in reasons if reason), []).append(name)
+    return [f"no value in these cells: {', '.join(of)}{f' ({why})' if why else ''}" for why, of in named.items()]
+
+
+def failures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Say, in a line or none, how many campaigns failed; failures are not chance, so that they bound what is said."""
+    failed = [max(row[f"{name}_failed"] for name in names) for row in rows]
+    if not sum(failed):
+        return []
+    ran = [count + max(row[f"{name}_n"] for name in names) for count, row in zip(failed, rows, strict=True)]
+    cells = f" in {sum(map(bool, failed))} of {counted([len(rows)], 'cell')}" if len(rows) > 1 else ""
+    return [f"{sum(failed)} of {counted([sum(ran)], 'campaign')} failed{cells} and are left out of the values"]
+
+
+def held_fixed(row: Row, names: Sequence[str]) -> str:
+    """Say what measures hold fixed: whose repetition, or which studies, their numbers are about; '' where nothing is.
+
+    >>> held_fixed({"held_fixed": {"srp": "raters, documents", "power": "nothing but the law"}}, ["srp", "power"])
+    'raters, documents in srp; nothing but the law in power'
+    """
+    held = row.get(HELD_FIXED)
+    named: dict[str, list[str]] = {}
+    for name in names:
+        if isinstance(held, Mapping) and name in held:
+            named.setdefault(held[name], []).append(name)
+    if len(named) < 2:
+        return "".join(named)
+    most = max(named, key=lambda words: len(named[words]))
+    rest = most if len(named[most]) > MOST_NAMED else None
+    told = [f"{words} in {', '.join(of)}" for words, of in named.items() if words != rest]
+    return "; ".join([*told, *([f"{rest} in the others"] if rest else [])])
+
+
+def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str) -> str:
+    """Say how many campaigns values rest on, and how many worlds or document sets these share.
+
+    >>> replication([250, 250], [5, 5], "world"), replication([50, 40], [50, 40], "replicate")
+    ('250 campaigns in 5 worlds', '40 to 50 campaigns')
+    """
+    span = counted(campaigns, "campaign")
+    # Where every campaign is a cluster of its own, their number is said already.
+    return span if cluster == "replicate" else f"{span} in {counted(clusters, cluster)}"
+
+
+def _describe_replication(rows: Sequence[Row], names: Sequence[str]) -> str:
+    """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
+    exact = [name for name in names if all(_is_calculated(row, name) for row in rows)]
+    if len(exact) == len(names):
+        return "calculated, without simulation: no sampling error"
+    spans = {name: _replication_of(rows, name) for name in names if name not in exact}
+    if len(set(spans.values())) == 1 and not exact:
+        return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
+    each = ", ".join([f"{name} {span}" for name, span in spans.items()] + [f"{name} calculated" for name in exact])
+    return f"± Monte-Carlo standard error; behind each value: {each}"
+
+
+def _replication_of(rows: Sequence[Row], name: str) -> str:
+    known = [row for row in rows if math.isfinite(row[name])] or list(rows)
+    campaigns, clusters = [row[f"{name}_n"] for row in rows], [row[f"{name}_clusters"] for row in known]
+    return replication(campaigns, clusters, known[0][f"{name}_cluster"])
+
+
+def _name_cluster(rows: Sequence[Row], names: Sequence[str]) -> str:
+    """Return the word for what values are replicated over; `cluster` where they differ in that."""
+    words = {row[f"{name}_cluster"] for row in rows for name in names}
+    return words.pop() if len(words) == 1 else "cluster"
+
+
+def _explain_dashes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Say, in a line or none, why some cells of measures that have values elsewhere have none."""
+    reasons = dict.fromkeys(row.get(f"{name}_reason") for name in names for row in rows)
+    told = [reason for reason in reasons if reason]
+    return [f"-: no value; {', or '.join(told)}"] if told else []
+
+
+def _is_calculated(row: Row, name: str) -> bool:
+    """True for a measure that has neither replicates nor errors."""
+    return bool(row[f"{name}_n"] == 0 and row[f"{name}_mcse"] == 0)
+
+
+def _or_nan(number: float | None) -> float:
+    return math.nan if number is None else number
