@@ -53,7 +53,8 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.compare(by="grouping")  # doctest: +SKIP
         """
-        return sweeps.compare(self._dataset, *conditions, **asked)
+        found: xr.Dataset = sweeps.compare(self._dataset, *conditions, **asked)  # type: ignore[assignment]
+        return found
 
     def plot(self, *conditions: Setting, **asked: Any) -> Figure:
         """Draw the figure of the sweep: see `simlab.plot`, whose `store` is this dataset.

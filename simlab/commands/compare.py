@@ -8,13 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simlab.answers.compare import ChangedStores
 from simlab.commands import stores
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import ended
 from simlab.commands.typed import Given, Launched
-from simlab.comparing import contrasts
+from simlab.comparing import changes, contrasts
 from simlab.comparing.contrasts import Comparison, Row, by_cell
+from simlab.drawing.reports.answers import compare as changed_report
 from simlab.drawing.reports.sweeping import comparing
 from simlab.drawing.reports.text import page
 from simlab.drawing.text import tables
@@ -73,6 +75,23 @@ def ask(
         return ComparedDesigns(said, axes, conditional, where, typed, stores.remarks(dataset))
 
 
+def ask_changed(
+    store: Store | Sequence[Store] | None, conditions: Sequence[Setting], measure: str | None
+) -> ChangedStores:
+    """Hold two stores against each other: settings that differ, and values that moved.
+
+    Raises InputError unless two folders are named, where a store, an axis, a value or a measure is not there, and where
+    they have no cell in common.
+    """
+    folders, wanted = _folders(store, conditions)
+    if len(folders) != 2 or not all(isinstance(one, str | os.PathLike) for one in folders):
+        raise InputError("--changed holds two stores against each other; name OLD and NEW, the folders of two")
+    old, new = (Path(one) for one in folders if isinstance(one, str | os.PathLike))
+    typed = stores.apart(wanted)
+    with stores.opened(old, typed) as before, stores.opened(new, typed) as after:
+        return changes.compare_stores(before, after, (os.fspath(old), os.fspath(new)), measure)
+
+
 def _folders(store: Store | Sequence[Store] | None, conditions: Sequence[Setting]) -> tuple[list[Store], list[Setting]]:
     """Tell stores, in whatever order they are named, from conditions."""
     if isinstance(store, list | tuple):
@@ -108,8 +127,10 @@ def label(found: ComparedDesigns) -> xr.Dataset:
     return answer.assign_attrs(about | {"conditional": found.conditional})
 
 
-def write(found: ComparedDesigns, form: Form, given: Given) -> Launched:
+def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> Launched:
     """Write a comparison; what is to be said of its store stands below."""
+    if isinstance(found, ChangedStores):
+        return _write_changed(found, form)
     notes, said = stores.said(found.remarks), found.comparison
     listed = contrasts.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
@@ -118,6 +139,17 @@ def write(found: ComparedDesigns, form: Form, given: Given) -> Launched:
         return Launched(tables.write(contrasts.flat(listed) if form == "csv" else listed, form), notes, _code(said))
     words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
     return Launched(ended(page(comparing.report(said)), *words), notes, _code(said))
+
+
+def _write_changed(found: ChangedStores, form: Form) -> Launched:
+    """Write what changed; a value that moved leaves a reservation."""
+    code = RESERVED if found.moved else DONE
+    if form == "csv":
+        rows = [{**one.plain(), **one.at} for one in found.values]
+        return Launched(tables.write([{k: row[k] for k in row if k != "at"} for row in rows], form), code=code)
+    if form == "json":
+        return Launched(tables.write_tables(found, form), code=code)
+    return Launched(ended(page(changed_report.report(found)), "verify", found.new), code=code)
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:

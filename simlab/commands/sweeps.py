@@ -37,11 +37,13 @@ from simlab.commands.flags import (
 )
 from simlab.commands.typed import verb
 from simlab.messages import shown
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from simlab.answers.compare import ChangedStores
     from simlab.commands.compare import ComparedDesigns
     from simlab.commands.launch import Launch
     from simlab.commands.plot import DrawnFigure
@@ -218,10 +220,11 @@ def query(
     return Query(store, [*conditions, axes], names, sort, top)
 
 
-def _label_compare(found: ComparedDesigns) -> xr.Dataset:
+def _label_compare(found: ComparedDesigns | ChangedStores) -> xr.Dataset | ChangedStores:
+    from simlab.answers.compare import ChangedStores
     from simlab.commands.compare import label
 
-    return label(found)
+    return found if isinstance(found, ChangedStores) else label(found)
 
 
 @verb(_label_compare)
@@ -237,28 +240,38 @@ def compare(
         str | None,
         typer.Option("--at-equal", metavar="NAME", help="Compare where they have the same: cost, hours, days."),
     ] = None,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Of two stores, OLD NEW: say which settings differ, which values moved.")
+    ] = False,
     **axes: object,
-) -> ComparedDesigns:
+) -> ComparedDesigns | ChangedStores:
     """Compare designs: paired differences, the best, ties.
 
     Designs met the same worlds, so their difference has less error than they have. A design ties with the best
     when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
     Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
     With --at-equal cost, designs stand on the line between their cells along the axis on which cost rises.
+    With --changed, two stores are held against each other, cells with the same settings each: exit code 3 where a value
+    moved by more than chance (differences over combined errors, Benjamini-Hochberg at .05).
 
     Returns, over the axes (of several stores: along `design`), the measure as `query` does, then `difference`,
     `difference_mcse`, `difference_low` and `difference_high` (a 95 % t interval), in the unit of the measure and NaN
     for the baseline itself, `clusters`, `baseline`, `standing` (best, tied, behind, marked, unranked, unknown) and
     `marked`: what speaks against calling the design the best; `.to_dataframe()` gives a row per design. Attributes:
     `by`, `measure`, `cluster`, `paired`, False where some designs did not meet the same worlds, and `differing`, the
-    keys in which their systems differ. In notebooks several stores may be a list.
+    keys in which their systems differ. In notebooks several stores may be a list. With `changed` a record: `keys` that
+    differ, `values`, and those that `moved`.
 
     Raises InputError for an axis, a value or a measure that the store does not hold.
 
     >>> simlab.compare("outputs/item_grouping", by="grouping", documents=20).to_dataframe()  # doctest: +SKIP
     """
-    from simlab.commands.compare import ask
+    from simlab.commands.compare import ask, ask_changed
 
+    if changed:
+        if by is not None or baseline is not None or at_equal is not None:
+            raise InputError("--changed takes two stores as they are; leave out --by, --baseline and --at-equal")
+        return ask_changed(store, [*conditions, axes], measure)
     against = baseline if baseline is None or isinstance(baseline, str) else shown(baseline)
     return ask(store, [*conditions, axes], by, measure, against, at_equal)
 

@@ -19,6 +19,7 @@ COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect"
 MODELS = {
     "agreement": ("simlab.answers.agreement", "Agreement"),
     "backtest": ("simlab.answers.backtest", "Backtest", "BacktestAdvice"),
+    "compare": ("simlab.answers.compare", "ChangedStores"),
     "conclude": ("simlab.answers.conclude", "Conclusion"),
     "detect": ("simlab.answers.detect", "Detections"),
     "fit": ("simlab.answers.fit", "Fit"),

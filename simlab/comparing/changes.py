@@ -1,0 +1,169 @@
+"""Hold two stores against each other: settings that differ, and values that differ by more than chance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from simlab.analysis.multiplicity import bh
+from simlab.answers.compare import ChangedKey, ChangedStores, ChangedValue
+from simlab.messages import flat, legible, or_nearest, word
+from simlab.store.opening import axes_of, config_of, measures_of
+from simlab.store.query import records, with_measures
+from simlab.types import Array, Floats, InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LEVEL = 0.05
+"""The share of false ones among values that are called moved, on average."""
+ROUNDING = 1e-9
+"""Values that have no error, as they are calculated, are the same up to this share of themselves."""
+TARGET = "._target_"
+VERSIONS = ("simlab", "commit")
+
+Cell = tuple[str, ...]
+
+
+def compare_stores(old: xr.Dataset, new: xr.Dataset, names: Sequence[str], measure: str | None) -> ChangedStores:
+    """Hold the cells of two stores with the same settings on all axes against each other.
+
+    Raises InputError where they have no cell, or no measure, in common.
+    """
+    keys = list(dict.fromkeys([*_axis_keys(old).values(), *_axis_keys(new).values()]))
+    measures = _common(old, new, measure)
+    cells_old, cells_new = (_cells(dataset, keys, measures) for dataset in (old, new))
+    both = [cell for cell in cells_old if cell in cells_new]
+    if not both:
+        raise InputError(
+            f"{names[0]} and {names[1]} have no cell with the same {', '.join(keys) or 'settings'}; narrow them with "
+            "AXIS=VALUE, or compare stores of one sweep"
+        )
+    pairs = [
+        (name, _place(cell, keys), cells_old[cell], cells_new[cell])
+        for cell in both
+        for name in measures
+        if np.isfinite([cells_old[cell][name], cells_new[cell][name]]).all()
+    ]
+    return ChangedStores(
+        old=names[0],
+        new=names[1],
+        matched=len(both),
+        only_old=len(cells_old) - len(both),
+        only_new=len(cells_new) - len(both),
+        same_seed=old.attrs.get("seed") is not None and old.attrs.get("seed") == new.attrs.get("seed"),
+        keys=tuple(_differing(old, new, keys)),
+        values=tuple(_values(pairs)),
+    )
+
+
+def _axis_keys(dataset: xr.Dataset) -> dict[str, str]:
+    return {axis: str(dataset[axis].attrs["key"]) for axis in axes_of(dataset)}
+
+
+def _common(old: xr.Dataset, new: xr.Dataset, measure: str | None) -> list[str]:
+    """Name the measures of both stores, or the one that is asked for."""
+    there = set(measures_of(new))
+    common = [name for name in measures_of(old) if name in there]
+    if measure is not None:
+        if measure not in common:
+            raise InputError(f"--measure {legible(measure)} is not in both stores; {or_nearest(measure, common)}")
+        return [measure]
+    if not common:
+        raise InputError("these stores have no measure in common; name one of both with --measure")
+    return common
+
+
+def _cells(dataset: xr.Dataset, keys: Sequence[str], measures: Sequence[str]) -> dict[Cell, Mapping[str, Any]]:
+    """Return the values of a store by what its cells have on keys, those that it does not vary included."""
+    own, shared = _axis_keys(dataset), _settings(dataset)
+    found: dict[Cell, Mapping[str, Any]] = {}
+    for row in records(with_measures(dataset, measures), measures):
+        at = {**shared, **{key: row[axis] for axis, key in own.items()}}
+        found[tuple(word(at.get(key)) for key in keys)] = row
+    return found
+
+
+def _place(cell: Cell, keys: Sequence[str]) -> dict[str, str]:
+    return {key.rpartition(".")[2]: value for key, value in zip(keys, cell, strict=True)}
+
+
+def _settings(dataset: xr.Dataset) -> dict[str, Any]:
+    """Return the settings that all cells share; that of a part is the name of its function."""
+    return {
+        key.removesuffix(TARGET): str(value).rpartition(".")[2] if key.endswith(TARGET) else value
+        for key, value in flat(config_of(dataset))
+    }
+
+
+def _differing(old: xr.Dataset, new: xr.Dataset, keys: Sequence[str]) -> Iterator[ChangedKey]:
+    """Name what differs beside the axes: settings, sizes, and what filled the stores."""
+    sizes = [{**_settings(one), **_sizes(one), **{key: one.attrs.get(key) for key in VERSIONS}} for one in (old, new)]
+    for key in dict.fromkeys([*sizes[0], *sizes[1]]):
+        before, after = (one.get(key) for one in sizes)
+        if before != after and not any(key == axis or key.startswith(f"{axis}.") for axis in keys):
+            yield ChangedKey(key=key, old=before, new=after)
+
+
+def _sizes(dataset: xr.Dataset) -> dict[str, Any]:
+    declared = json.loads(dataset.attrs["sweep"])
+    return {key: declared.get(key) for key in ("worlds", "studies", "pools", "document_draws")}
+
+
+def _values(
+    pairs: Sequence[tuple[str, dict[str, str], Mapping[str, Any], Mapping[str, Any]]],
+) -> Iterator[ChangedValue]:
+    values = np.array([[row[name] for row in rows] for name, _, *rows in pairs], float).reshape(-1, 2)
+    errors = np.array([[_error(row, name) for row in rows] for name, _, *rows in pairs], float).reshape(-1, 2)
+    clusters = np.array([[row[f"{name}_clusters"] for row in rows] for name, _, *rows in pairs]).reshape(-1, 2)
+    p_values = find_p_values(values, errors, clusters)
+    moved = find_moved(p_values)
+    for k, (name, at, old, new) in enumerate(pairs):
+        yield ChangedValue(
+            measure=name,
+            at=dict(at),
+            old=float(values[k, 0]),
+            old_mcse=float(old[f"{name}_mcse"]),
+            new=float(values[k, 1]),
+            new_mcse=float(new[f"{name}_mcse"]),
+            difference=float(values[k, 1] - values[k, 0]),
+            error=float(np.hypot(*errors[k])),
+            p_value=float(p_values[k]),
+            moved=bool(moved[k]),
+        )
+
+
+def _error(row: Mapping[str, Any], name: str) -> float:
+    """Return the error of a value; that of one that no campaign differed on follows from its interval."""
+    error, n = row[f"{name}_mcse"], row[f"{name}_clusters"]
+    low, high = row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)
+    if error == 0 and n > 1 and np.isfinite([low, high]).all():
+        return float((high - low) / stats.t.ppf(0.975, n - 1))
+    return float(error)
+
+
+def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
+    """Return p-values `[value]` that old and new are equal, of `[value, store]`; NaN where an error is not known.
+
+    Two-sided t-tests with the degrees of freedom of Welch 1947. Without any error the values are equal or not.
+    """
+    variances = errors**2
+    total = variances.sum(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = total**2 / (variances**2 / np.maximum(clusters - 1, 1)).sum(1)
+        p_values = 2 * stats.t.sf(np.abs(values[:, 1] - values[:, 0]) / np.sqrt(total), freedom)
+    exact = np.isclose(values[:, 0], values[:, 1], rtol=ROUNDING, atol=ROUNDING)
+    return np.where(exact, 1.0, np.where(total == 0, 0.0, p_values))
+
+
+def find_moved(p_values: Floats) -> Array:
+    """Tell which values moved, `[value]`, with an expected share of 5 % false ones (Benjamini and Hochberg 1995)."""
+    known = np.isfinite(p_values)
+    moved = np.zeros(len(p_values), bool)
+    if known.any():
+        moved[known] = bh(p_values[known]) <= LEVEL
+    return moved

@@ -1,0 +1,73 @@
+"""Report what differs between two stores, and which of their values moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from simlab.answers.compare import ChangedStores, ChangedValue
+from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value
+from simlab.messages import legible, several, shown
+
+MOST_ROWS = 30
+
+
+def report(found: ChangedStores) -> Report:
+    """Make the report of an answer of `simlab compare OLD NEW --changed`."""
+    moved = found.moved
+    tested = sum(math.isfinite(one.p_value) for one in found.values)
+    lead = f"{len(moved)} of {several(tested, 'value')} moved" if moved else f"None of {several(tested, 'value')} moved"
+    sections = [Section("Values that moved", (_table(moved[:MOST_ROWS]),))] if moved else []
+    if found.keys:
+        rows = tuple((one.key, shown(one.old), shown(one.new)) for one in found.keys)
+        sections.append(Section("Settings that differ", (Table("", ("key", "old", "new"), rows),)))
+    sections.append(Section("", (Points(tuple(_notes(found))),)))
+    return Report(
+        "Two stores held against each other",
+        "Did anything change?",
+        (f"{lead}, in {several(found.matched, 'cell')} that both stores have.",),
+        tuple(sections),
+    )
+
+
+def _table(rows: Sequence[ChangedValue]) -> Table:
+    axes = list(dict.fromkeys(name for row in rows for name in row.at))
+    return Table(
+        "",
+        ("measure", *axes, "old", "new", "difference", "p"),
+        tuple((row.measure, *(legible(row.at.get(name, ""), 60) for name in axes), *_numbers(row)) for row in rows),
+    )
+
+
+def _numbers(row: ChangedValue) -> tuple[Cell, ...]:
+    return (
+        Value(row.old, _known(row.old_mcse)),
+        Value(row.new, _known(row.new_mcse)),
+        Value(row.difference, _known(row.error), signed=True),
+        f"{row.p_value:.1g}",
+    )
+
+
+def _known(error: float) -> float | None:
+    return error if math.isfinite(error) and error else None
+
+
+def _notes(found: ChangedStores) -> Iterator[str]:
+    if len(found.moved) > MOST_ROWS:
+        yield f"The {MOST_ROWS} least by chance of {len(found.moved)}; --format csv lists all."
+    yield (
+        "Differences are new minus old, ± the two Monte-Carlo standard errors together. Of what is said to have moved "
+        "at most 5 % did not, on average (t-tests, Benjamini-Hochberg)."
+    )
+    untested = sum(not math.isfinite(one.p_value) for one in found.values)
+    if untested:
+        yield f"{several(untested, 'value')} without a known error could not be tested: run more worlds."
+    for cells, which in ((found.only_old, "old"), (found.only_new, "new")):
+        if cells:
+            yield f"{several(cells, 'cell')} only in the {which} store."
+    if found.same_seed:
+        same = sum(one.old == one.new for one in found.values)
+        yield (
+            f"Both have the same seed, so that errors are shared and small changes may pass: {same} of "
+            f"{several(len(found.values), 'value')} are the same bits."
+        )
