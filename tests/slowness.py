@@ -11,6 +11,7 @@ SHORT = Effort(
     scales=Chains(2, 150, 150),
     outputs=ManyChains(2, 100, 8, 4, 6),
     preferences=Chains(2, 150, 100),
+    nuts=Chains(2, 150, 150),
     mqm_tables=(30, 40),
     draws=40,
     checked_tables=60,

@@ -97,3 +97,32 @@ def test_a_test_is_handed_what_its_annotation_names(
     assert answer(["run", *words, "--plugins", "tests_of_mine"]) in (0, 3)
     with xr.open_zarr(tmp_path / "s/results.zarr") as store:
         np.testing.assert_array_equal(store["p_value"].values, p_value)
+
+
+def register(root: Path, name: str, *packages: str) -> None:
+    for number, package in enumerate(packages):
+        folder = root / f"registered{number}-1.0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: registered{number}\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text(f"[simlab.plugins]\n{name} = {package}\n")
+
+
+def test_an_installed_package_registers_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer(["show", "--plugins", "house"]) == 2
+    assert "plug-in house is no package" in capsys.readouterr().err
+    register(tmp_path / "one", "house", "house_rules")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path / "one"))
+        assert answer(["show", "--plugins", "house"]) == 0
+        assert "by_system" in capsys.readouterr().out
+        # Names of packages are names as before.
+        assert answer(["show", "--plugins", "house_rules"]) == 0
+        assert "by_system" in capsys.readouterr().out
+    register(tmp_path / "two", "house", "house_rules", "json")
+    monkeypatch.syspath_prepend(str(tmp_path / "two"))
+    assert answer(["show", "--plugins", "house"]) == 2
+    said = capsys.readouterr().err
+    assert "--plugins house: house_rules and json both have this name" in said
+    assert len(said.strip().splitlines()) == 1

@@ -22,6 +22,7 @@ from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting import report as reports
+from simlab.fitting.laws import Posterior
 from simlab.fitting.report import AUTO, DIFFER, Report, Say, report
 from simlab.messages import legible
 from simlab.tables import preferences
@@ -40,15 +41,16 @@ WORLD = "fitted.yaml"
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """Hold an answer, the `world` for the file, and notes on the table.
+    """Hold an answer, the `world` for the file, notes on the table, and what chains drew.
 
-    `option` are the words that put the file at `{path}` to use.
+    `option` are the words that put the file at `{path}` to use; `posterior` is None only where nothing was sampled.
     """
 
     fit: Fit
     option: str
     world: Mapping[str, Any]
     notes: tuple[str, ...]
+    posterior: Posterior | None = None
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -110,17 +112,20 @@ def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut:
 
 
 def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float) -> FitResult:
-    from simlab.fitting.laws import laws
+    from simlab.fitting.laws import law_named
     from simlab.tables import understood
+
+    among = law_named(law)
 
     read = recorded.table(table, told)
     ratings = as_errors(read)
-    found = report(ratings, laws(), law, seed, say, cut)
+    found = report(ratings, among, law, seed, say, cut)
     return FitResult(
         found.answer(understood.record(read)),
         option="systems=fitted systems.path={path}",
         world=found.content(about(table, found)),
         notes=(*ratings.notes, *understood.beside(understood.record(read))),
+        posterior=found.fitted.posterior,
     )
 
 
@@ -151,6 +156,7 @@ def _of_preferences(table: Path, told: Told, seed: int, say: Say) -> FitResult:
         option="systems=fitted_preferences systems.path={path}",
         world=content(fitted, held, table),
         notes=(*units.notes, *understood.beside(preferences.record(compared))),
+        posterior=fitted.posterior,
     )
 
 

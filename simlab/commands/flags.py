@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 import typer
 
+from simlab.types import InputError
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -25,6 +27,29 @@ Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
 FIGURES = "figures"
 """Stands beside the type of an option that names the file of a figure: its command takes a style and a width, too."""
 Form: TypeAlias = Literal["table", "csv", "json"]
+REGISTRY = "simlab.plugins"
+"""Entry points of installed packages: what is named by each is a package of parts."""
+
+
+def find_packages(names: list[str] | None) -> list[str] | None:
+    """Put the package of each entry point in the place of its name; other names are packages themselves.
+
+    Raises InputError for a name that two packages give to different parts.
+    """
+    if not names:
+        return names
+    from importlib.metadata import entry_points
+
+    found: list[str] = []
+    for name in names:
+        # An environment may list one installation twice.
+        packages = sorted({one.module for one in entry_points(group=REGISTRY, name=name)})
+        if len(packages) > 1:
+            raise InputError(f"--plugins {name}: {' and '.join(packages)} both have this name; name one of them")
+        found += packages or [name]
+    return found
+
+
 Setting: TypeAlias = str | Mapping[str, object]
 """`"design.documents=30"` as it is typed, or `{"design.documents": 30}`."""
 Settings = Annotated[Setting, typer.Argument(metavar="KEY=VALUE", hidden=True)]
@@ -39,7 +64,10 @@ Preset = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Run nothing; say how many cells and blocks, how long, how big.")
 ]
-Plugins = Annotated[Sequence[str] | None, typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.")]
+Plugins = Annotated[
+    Sequence[str] | None,
+    typer.Option(metavar="PACKAGE", help="Use the parts of a package of yours.", callback=find_packages),
+]
 Multirun = Annotated[bool, typer.Option("--multirun", "-m", help="Vary keys, KEY=A,B: a sweep of that grid.")]
 Cfg = Annotated[Literal["job"] | None, typer.Option(help="Run nothing; print the composed config.", show_default=False)]
 ConfigDir = Annotated[Path | None, typer.Option(metavar="DIR", help="Add options of yours, DIR/GROUP/OPTION.yaml.")]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from simlab.answers.fit import Fit
     from simlab.commands.fit import FitResult
+    from simlab.fitting.laws import Posterior
 
 UNITS = {
     **KEYS,
@@ -35,13 +36,16 @@ class FittedWorld:
 
     `components` are over `component` (sd, low and high of a 95 % interval in points; NaN where the pilot says nothing,
     and `assumed` then), `checks` over `trait` (the real pilot against simulated ones: real, simulated, low, high,
-    inside), `failed` names those that lie outside. `answer` is what `simlab fit --format json` says, `world` the file.
+    inside), `failed` names those that lie outside. `answer` is what `simlab fit --format json` says, `world` the file,
+    `posterior` all that chains kept, as ArviZ reads it: the groups `posterior` and `sample_stats` over chain and draw,
+    parameters on the scale of the law. Draws of the law mqm are independent, and stand in one chain.
     """
 
     components: xr.Dataset
     checks: xr.Dataset
     world: Mapping[str, Any]
     fit: Fit
+    posterior: xr.DataTree
 
     def __repr__(self) -> str:
         """Name the law, and the checks that failed."""
@@ -113,7 +117,22 @@ def of_fit(found: FitResult) -> FittedWorld:
     checks = [{"trait": one.name, **dict(one)} for one in fit.checks.all]
     for row in (*components, *checks):
         del row["name"]
-    return FittedWorld(listed("component", components), listed("trait", checks), found.world, fit)
+    tree = label_draws(found.posterior, {"system": found.world["systems"], "rater": found.world["raters"]})
+    return FittedWorld(listed("component", components), listed("trait", checks), found.world, fit, tree)
+
+
+def label_draws(drawn: Posterior | None, names: Mapping[str, Sequence[str]]) -> xr.DataTree:
+    """Label what chains drew, `names[dim]` being the units of a dimension; a tree without groups where nothing was."""
+    import xarray as xr
+
+    if drawn is None:
+        return xr.DataTree()
+    sites = {name: (("chain", "draw", *drawn.dims.get(name, ())), value) for name, value in drawn.draws.items()}
+    posterior = xr.Dataset(sites)
+    chains = {"chain": range(posterior.sizes["chain"]), "draw": range(posterior.sizes["draw"])}
+    coords = {dim: list(of) for dim, of in names.items() if dim in posterior.dims}
+    stats = xr.Dataset({name: (("chain", "draw"), value) for name, value in drawn.stats.items()}, chains)
+    return xr.DataTree.from_dict({"posterior": posterior.assign_coords({**chains, **coords}), "sample_stats": stats})
 
 
 def of_grid(found: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:

@@ -95,7 +95,12 @@ def fit(
         File | None, typer.Option(metavar="FILE", help="Write the world here, as .yaml; else nothing is written.")
     ] = None,
     law: Annotated[
-        LawName, typer.Option(help="Fit this law; auto: the one that predicts documents held out best.")
+        str,
+        typer.Option(
+            metavar="LAW",
+            help="Fit this law: mqm, gaussian, normal_scores, ordinal, binary, preference, or MODULE:FUNCTION, a "
+            "NumPyro model of yours; auto: the one that predicts documents held out best.",
+        ),
     ] = "auto",
     report: Annotated[
         File | None,
@@ -116,8 +121,10 @@ def fit(
     `people` tell of the table what it does not say, `where` which of its rows are read (`{"aspect": "fluency"}`). Where
     it has times, speeds are learnt from them, gaps between two answers cut at `cut` seconds.
 
+    A `law` of one's own, MODULE:FUNCTION, is a NumPyro model; it is imported, sampled by NUTS and checked as others.
+
     Warns of a world that fails its checks. Raises InputError, before anything is fitted, for a table that cannot be
-    read, a law that it does not allow, and for names that end in something else.
+    read, a law that it does not allow or that is none, and for names that end in something else.
 
     >>> world = simlab.fit("pilot.csv", out="pilot.yaml")  # doctest: +SKIP
     >>> world.components.to_dataframe()  # doctest: +SKIP

@@ -83,8 +83,8 @@ def plan(
         str | None, typer.Option(metavar="T", help="When it must be done: 5d, 36h, friday, or a date.")
     ] = None,
     law: Annotated[
-        Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary"],
-        typer.Option(help="Fit this law to TABLE; auto: the one that predicts best."),
+        str,
+        typer.Option(metavar="LAW", help="Fit this law to TABLE, as `simlab fit` does; auto: what predicts best."),
     ] = "auto",
     out: Annotated[
         File | None, typer.Option(metavar="DIR", help="The study's folder; by default in outputs/, by what is asked.")

@@ -18,6 +18,7 @@ import numpy as np
 
 from simlab.answers.fit import Component, Dependability, ErrorByRatings
 from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.own_law import OwnEffects
 from simlab.messages import numbered
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -151,7 +152,7 @@ def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, fl
         return _on_a_scale(rng, effects, n)
     if isinstance(effects, Effects) and "leniency_sd" in spread:
         return _counting(rng, effects, spread, n)
-    return None
+    return effects.with_other_raters() if isinstance(effects, OwnEffects) else None
 
 
 def _on_a_scale(rng: np.random.Generator, effects: ScaleEffects, n: int) -> ScaleEffects:

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.tables.held import Ratings
-from simlab.types import Floats, Frame, World
+from simlab.types import Array, Floats, Frame, World
+
+
+class Posterior(NamedTuple):
+    """Hold what chains drew: `draws[site]` and `stats[name]` are `[chain, draw, ...]`, `dims[site]` name the rest."""
+
+    draws: Mapping[str, Array]
+    dims: Mapping[str, tuple[str, ...]]
+    stats: Mapping[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +26,8 @@ class Fitted:
 
     `effects[draw]` are what the law itself takes; `components[name][draw]` standard deviations of what makes scores
     differ, by the names of the file; `not_identified` are sentences on what the pilot cannot tell, `unknown` the names
-    of components that it says nothing about (they are what the priors say). `diagnosis` says how sampling went.
+    of components that it says nothing about (they are what the priors say). `diagnosis` says how sampling went,
+    `posterior` is all that its chains kept; None: the law is fitted otherwise, or in a hurry.
     """
 
     law: str
@@ -28,6 +37,7 @@ class Fitted:
     not_identified: Sequence[str]
     unknown: frozenset[str]
     diagnosis: Mapping[str, float]
+    posterior: Posterior | None = None
 
 
 class Law(NamedTuple):
@@ -45,6 +55,18 @@ class Law(NamedTuple):
     answer: Callable[[np.random.Generator, Any, Ratings], Floats]
     world: Callable[..., World]
     content: Callable[[Fitted], Mapping[str, Any]]
+
+
+def law_named(name: str) -> tuple[Law, ...]:
+    """List the laws among which a name chooses: those of simlab, or one of one's own, MODULE:FUNCTION.
+
+    Raises InputError for a function that is none, or no law.
+    """
+    if ":" not in name:
+        return laws()
+    from simlab.fitting.own_law import own_law
+
+    return (own_law(name),)
 
 
 def laws() -> tuple[Law, ...]:

@@ -36,19 +36,33 @@ AUTO = "auto"
 Say = Callable[[str], None]
 AGREE, DIFFER = 1.01, 1.05
 """Chains up to the first R-hat agree; above the second what they say is not to be relied on."""
+CHAINS_AGREE = "R-hat of the chains"
 SPANS = ("seconds_per_answer", "median_seconds", "rater_sd", "login_sd", "screen_sd")
 
 
 def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say that chains disagree; nothing where they agree."""
-    r_hat = float(diagnosis.get("r_hat", 1.0))
-    if r_hat <= AGREE:
-        return ()
-    much = "do not rely on the numbers" if r_hat > DIFFER else "intervals are rough"
-    return (
-        f"the chains of this fit do not quite agree (R-hat {r_hat:.3f}; above {AGREE}): {much};"
-        " other random numbers: --seed N",
-    )
+    """Say that chains disagree, and that transitions diverged; nothing where all is well."""
+    r_hat, stray = float(diagnosis.get("r_hat", 1.0)), int(diagnosis.get("divergences", 0))
+    said = []
+    if r_hat > AGREE:
+        much = "do not rely on the numbers" if r_hat > DIFFER else "intervals are rough"
+        said.append(
+            f"the chains of this fit do not quite agree (R-hat {r_hat:.3f}; above {AGREE}): {much};"
+            " other random numbers: --seed N"
+        )
+    if stray:
+        said.append(
+            f"{stray:,} of {int(diagnosis['draws']):,} transitions diverged: chains may miss part of what is possible;"
+            " draw effects as standard normal ones times their spread"
+        )
+    return tuple(said)
+
+
+def _with_chains(held: Checks, diagnosis: Mapping[str, float]) -> Checks:
+    """Count chains that disagree as a check that failed, where a law of one's own is sampled by NUTS."""
+    if "divergences" not in diagnosis:
+        return held
+    return replace(held, traits=(*held.traits, Check(CHAINS_AGREE, diagnosis["r_hat"], 1.0, 0.0, AGREE)))
 
 
 def answer_checks(
@@ -183,7 +197,7 @@ def looked_at(
         fitted,
         compared,
         refused,
-        checks(law, fitted, seed),
+        _with_chains(checks(law, fitted, seed), fitted.diagnosis),
         held,
         coefficients(held, each),
         trade(held, len(ratings.score) / ratings.n_systems),

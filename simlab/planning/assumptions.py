@@ -17,7 +17,8 @@ from simlab.studies.money import on_a_clock
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, Collected, Floats, InputError, Place, World
 from simlab.world.files.fitted_scales import FittedScales
-from simlab.world.files.fitted_world import FittedWorld, read_world
+from simlab.world.files.fitted_world import AnyWorld, FittedWorld, read_world
+from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.laws.scales import ScaledRatings
 
 WORLDS = 40
@@ -248,7 +249,7 @@ def of(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
             yield _by_factor(named, key, _assumed(float(value)))
 
 
-def _of_pilot(systems: Mapping[str, Any], held: FittedWorld | FittedScales) -> Iterator[Assumption]:
+def _of_pilot(systems: Mapping[str, Any], held: AnyWorld) -> Iterator[Assumption]:
     """Go through the spreads that the draws of a pilot tell, those left out that it says nothing of."""
     for name, column in _columns(held).items():
         key, said = f"systems.assumed_{name}", _of_draws(column)
@@ -259,8 +260,10 @@ def _of_pilot(systems: Mapping[str, Any], held: FittedWorld | FittedScales) -> I
             yield _linear(named, key, said, 1.0 if name == "residual_sd" and isinstance(held, FittedWorld) else np.inf)
 
 
-def _columns(held: FittedWorld | FittedScales) -> dict[str, Floats]:
-    """Return the draws of each spread, by the name of its key."""
+def _columns(held: AnyWorld) -> dict[str, Floats]:
+    """Return the draws of each spread, by the name of its key; of a law of one's own none is known by such a name."""
+    if isinstance(held, KeptWorld):
+        return {}
     if isinstance(held, FittedScales):
         return {name: np.array([getattr(one, name) for one in held.effects]) for name in NAMES}
     of_effects = {"rater_system_sd": "rater_system_sd", "residual_sd": "noise_share"}
@@ -269,10 +272,10 @@ def _columns(held: FittedWorld | FittedScales) -> dict[str, Floats]:
     return {name: found.get(name, np.array(held.leniency_sd)) for name in NAMES}
 
 
-def _unit(held: FittedWorld | FittedScales) -> str:
-    if isinstance(held, FittedWorld):
-        return "log"
-    return "points" if held.effects[0].scale.law == "gaussian" else "of a rating's noise"
+def _unit(held: AnyWorld) -> str:
+    if isinstance(held, FittedScales):
+        return "points" if held.effects[0].scale.law == "gaussian" else "of a rating's noise"
+    return "log"
 
 
 def _of_preset(config: Mapping[str, Any]) -> Iterator[Assumption]:

@@ -119,7 +119,8 @@ def _fitted_to(where: Path | str | None) -> tuple[str, str, str]:
     if where is None:
         return "mqm", "built in", "expert ratings of WMT23"
     path, held = Path(where), read_world(str(where), None)
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506 (a safe loader)
     checks = content.get("checks", {})
     failed, passed = len(checks.get("failed", [])), int(checks.get("passed", 0))
     said = f"{passed} of {passed + failed} checks against the pilot passed" if passed + failed else "not checked"
@@ -128,7 +129,7 @@ def _fitted_to(where: Path | str | None) -> tuple[str, str, str]:
         several(int(about[f"{one}s"]), one) if f"{one}s" in about else "" for one in ("rating", "document", "rater")
     ]
     read = ", ".join(filter(None, [*counts, several(len(held.system_names), "system")]))
-    law = content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm")
+    law = content.get("model", content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm"))
     return law, said, f"{read}, as {legible(path.name)} was fitted to them"
 
 

@@ -14,7 +14,9 @@ from simlab.messages import legible, numbered, or_nearest
 from simlab.types import Anew, Floats, Frame, InputError, Ints, RatedWorld, Speeds, World
 from simlab.types.bounds import Count
 from simlab.world.files.fitted_scales import FittedScales
-from simlab.world.files.fitted_world import FittedWorld, read_world
+from simlab.world.files.fitted_world import AnyWorld, FittedWorld, read_world
+from simlab.world.files.kept_answers import KeptWorld
+from simlab.world.laws import kept as kept_law
 from simlab.world.laws import scales
 from simlab.world.laws.fitted import Effects, Others, world_on
 from simlab.world.raters import seat_raters
@@ -48,8 +50,9 @@ def fitted(
     """Draw a world of a pilot's systems and raters with documents that the pilot did not see.
 
     The file is what `simlab fit` wrote (`path=None`: the fit that is built in). A world takes one draw of the
-    parameters from it at random, so that worlds differ by what the pilot left open. Documents are as long as those of
-    the pilot, drawn with replacement; buckets take the pilot's sets of raters in turn. With `rater_pool=new` as many
+    parameters from it at random, so that worlds differ by what the pilot left open. Of a law of one's own the file
+    keeps answers; documents and raters at large are drawn from those, with replacement. Documents are as long as those
+    of the pilot, drawn with replacement; buckets take the pilot's sets of raters in turn. With `rater_pool=new` as many
     raters are drawn anew from the population that the pilot's raters stand for; so are those of further pools. They are
     `n_raters`, where that is given, and sit as evenly as can be.
 
@@ -78,6 +81,11 @@ def fitted(
     }
     assumed = {name: spread for name, spread in spreads.items() if spread is not None}
     speeds = held.timing[at % len(held.timing)] if held.timing else None
+    if isinstance(held, KeptWorld):
+        _refuse_assumed(held, assumed)
+        population = _population(held, at, kept, frame, n_documents, len(people))
+        whom = population.raters(rng) if new else np.arange(len(held.rater_names))
+        return working_at(speeds, kept_law.world_on(rng, population, whom, potential=potential))
     if isinstance(held, FittedScales):
         effects = assuming(_of_systems(held.effects[at], kept), assumed)
         world = _on_scale(rng, effects, frame, len(people), new=new, potential=potential)
@@ -95,7 +103,34 @@ def fitted(
     return working_at(speeds, world_on(rng, own, others.documents(rng), potential=potential, others=others))
 
 
-def _draw(rng: np.random.Generator, held: FittedWorld | FittedScales, draw: int | None) -> int:
+def _refuse_assumed(held: KeptWorld, assumed: Mapping[str, float]) -> None:
+    for name, spread in assumed.items():
+        raise InputError(
+            f"systems.assumed_{name}={spread:g}: this world keeps answers of {legible(held.model)} and no spread that "
+            "another could take the place of; leave it out"
+        )
+
+
+def _population(
+    held: KeptWorld, at: int, kept: Ints, frame: Callable[..., Frame], n_documents: int, n_raters: int
+) -> kept_law.Population:
+    """Say how documents and raters at large are drawn from what is kept of a draw."""
+    value, pilot = held.answers(at)[kept], len(held.rater_names)
+    sizes = np.array(held.kept_sizes)
+    starts = np.cumsum(sizes) - sizes
+
+    def raters(rng: np.random.Generator) -> Ints:
+        return rng.integers(pilot, value.shape[2], size=n_raters)
+
+    def documents(rng: np.random.Generator) -> kept_law.Documents:
+        chosen = rng.integers(len(sizes), size=n_documents)
+        segment = np.concatenate([np.arange(starts[k], starts[k] + sizes[k]) for k in chosen])
+        return kept_law.Documents(frame(rng, sizes=sizes[chosen]), segment)
+
+    return kept_law.Population(value, pilot, raters, documents)
+
+
+def _draw(rng: np.random.Generator, held: AnyWorld, draw: int | None) -> int:
     """Return which draw of the parameters a world has: its own, or that which all have."""
     own = int(rng.integers(len(held.effects)))
     if draw is not None and draw >= len(held.effects):
@@ -103,7 +138,7 @@ def _draw(rng: np.random.Generator, held: FittedWorld | FittedScales, draw: int 
     return own if draw is None else draw
 
 
-def _people(held: FittedWorld | FittedScales, n_raters: int | None, *, new: bool) -> tuple[str, ...]:
+def _people(held: AnyWorld, n_raters: int | None, *, new: bool) -> tuple[str, ...]:
     """Name the raters: the pilot's where there are as many."""
     if n_raters is None or n_raters == len(held.rater_names):
         return held.rater_names
@@ -189,7 +224,7 @@ def _of_systems(effects: scales.ScaleEffects, kept: Ints) -> scales.ScaleEffects
     return replace(effects, system=effects.system[kept], taste=effects.taste[kept])
 
 
-def _kept(held: FittedWorld | FittedScales, names: Sequence[str] | None) -> Ints:
+def _kept(held: AnyWorld, names: Sequence[str] | None) -> Ints:
     """List the named systems, in the order of the names."""
     if names is None:
         if len(held.system_names) < 2:
@@ -224,13 +259,16 @@ def new_raters(
 
 def _frame(
     rng: np.random.Generator,
-    held: FittedWorld | FittedScales,
+    held: AnyWorld,
     names: Sequence[str] | None,
     n_documents: int,
     per_bucket: int | None,
     people: tuple[str, ...],
+    sizes: Ints | None = None,
 ) -> Frame:
-    sizes = rng.choice(np.array(held.document_sizes), n_documents)
+    """Lay out documents, as long as some of the pilot's or of these sizes."""
+    if sizes is None:
+        sizes = rng.choice(np.array(held.document_sizes), n_documents)
     document = np.repeat(np.arange(n_documents), sizes)
     seats = _seats(held, per_bucket, len(people))
     n_buckets = min(len(seats), n_documents)
@@ -244,11 +282,11 @@ def _frame(
         system_names=system_names,
         document_names=tuple(f"document{k + 1:0{len(str(n_documents))}d}" for k in range(n_documents)),
         rater_names=people,
-        lower_is_better=held.lower_is_better if isinstance(held, FittedScales) else True,
+        lower_is_better=isinstance(held, FittedWorld) or held.lower_is_better,
     )
 
 
-def _seats(held: FittedWorld | FittedScales, per_bucket: int | None, n_raters: int) -> Ints:
+def _seats(held: AnyWorld, per_bucket: int | None, n_raters: int) -> Ints:
     """List the raters of each bucket, -1 where it has fewer than others; more or fewer raters sit in a ring."""
     together = max(map(len, held.seats))
     if per_bucket is None and (together == 1 or n_raters != len(held.rater_names)):

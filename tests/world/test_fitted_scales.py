@@ -60,7 +60,7 @@ def test_a_file_holds_what_was_written(tmp_path: Path, law: str) -> None:
         np.testing.assert_array_equal(one.taste, content["draws"]["taste"][k])
         np.testing.assert_array_equal(one.sharpness, content["draws"]["sharpness"][k])
         assert one.rater_document_sd == content["draws"]["rater_document_sd"][k]
-    with pytest.raises(InputError, match="is a world on a scale"):
+    with pytest.raises(InputError, match="is a world of another law"):
         read_fitted(str(tmp_path / "w.yaml"), None)
 
 

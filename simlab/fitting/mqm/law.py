@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.laws import Fitted, Law, Posterior
 from simlab.fitting.mqm import fast
 from simlab.fitting.mqm.fast import simulate
 from simlab.fitting.mqm.moments import PAIRS, identified
@@ -48,7 +49,17 @@ def fit(ratings: Ratings, *, seed: int = 0, draws: int = fast.DRAWS, rough: bool
     found = fast.fit(pilot, seed=seed, draws=draws, rounds=ROUGH if rough else None)
     spreads = {name: np.array([getattr(one, name) for one in found.effects]) for name in SINGLE if name.endswith("_sd")}
     spreads |= {name: np.array([getattr(one, name) for one in found.population]) for name in POPULATION}
-    return Fitted(NAME, ratings, found.effects, spreads, not_identified(pilot), unknown(pilot), {})
+    known = Fitted(NAME, ratings, found.effects, spreads, not_identified(pilot), unknown(pilot), {})
+    return known if rough else replace(known, posterior=_posterior(known))
+
+
+def _posterior(fitted: Fitted) -> Posterior:
+    """Return all draws as one chain: they are independent of each other."""
+    single = {name: [getattr(one, name) for one in fitted.effects] for name in SINGLE}
+    each = {name: [getattr(one, name) for one in fitted.effects] for name in PER_UNIT}
+    draws = {**single, **fitted.components, **each}
+    dims = {name: ("system" if name == "system_mean" else "rater",) for name in PER_UNIT}
+    return Posterior({name: np.array(value, float)[None] for name, value in draws.items()}, dims, {})
 
 
 def answer(rng: np.random.Generator, effects: Effects, design: Ratings) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from simlab.effort import Chains, current_effort
+from simlab.fitting.laws import Posterior as Kept
 from simlab.fitting.preferences.pilot import Compared, Pilot, pilot_of, thinned
 from simlab.fitting.preferences.posterior import (
     OF_ITEMS,
@@ -37,6 +38,8 @@ DRAWS = 200
 CLOSE_ENOUGH = 1.01
 """Chains agree where every R-hat is below."""
 SPREADS = ("system_sd", *OF_ITEMS, *OF_RATERS)
+DIMS = {"strength": ("system",), "sharpness": ("rater",), "rater_ties": ("rater",), "taste": ("rater", "system")}
+"""What parameters have one of."""
 FEW_RATERS, FEW_SYSTEMS = 4, 4
 State = tuple[Floats, Floats, Floats]
 """Where chains are, `[entry, chain]`, with the log density there and its gradient."""
@@ -53,7 +56,8 @@ class PreferenceFit:
 
     `strength[draw, system]` (centred in each draw), `ties[draw]`, `spreads[name][draw]`; of the pilot's raters
     `sharpness[draw, rater]`, `rater_ties[draw, rater]`, `taste[draw, rater, system]`. `not_identified` are sentences on
-    what the pilot cannot tell, `unknown` the spreads that it says nothing about; `diagnosis` says how sampling went.
+    what the pilot cannot tell, `unknown` the spreads that it says nothing about; `diagnosis` says how sampling went,
+    `posterior` is all that chains kept.
     """
 
     pilot: Pilot
@@ -66,6 +70,7 @@ class PreferenceFit:
     not_identified: Sequence[str]
     unknown: frozenset[str]
     diagnosis: Mapping[str, float]
+    posterior: Kept
 
     @property
     def n_draws(self) -> int:
@@ -107,7 +112,13 @@ def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, chains: Chains | Non
     unknown = unknown_effects(pilot) | {name for name in SPREADS if not density.layout.has(name)}
     sentences = (*note, *not_identified(pilot))
     return PreferenceFit(
-        pilot, **chosen, spreads=spreads, not_identified=sentences, unknown=unknown, diagnosis=diagnosis
+        pilot,
+        **chosen,
+        spreads=spreads,
+        not_identified=sentences,
+        unknown=unknown,
+        diagnosis=diagnosis,
+        posterior=Kept({name: np.swapaxes(value, 0, 1) for name, value in held.items()}, DIMS, {}),
     )
 
 

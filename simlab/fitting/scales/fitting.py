@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from simlab.effort import current_effort
-from simlab.fitting.laws import Fitted
+from simlab.fitting.laws import Fitted, Posterior
 from simlab.fitting.scales.chain import (
     Model,
     Priors,
@@ -80,7 +80,33 @@ def fit(
         not_identified=[*note, *not_identified(used, model.terms, sharpened)],
         unknown=unknown(used, model.terms, sharpened),
         diagnosis=diagnosis,
+        posterior=None if rough else _posterior(model, held, scale, ratings),
     )
+
+
+def _posterior(model: Model, held: Draws, scale: Scale, ratings: Ratings) -> Posterior:
+    """Return all that chains kept; single effects of raters are there where each has one."""
+    n_systems, n_raters = ratings.n_systems, ratings.n_raters
+    draws = {"mean": held.mean + model.priors.mean, **{f"{name}_sd": value for name, value in held.sd.items()}}
+    dims: dict[str, tuple[str, ...]] = {}
+    for name, site, dim, n in (
+        ("system", "system_effect", "system", n_systems),
+        ("leniency", "leniency", "rater", n_raters),
+    ):
+        if held.effect[name].shape[1] == n:
+            draws[site], dims[site] = np.moveaxis(held.effect[name], 1, -1), (dim,)
+    if held.effect["rater_system"].shape[1] == n_raters * n_systems:
+        taste = np.moveaxis(held.effect["rater_system"], 1, -1)
+        draws["rater_system"] = taste.reshape(*taste.shape[:2], n_raters, n_systems)
+        dims["rater_system"] = ("rater", "system")
+    if model.sharpened:
+        draws |= {"sharpness_sd": held.sharp_sd, "log_sharpness": np.moveaxis(held.sharp, 1, -1)}
+        dims["log_sharpness"] = ("rater",)
+    if model.n_thresholds:
+        draws["thresholds"], dims["thresholds"] = np.moveaxis(held.thresholds, 1, -1), ("cut",)
+    if len(model.priors.tails) > 1:
+        draws["tail"] = np.asarray(model.priors.tails)[held.tail]
+    return Posterior({name: np.swapaxes(value, 0, 1) for name, value in draws.items()}, dims, {})
 
 
 def scale_of(law: LawName, ratings: Ratings) -> Scale:

@@ -10,7 +10,7 @@ from hashlib import sha256 as digest_of
 from importlib.resources import as_file
 from importlib.resources import files as packaged
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
@@ -21,8 +21,9 @@ from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 from simlab import files
 from simlab.messages import legible
 from simlab.types import Floats, InputError, Speeds
-from simlab.world.files import fitted_scales
+from simlab.world.files import fitted_scales, kept_answers
 from simlab.world.files.fitted_scales import Checks, FittedScales, Timing, check_people, speeds_of
+from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, with_keys
 from simlab.world.laws.fitted import Effects
 
@@ -123,6 +124,10 @@ class FittedWorld:
     timing: tuple[Speeds, ...] = ()
 
 
+AnyWorld: TypeAlias = FittedWorld | FittedScales | KeptWorld
+"""A fitted world of any law."""
+
+
 def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
     """Read a fitted world whose errors are counted; None is the one built into simlab.
 
@@ -131,11 +136,13 @@ def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
     """
     held = read_world(path, sha256)
     if not isinstance(held, FittedWorld):
-        raise InputError(f"{legible(path or '')}: is a world on a scale, and one whose errors are counted is needed")
+        raise InputError(
+            f"{legible(path or '')}: is a world of another law, and one whose errors are counted is needed"
+        )
     return held
 
 
-def read_world(path: str | None, sha256: str | None) -> FittedWorld | FittedScales:
+def read_world(path: str | None, sha256: str | None) -> AnyWorld:
     """Read a fitted world of any law; None is the one built into simlab.
 
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
@@ -156,7 +163,7 @@ def built_in_digest() -> str:
 
 
 @lru_cache(maxsize=1)
-def _built_in() -> FittedWorld | FittedScales:
+def _built_in() -> AnyWorld:
     return _checked(_content(), "the built-in fit")
 
 
@@ -166,18 +173,20 @@ def _content() -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, state: files.State, digest: str | None) -> FittedWorld | FittedScales:
+def _read(path: Path, state: files.State, digest: str | None) -> AnyWorld:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
     content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
     return _checked(content, legible(path))
 
 
-def _checked(content: bytes, where: str) -> FittedWorld | FittedScales:
+def _checked(content: bytes, where: str) -> AnyWorld:
     held = document(files.text(content, where), where, REMEDY)
     refuse_other_format(held, "world", where, f"{where}: is no fitted world; {REMEDY}")
     if held.get("law") == "mqm":
         return _fitted(with_keys(Content, held, where), where)
+    if held.get("law") == "own":
+        return kept_answers.checked(held, where)
     return fitted_scales.checked(held, where)
 
 

@@ -37,9 +37,10 @@ def _answer(fit: Fit) -> list[str]:
     sources = fit_words.sources(fit)
     more = [one for one in (fit_words.dependable(fit), fit_words.trade(fit), fit_words.speeds(fit.speeds)) if one]
     law = f"Law: {fit_words.law(fit)}."
+    chains = [fit_words.chains(fit)] if fit_words.chains(fit) else []
     written = [f"Written to {fit.written}."] if fit.written else []
     read = f"Read: {fit_words.understood(fit)}."
-    return [fit_words.verdict(fit), read, law, *([sources] if sources else []), *more, *written]
+    return [fit_words.verdict(fit), read, law, *chains, *([sources] if sources else []), *more, *written]
 
 
 def _large(fit: Fit) -> list[Value]:

@@ -67,6 +67,17 @@ def _rest(read: ReadTable) -> list[str]:
     return [*([", ".join([*scale, *better])] if scale or better else []), *ties, *gaps]
 
 
+def chains(fit: Fit) -> str:
+    """Say how NUTS sampled a law of one's own; nothing of other laws."""
+    said = fit.diagnosis
+    if "divergences" not in said:
+        return ""
+    return (
+        f"Chains (NUTS): R-hat {said['r_hat']:.3f} at most, {said['effective_draws']:,.0f} effective draws at least of "
+        f"{said['draws']:,.0f} from {said['chains']:.0f} chains, {said['divergences']:.0f} divergent."
+    )
+
+
 def law(fit: Fit) -> str:
     """Say which law was fitted, and how well it predicts documents held out."""
     if fit.compares:

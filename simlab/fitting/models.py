@@ -1,0 +1,44 @@
+"""State laws that have a sampler of their own as NumPyro models: the definitions that the samplers are held against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simlab.fitting.scales.chain import Priors
+
+EFFECT = {"system": "system_effect"}
+"""What effects are called in a posterior, where not by their own name."""
+
+
+def points(priors: Priors, system: Any, document: Any, rater: Any, score: Any) -> None:
+    """State the law `gaussian` where scores have no ends and no steps, and a document is one segment.
+
+    Effects are standard normal times their spreads. The residual is normal, or Student of one of some degrees of
+    freedom for all ratings alike, over which is summed.
+    """
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+    from jax.scipy.special import logsumexp
+
+    levels = {
+        "system": (system,),
+        "document": (document,),
+        "system_document": (system, document),
+        "leniency": (rater,),
+        "rater_system": (rater, system),
+        "rater_document": (rater, document),
+    }
+    expected = numpyro.sample("mean", dist.Normal(priors.mean, priors.mean_sd))
+    for name, index in levels.items():
+        shape = tuple(int(one.max()) + 1 for one in index)
+        sd = numpyro.sample(f"{name}_sd", dist.HalfNormal(priors.spread[name]))
+        unit = numpyro.sample(f"{name}_unit", dist.Normal(0.0, 1.0).expand(shape).to_event(len(shape)))
+        effect = numpyro.deterministic(EFFECT.get(name, name), sd * unit)
+        expected = expected + effect[index]
+    residual_sd = numpyro.sample("residual_sd", dist.HalfNormal(priors.spread["residual"]))
+    _, *tails = priors.tails
+    laws = [dist.Normal(expected, residual_sd)]
+    laws += [dist.StudentT(tail, expected, residual_sd * ((tail - 2) / tail) ** 0.5) for tail in tails]
+    weights = jnp.log(jnp.array([0.5, *(0.5 / len(tails) for _ in tails)]))
+    numpyro.factor("score", logsumexp(weights + jnp.stack([law.log_prob(score).sum() for law in laws])))

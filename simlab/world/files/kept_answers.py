@@ -1,0 +1,138 @@
+"""Check what the file of a fitted world says of a law of one's own: answers that it gave once, and are kept."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated, Any, Literal
+from zlib import decompressobj
+from zlib import error as zlib_error
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+# pydantic takes typing's own only from Python 3.12.
+from typing_extensions import NotRequired, TypedDict  # noqa: UP035
+
+from simlab.types import Array, Floats, InputError, Speeds
+from simlab.world.files.fitted_scales import (
+    Checks,
+    Component,
+    Count,
+    Names,
+    Number,
+    Text,
+    Timing,
+    check_people,
+    speeds_of,
+)
+from simlab.world.files.plain_document import with_keys
+
+MOST_ANSWERS = 50_000_000
+Sizes = Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
+
+
+class Kept(TypedDict):
+    """Keys of the answers: `least + step * code` by draw, system, segment of `document_sizes`, rater, and answer.
+
+    Raters are the pilot's, then those at large. The codes, of so many `bytes` each, are packed by zlib and base64.
+    """
+
+    draws: Annotated[int, Ge(1), Le(2000)]
+    document_sizes: Sizes
+    raters_at_large: Count
+    each: Annotated[int, Ge(1), Le(1000)]
+    least: Number
+    step: Annotated[float, Gt(0), Le(1e9)]
+    bytes: Literal[1, 2]
+    answers: str
+
+
+class Content(TypedDict):
+    """Keys of the file."""
+
+    format: str
+    simlab: NotRequired[str]
+    law: Literal["own"]
+    model: Text
+    about: dict[str, Any]
+    diagnosis: dict[str, float]
+    checks: NotRequired[Checks]
+    not_identified: list[str]
+    components: dict[str, Component]
+    systems: Names
+    raters: Names
+    document_sizes: Sizes
+    seats: Annotated[list[Annotated[list[Annotated[int, Ge(0)]], MinLen(1)]], MinLen(1), MaxLen(100_000)]
+    lower_is_better: bool
+    speeds: NotRequired[dict[str, dict[str, float]]]
+    timing: NotRequired[Timing]
+    kept: Kept
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWorld:
+    """Hold a world of a law of one's own: who, where they sit, and what was answered about which documents.
+
+    `effects[draw]` are codes `[system, segment, rater, answer]` of answers; raters are the pilot's, then those at
+    large, and segments are those of documents of `kept_sizes`. `model` is the law's MODULE:FUNCTION, never imported.
+    """
+
+    model: str
+    system_names: tuple[str, ...]
+    rater_names: tuple[str, ...]
+    document_sizes: tuple[int, ...]
+    seats: tuple[tuple[int, ...], ...]
+    lower_is_better: bool
+    kept_sizes: tuple[int, ...]
+    least: float
+    step: float
+    effects: tuple[Array, ...]
+    timing: tuple[Speeds, ...] = ()
+
+    def answers(self, draw: int) -> Floats:
+        """Return the answers of a draw: `[system, segment, rater, answer]`."""
+        return np.asarray(self.least + self.step * self.effects[draw])
+
+
+def checked(held: Mapping[str, Any], where: str) -> KeptWorld:
+    """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
+    content = with_keys(Content, held, where)
+    check_people(content["systems"], content["raters"], content["seats"], where)
+    kept = content["kept"]
+    return KeptWorld(
+        content["model"],
+        tuple(content["systems"]),
+        tuple(content["raters"]),
+        tuple(content["document_sizes"]),
+        tuple(tuple(sorted(set(seats))) for seats in content["seats"]),
+        content["lower_is_better"],
+        tuple(kept["document_sizes"]),
+        kept["least"],
+        kept["step"],
+        tuple(_codes(content, where)),
+        speeds_of(content.get("timing"), where),
+    )
+
+
+def _codes(content: Content, where: str) -> Array:
+    """Unpack the codes of all draws, no more than there must be."""
+    kept = content["kept"]
+    people = len(content["raters"]) + kept["raters_at_large"]
+    shape = (kept["draws"], len(content["systems"]), sum(kept["document_sizes"]), people, kept["each"])
+    wanted = prod(shape)
+    if wanted > MOST_ANSWERS:
+        raise InputError(f"{where}: kept: {wanted:,} answers are more than the {MOST_ANSWERS:,} that a world may keep")
+    try:
+        packed = decompressobj().decompress(b64decode(kept["answers"], validate=True), wanted * kept["bytes"] + 1)
+    except (binascii.Error, ValueError, zlib_error) as error:
+        raise InputError(f"{where}: kept.answers cannot be unpacked; write the file anew with `simlab fit`") from error
+    if len(packed) != wanted * kept["bytes"]:
+        raise InputError(
+            f"{where}: kept.answers must hold {wanted:,} answers, as its other keys say, and holds "
+            f"{len(packed) // kept['bytes']:,}{' or more' if len(packed) > wanted * kept['bytes'] else ''}"
+        )
+    return np.frombuffer(packed, "u1" if kept["bytes"] == 1 else "<u2").reshape(shape)

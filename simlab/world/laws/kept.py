@@ -1,0 +1,100 @@
+"""State the law of answers that are kept: documents, raters and answers are drawn, with replacement, from those.
+
+A world is then what it says that it is: its population of documents, and of raters at large, is the kept one, and what
+its systems are worth is a mean over all of it, known without error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from simlab.types import RATE, Anew, Answers, Array, Floats, Frame, Ints, World
+from simlab.world.laws.fixed import UNMARKED, FixedRatings
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """Say how a rating comes about: as one of those that are kept of a rater and an output.
+
+    `value[system, segment, person, answer]` is kept; `segment[item]` and `person[system, item, slot]` (-1: nobody) say
+    which of it an output and a seat have.
+    """
+
+    value: Floats
+    segment: Ints
+    person: Ints
+
+    def draw(self, rng: np.random.Generator, needs: None = None) -> Array:
+        """Draw which answer every potential rating is, asked for or not: `[system, item, slot]`."""
+        return rng.integers(self.value.shape[-1], size=self.person.shape, dtype=np.int16)
+
+    def answer(self, noise: Array, unit: Ints, item: Ints, slot: Ints) -> Answers:
+        """Look up what the raters in the given slots answer about the given outputs; nobody counts errors."""
+        person = self.person[unit, item, slot]
+        return Answers(self.value[unit, self.segment[item], person, noise[unit, item, slot]], None)
+
+    def expected(self) -> Floats:
+        """Return the score that each rater is expected to give: `[system, item, slot]`."""
+        system = np.arange(len(self.value))[:, None, None]
+        return np.asarray(self.value.mean(-1)[system, self.segment[:, None], self.person])
+
+
+class Documents(NamedTuple):
+    """Hold documents that were drawn: their frame, and which kept segment each item is."""
+
+    frame: Frame
+    segment: Ints
+
+
+class Population(NamedTuple):
+    """Hold what worlds are drawn from.
+
+    `value[system, segment, person, answer]`: the first `pilot` people are the pilot's, others are those at large;
+    `raters(rng)` draws who they are, `[rater]`, and `documents(rng)` what they rate.
+    """
+
+    value: Floats
+    pilot: int
+    raters: Callable[[np.random.Generator], Ints]
+    documents: Callable[[np.random.Generator], Documents]
+
+    @property
+    def truth(self) -> Floats:
+        """Return what systems are worth to raters at large, over all kept documents: `[system]`."""
+        return np.asarray(self.value[:, :, self.pilot :].mean((1, 2, 3)))
+
+
+def world_on(rng: np.random.Generator, population: Population, people: Ints, *, potential: bool) -> World:
+    """Draw a world of these people, `[rater]`; with `potential` every rating is fixed, as in a recorded table.
+
+    Other raters and documents can be drawn for it.
+    """
+    return _world(rng, population, people, population.documents(rng), potential)
+
+
+def _world(
+    rng: np.random.Generator, population: Population, people: Ints, documents: Documents, potential: bool
+) -> World:
+    frame, value = documents.frame, population.value
+
+    def again(anew: Anew) -> World:
+        drawn = documents if anew.documents is None else population.documents(anew.documents)
+        whom = people if anew.raters is None else population.raters(anew.raters)
+        return _world(anew.both, population, whom, drawn, potential)
+
+    def of_pool() -> Floats:
+        return np.asarray(value.mean((1, 3))[:, people].mean(1))
+
+    person = np.where(frame.rater < 0, -1, people[frame.rater])
+    law = KeptAnswers(value, documents.segment, person)
+    world = World(frame, {RATE: law}, population.truth, again=again, of_pool=of_pool)
+    if not potential:
+        return world
+    system = np.arange(len(value))[:, None, None]
+    fixed = value[system, documents.segment[:, None], person, law.draw(rng)]
+    fixed[person < 0] = np.nan
+    return replace(world, answers={RATE: FixedRatings(fixed, np.full(fixed.shape, UNMARKED))})
