@@ -16,10 +16,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded
+from simlab.config.conditions import Condition
 from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.config.overrides import Setting, check_values
 from simlab.config.sections import MOST_CELLS, check, checked_value, refuse_many
-from simlab.config.settings import Settings, gather, is_axis_of_options, kinds_among, several
+from simlab.config.settings import Settings, gather, is_axis_of_options, kinds_among, several, spread, with_names
 from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import RUN, Declared
 from simlab.config.until import Until, refuse_untold, words
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset({
     *("replicate", "system", "pair", "world", "of_world", "study", "cluster", "preference", "round", "n_systems"),
-    *("pool", "draw"),
+    *("pool", "draw", "asked"),
     *("pair_first", "pair_second", "metric_count", "hours", "difference"),
 })  # fmt: skip
 """Names that a store gives to other things than outcomes; an axis that would take one goes by its full key."""
@@ -66,12 +67,13 @@ def compose_sweep(
         raise InputError(f"{swept.key} has several values, and a run is one cell; `simlab run -m` runs them all")
     kinds = kinds_among(settings.values(), options, plugins)
     composed = _composed(declared, settings, options, plugins, kinds)
-    axes = _axes(settings, list(composed.values()), options, plugins)
+    axes = _axes(settings, composed, options, plugins)
     first = next(iter(composed.values()))
     if not quick:
         _check_presets(declared, first, options, plugins)
-    base = shared(list(composed.values()), frozenset(axis.key for axis in axes))
-    n_cells = math.prod(len(axis.values) for axis in axes)
+    base = shared(list(composed.values()), frozenset(key for axis in axes for key in axis.keys))
+    axes, kept = _kept(declared.only, axes)
+    n_cells = math.prod(len(axis.values) for axis in axes) if kept is None else len(kept)
     return Sweep(
         name=declared.name,
         aim=declared.aim,
@@ -88,7 +90,34 @@ def compose_sweep(
         pools=first["pools"],
         document_draws=first["document_draws"],
         until=_until(declared.until, settings, first, n_cells),
+        only=declared.only.text if declared.only else "",
+        kept=kept,
     )
+
+
+def _kept(only: Condition | None, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, ...], frozenset[tuple[int, ...]] | None]:
+    """Return the axes with the values that some cell keeps, and the places of these cells; None for all of the grid.
+
+    Raises InputError for a condition that does not fit the axes, and for one that keeps no cell.
+    """
+    if only is None:
+        return axes, None
+    known: dict[str, list[Any]] = {}
+    for name, value in (pair for axis in axes for k in range(len(axis.values)) for pair in axis.names(k).items()):
+        known.setdefault(name, []).append(value)
+    only.check_names(known)
+    grid = itertools.product(*(range(len(axis.values)) for axis in axes))
+    named = [[axis.names(k) for k in range(len(axis.values))] for axis in axes]
+    held = [at for at in grid if only.holds(_united(names[k] for names, k in zip(named, at, strict=True)))]
+    if not held:
+        raise InputError(f"only: {only.text} holds in no cell of the sweep; keep at least one")
+    left = [sorted({at[k] for at in held}) for k in range(len(axes))]
+    kept = frozenset(tuple(places.index(k) for places, k in zip(left, at, strict=True)) for at in held)
+    return tuple(axis.at(places) for axis, places in zip(axes, left, strict=True)), kept
+
+
+def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def _until(until: Until | None, settings: Settings, config: Config, n_cells: int) -> Until | None:
@@ -107,6 +136,9 @@ def _check_presets(declared: Declared, config: Config, options: Options, plugins
     presets = {"quick": declared.quick, **{f"presets.{name}": preset for name, preset in declared.presets.items()}}
     for name, setting in ((name, setting) for name, preset in presets.items() for setting in preset):
         try:
+            if setting.key in declared.named:
+                with_names(setting, declared)
+                continue
             for value in setting.values:
                 if setting.key in options:
                     groups.check_option(setting.key, value, options)
@@ -136,18 +168,22 @@ def _composed(
     fixed |= {"measure": measures} if measures else {}
     swept = [setting for setting in settings.values() if is_axis_of_options(setting, options)]
     cells: dict[tuple[str, ...], tuple[Kind, Config]] = {}
-    for combination in itertools.product(*(setting.values for setting in swept)):
-        chosen = fixed | dict(zip((setting.key for setting in swept), combination, strict=True))
+    for places in itertools.product(*(range(len(setting.values)) for setting in swept)):
+        combination = tuple(setting.values[k] for setting, k in zip(swept, places, strict=True))
+        sets = (setting.sets[k] if setting.sets else {setting.key: setting.values[k]}
+                for setting, k in zip(swept, places, strict=True))  # fmt: skip
+        chosen = fixed | {key: value for one in sets for key, value in one.items() if key in options}
         kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
         cells[combination] = kind, _plain(recorded.for_systems(chosen, kind), options, plugins, kind)
-    _refuse_idle_crew(settings, list(cells.values()))
+    _refuse_idle_crew(spread(settings), list(cells.values()))
     left = _keys_left_out(declared, settings, fixed, options, plugins)
     for setting in settings.values():
         if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
             _patch(setting, list(cells.values()), options, plugins)
-    taken = () if measures else accounts([config for _, config in cells.values()], settings.values())
+    apart = spread(settings)
+    taken = () if measures else accounts([config for _, config in cells.values()], apart.values())
     for kind, config in cells.values():
-        _settle(config, kind, settings)
+        _settle(config, kind, apart)
         # The measures of a target are computed whatever else is.
         for name in (*taken, *wanted):
             config["measure"].setdefault(name, dict(groups.section_of(options["measure"][name])))
@@ -221,17 +257,59 @@ def _refuse_other_sizes(configs: Sequence[Config]) -> None:
             raise InputError(f"{key} is {said} in the defaults of these kinds of studies; give one number, {key}=N")
 
 
-def _axes(settings: Settings, configs: Sequence[Config], options: Options, plugins: Sequence[str]) -> tuple[Axis, ...]:
+def _axes(
+    settings: Settings, composed: Mapping[tuple[str, ...], Config], options: Options, plugins: Sequence[str]
+) -> tuple[Axis, ...]:
     swept = [setting for setting in settings.values() if setting.swept]
-    names = _names([setting.key for setting in swept], _taken(options, plugins))
+    along = [key for setting in swept for key in _keys_along(setting)]
+    names = _names([*(setting.key for setting in swept), *along], _taken(options, plugins))
+    named = dict(zip(along, names[len(swept) :], strict=True))
+    of_options = [setting for setting in swept if is_axis_of_options(setting, options)]
     axes = []
-    for setting, name in zip(swept, names, strict=True):
+    for setting, name in zip(swept, names, strict=False):
+        if setting.sets:
+            place = of_options.index(setting) if setting in of_options else None
+            axis = _axis_of_sets(setting, name, place, composed, options, plugins)
+            axes.append(replace(axis, along={key: named[key] for key in _keys_along(setting)}))
+            continue
         values = setting.values
         if setting.key not in options:
+            configs = composed.values()
             fitting = [[_fitting(c, setting.key, value, options, plugins) for value in values] for c in configs]
             values = check_values(setting.key, tuple(fitting[0]))
         axes.append(Axis(setting.key, name, values, setting.key in options))
     return tuple(axes)
+
+
+def _keys_along(setting: Setting) -> list[str]:
+    """List the keys beside its own that every value of an axis sets to one thing, which is no list."""
+    keys = (key for key in setting.keys if key != setting.key)
+    return [key for key in keys if not any(isinstance(one.get(key, []), list) for one in setting.sets)]
+
+
+def _axis_of_sets(
+    setting: Setting,
+    name: str,
+    place: int | None,
+    composed: Mapping[tuple[str, ...], Config],
+    options: Options,
+    plugins: Sequence[str],
+) -> Axis:
+    """Check what each value of an axis sets in the configs that have it; `place` is that of the axis among those."""
+    sets = []
+    for value, one in zip(setting.values, setting.sets, strict=True):
+        configs = [config for at, config in composed.items() if place is None or at[place] == value]
+        fitting = {}
+        for key, content in one.items():
+            checked = [content] if key in options else [_fitting(c, key, content, options, plugins) for c in configs]
+            fitting[key] = checked[0]
+        sets.append(fitting)
+    values = setting.values
+    if all(one.get(setting.key) == value for one, value in zip(setting.sets, values, strict=True)):
+        # Axes that move together go by the values of the first, which are not names.
+        values = check_values(setting.key, tuple(one[setting.key] for one in sets))
+    groups = frozenset(key for key in setting.keys if key in options)
+    return Axis(setting.key, name, values, bool(groups), tuple(sets), groups)
 
 
 def _names(keys: Sequence[str], reserved: frozenset[str]) -> list[str]:

@@ -9,7 +9,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,12 +34,28 @@ _KEY = re.compile(r"[A-Za-z_]\w*([./][A-Za-z_]\w*)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Hold what is said about one key: its values, whether they are an axis, and whether a user typed them."""
+    """Hold what is said about one key: its values, whether they are an axis, and whether a user typed them.
+
+    `sets[k]` are the keys that the axis's value k sets, and their values; empty for an axis that sets its own key.
+    """
 
     key: str
     values: tuple[Any, ...]
     swept: bool = False
     typed: bool = False
+    sets: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Name the keys that are set, each once."""
+        return tuple(dict.fromkeys(key for one in self.sets for key in one)) or (self.key,)
+
+    def spread(self) -> list[Setting]:
+        """Take an axis that sets several keys apart: a setting for each of them, with the values that it takes."""
+        if not self.sets:
+            return [self]
+        taken = {key: [one[key] for one in self.sets if key in one] for key in self.keys}
+        return [Setting(key, tuple(values), swept=True, typed=self.typed) for key, values in taken.items()]
 
 
 def parse(text: str) -> Setting:
@@ -138,7 +154,10 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
         raise InputError(f"{key} holds more than {MAX_VALUES} values; an axis has at most that many")
     for value in values:
         if isinstance(value, list):
-            raise InputError(f"{key}: an axis holds single values, not lists such as {shown(value)}")
+            raise InputError(
+                f"{key}: an axis holds single values, not lists such as {shown(value)}; name each in a sweep file, "
+                f"`options: {{{key}: {{NAME: {shown(value, 30)}, ...}}}}`, and the names are the axis"
+            )
     if twice := first_repeated((type(value), value) for value in values):
         raise InputError(f"{key} holds {shown(twice[1])} twice; name each value once")
     return values

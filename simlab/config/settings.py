@@ -16,7 +16,7 @@ from simlab.config.groups import Options, check_option, group_of, section_of
 from simlab.config.overrides import Setting, first_repeated, parse
 from simlab.config.sweep import NO_NUMBER
 from simlab.config.sweepfile import Declared
-from simlab.messages import in_quotes, shown
+from simlab.messages import in_quotes, or_nearest, shown
 from simlab.types import QUESTION, InputError
 
 if TYPE_CHECKING:
@@ -32,28 +32,80 @@ def gather(
     declared: Declared, overrides: Sequence[str], quick: bool, options: Options, plugins: Sequence[str] = ()
 ) -> Settings:
     """Merge a sweep file with what was typed; raise InputError for what can be told to be wrong without composing."""
-    typed = _typed(overrides)
+    typed = [with_names(setting, declared) for setting in _typed(overrides)]
     preset = (declared.quick or QUICK) if quick else ()
     settings: Settings = {}
     for setting in (*declared.settings, *preset):
-        _place(settings, setting)
+        _place(settings, with_names(setting, declared))
     asked = [*{**settings, **{setting.key: setting for setting in typed}}.values()]
     for setting in asked:
         _check(setting, options)
     kinds = kinds_among(asked, options, plugins)
-    placed = [recorded.with_raters(settings, typed, kind) for kind in kinds]
+    placed = [recorded.with_raters(spread(settings), typed, kind) for kind in kinds]
     # Where kinds have other raters, each cell is given its own as it is composed.
     for setting in placed[0] if all(other == placed[0] for other in placed) else typed:
         _drop_keys_of_other_option(settings, setting, options)
         _place(settings, setting)
     for setting in settings.values():
         _check(setting, options)
-    return settings
+    _refuse_set_twice(settings)
+    return _linked(settings, declared)
 
 
 def is_axis_of_options(setting: Setting, options: Options) -> bool:
-    """Tell an axis whose values name options from one whose values are patched in."""
-    return setting.swept and setting.key in options
+    """Tell an axis of which some values name options from one whose values are patched in."""
+    return setting.swept and any(key in options for key in setting.keys)
+
+
+def spread(settings: Settings) -> Settings:
+    """Return the settings with axes that set several keys taken apart; what such an axis sets stands last."""
+    own = [setting for setting in settings.values() if not setting.sets]
+    parts = [part for setting in settings.values() if setting.sets for part in setting.spread()]
+    return {setting.key: setting for setting in (*own, *parts)}
+
+
+def with_names(setting: Setting, declared: Declared) -> Setting:
+    """Write beside the names on an axis what each stands for; raise InputError for a name that the file lacks."""
+    known = declared.named.get(setting.key)
+    if known is None:
+        return setting
+    for value in setting.values:
+        if not isinstance(value, str) or value not in known:
+            raise InputError(f"{setting.key}={shown(value)} is no name of this file; {or_nearest(shown(value), known)}")
+    return replace(setting, swept=True, sets=tuple(known[value] for value in setting.values))
+
+
+def _refuse_set_twice(settings: Settings) -> None:
+    """Refuse keys that two axes set, and those that are typed although a design sets them."""
+    owners: dict[str, Setting] = {}
+    for setting in (setting for setting in settings.values() if setting.sets):
+        for key in setting.keys:
+            other = owners.get(key) or (settings.get(key) if key != setting.key else None)
+            by = f"the axis {setting.key} ({', '.join(map(shown, setting.values))})"
+            if other is not None and other.sets:
+                raise InputError(f"{key} is set by {by} and by the axis {other.key}; set it in one of them")
+            if other is not None and (other.swept or other.typed):
+                how = "is an axis of its own" if other.swept else f"is typed ({key}={shown(other.values[0])})"
+                raise InputError(f"{key} is set by {by} and {how}; leave one out")
+            if other is not None and all(key in one for one in setting.sets):
+                raise InputError(f"{key} is set, and each value of {by} sets it, too; leave it out of set")
+            owners[key] = setting
+
+
+def _linked(settings: Settings, declared: Declared) -> Settings:
+    """Turn axes that move together into the first of them, whose values set what the others have in their place."""
+    linked = dict(settings)
+    for first, *others in declared.linked:
+        together = [linked[key] for key in (first, *others)]
+        lengths = [f"{one.key} ({len(one.values)} values)" for one in together]
+        if len({len(one.values) for one in together}) > 1:
+            raise InputError(f"{' and '.join(lengths)} are linked: they move together; give each as many values")
+        rows = zip(*(one.values for one in together), strict=True)
+        sets = tuple(dict(zip((first, *others), row, strict=True)) for row in rows)
+        linked[first] = replace(linked[first], sets=sets)
+        for key in others:
+            del linked[key]
+    return linked
 
 
 def _typed(overrides: Sequence[str]) -> list[Setting]:
@@ -111,6 +163,10 @@ def _check(setting: Setting, options: Options) -> None:
     head = setting.key.partition(".")[0]
     if head == "plugins":
         raise InputError("plugins is set by naming packages: --plugins PACKAGE")
+    if setting.sets:
+        for part in setting.spread():
+            _check(part, options)
+        return
     if setting.swept and head in ("seed", *NO_NUMBER):
         raise InputError(f"{setting.key} cannot be an axis: {_why_no_axis(head)}; give it one value")
     if setting.key in options:
@@ -138,7 +194,8 @@ def kinds_among(settings: Iterable[Setting], options: Options, plugins: Sequence
     Cells differ in their kind only where the question is an axis: of all that is said beside it, every value must
     belong to each of the kinds. Raises InputError where none has them all.
     """
-    given = [setting for setting in settings if setting.key in options and setting.key != "measure"]
+    parts = [part for setting in settings for part in setting.spread()]
+    given = [setting for setting in parts if setting.key in options and setting.key != "measure"]
     questions = next((setting.values for setting in given if setting.key == QUESTION), ("",))
     return tuple(kind_choosing(_choices(given, question), options, plugins) for question in questions)
 

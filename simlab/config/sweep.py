@@ -7,8 +7,8 @@ import itertools
 import json
 import marshal
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simlab.config.recorded import identify
@@ -33,13 +33,45 @@ class Axis:
     """Hold a varied key.
 
     `key` is the full key (design.grouping), `name` the dimension it becomes (grouping); `of_options` says that the
-    values name the options of a group.
+    values name the options of a group, or set some. `sets[k]` is what value k sets, key by key, where an axis sets
+    other keys than its own, `groups` those of these keys that are groups of options, and `along` names what each value
+    sets beside itself.
     """
 
     key: str
     name: str
     values: tuple[Any, ...]
     of_options: bool = False
+    sets: tuple[Mapping[str, Any], ...] = ()
+    groups: frozenset[str] = frozenset()
+    along: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Name the keys that the axis sets, each once."""
+        return tuple(dict.fromkeys(key for one in self.sets for key in one)) or (self.key,)
+
+    @property
+    def patched(self) -> tuple[str, ...]:
+        """Name the keys whose values are patched into a config; the others name options, of which it is composed."""
+        return tuple(key for key in self.keys if key not in self.groups) if self.sets or not self.of_options else ()
+
+    def patch(self, k: int) -> Mapping[str, Any]:
+        """Return the values that value `k` patches into a config, by their keys."""
+        one = self.sets[k] if self.sets else {self.key: self.values[k]}
+        return {key: one[key] for key in self.patched if key in one}
+
+    def at(self, places: Sequence[int]) -> Axis:
+        """Return the axis with the values at these places only."""
+        sets = tuple(self.sets[k] for k in places) if self.sets else ()
+        return replace(self, values=tuple(self.values[k] for k in places), sets=sets)
+
+    def names(self, k: int) -> dict[str, Any]:
+        """Return what a condition can ask of a cell at value `k`: the value, and what it sets, by name and by key."""
+        one = self.sets[k] if self.sets else {}
+        beside = {key: value for key, value in one.items() if key != self.key}
+        named = {self.along[key]: value for key, value in beside.items() if key in self.along}
+        return {self.name: self.values[k], **named, **beside, self.key: self.values[k]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +90,7 @@ class Sweep:
     `base` is what the configs of all cells share, `reservation` what is to be said of all that is found, `until` the
     precision to which it is run (None: as many worlds and studies as it says). `composed`
     holds one checked config for each combination of the options on axes; cells patch the other axes' values into copies
-    of them.
+    of them. `kept` are the places of the cells that `only` keeps; None: all of the grid.
     """
 
     name: str
@@ -77,6 +109,8 @@ class Sweep:
     document_draws: int = 1
     reservation: str = ""
     until: Until | None = None
+    only: str = ""
+    kept: frozenset[tuple[int, ...]] | None = field(default=None, repr=False)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -92,7 +126,7 @@ class Sweep:
     @property
     def n_cells(self) -> int:
         """Count the cells."""
-        return math.prod(len(axis.values) for axis in self.axes)
+        return math.prod(len(axis.values) for axis in self.axes) if self.kept is None else len(self.kept)
 
     def cells(self) -> Iterator[Cell]:
         """Go through the grid, the last axis fastest; configs are made as they are asked for.
@@ -101,6 +135,8 @@ class Sweep:
         """
         varied, held = self._varied(), dict[tuple[Any, ...], Config]()
         for index in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
+            if self.kept is not None and index not in self.kept:
+                continue
             values = tuple(axis.values[i] for axis, i in zip(self.axes, index, strict=True))
             base = self.composed[tuple(value for axis, value in zip(self.axes, values, strict=True) if axis.of_options)]
             config = dict(base)
@@ -109,7 +145,8 @@ class Sweep:
                 where = section, id(base), *(index[k] for k in axes)
                 if where not in held:
                     own = base if section is None else {section: base[section]}
-                    held[where] = _patched(own, {self.axes[k].key: values[k] for k in axes})
+                    patches = {key: value for k in axes for key, value in self.axes[k].patch(index[k]).items()}
+                    held[where] = _patched(own, {k: v for k, v in patches.items() if _section_of(k) == section})
                 config |= held[where]
             yield Cell(index, values, self._identified(config))
 
@@ -117,13 +154,13 @@ class Sweep:
         """List the axes of values by the section that their keys are in; None stands for keys of no section."""
         varied: dict[str | None, list[int]] = {}
         for k, axis in enumerate(self.axes):
-            if not axis.of_options:
-                varied.setdefault(axis.key.partition(".")[0] if "." in axis.key else None, []).append(k)
+            for section in dict.fromkeys(map(_section_of, axis.patched)):
+                varied.setdefault(section, []).append(k)
         return varied
 
     def _identified(self, config: Config) -> Config:
         """Write down anew what is said of files where cells are read from different ones."""
-        if any(axis.key in _FILES for axis in self.axes):
+        if any(key in _FILES for axis in self.axes for key in axis.patched):
             config |= {name: copy.deepcopy(config[name]) for name in ("systems", "metric") if name in config}
             _forget_digest(config, self.axes)
             identify(config)
@@ -132,8 +169,12 @@ class Sweep:
 
 def _forget_digest(config: Config, axes: tuple[Axis, ...]) -> None:
     """Forget the digest of a metric's file where another metric has another file."""
-    if any(axis.key == "metric.column" for axis in axes):
+    if any("metric.column" in axis.patched for axis in axes):
         config["metric"]["sha256"] = None
+
+
+def _section_of(key: str) -> str | None:
+    return key.partition(".")[0] if "." in key else None
 
 
 def put(config: Config, key: str, value: Any) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.config.overrides import Setting, check_key, check_values, element, read
+from simlab.config import conditions
+from simlab.config.overrides import Setting, check_key, check_values, element, first_repeated, read
 from simlab.config.plain_yaml import Plain, content_of, value_of
 from simlab.config.until import Until, asked
 from simlab.config.until import read as read_until
@@ -24,6 +25,8 @@ FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
 """What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
 equal value over two axes; a measure for each sort of repetition."""
 SCALES = ("linear", "log", "neg_log")
+DESIGN = "design"
+"""The axis whose values are the names of a file's designs."""
 QUICK = "quick"
 """The preset of every sweep: a first look."""
 _SUFFIXES = (".yaml", ".yml")
@@ -37,6 +40,8 @@ class Declared:
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision; `preset` is the one of its presets that was asked for.
+    `named[axis][name]` are the keys that a name on an axis sets: the designs, and the named options of a key. `linked`
+    are keys of axes that move together, `only` keeps cells.
     """
 
     name: str
@@ -55,6 +60,9 @@ class Declared:
     preset: str = ""
     until: Until | None = None
     precise: bool = False
+    named: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    linked: tuple[tuple[str, ...], ...] = ()
+    only: conditions.Condition | None = None
 
 
 RUN = Declared("run", command=("run",), one_cell=True)
@@ -108,14 +116,81 @@ def _declared(name: str, content: Any) -> Declared:
     for key in content:
         if key not in _READ:
             raise InputError(f"{shown(key)} is no key of a sweep; {or_nearest(key, _READ)}")
-    given = {key: _READ[key](key, value) for key, value in content.items()}
-    axes, fixed = given.pop("axes", ()), given.pop("set", ())
-    for setting in fixed:
-        if setting.key in {axis.key for axis in axes}:
-            raise InputError(f"{setting.key} is an axis and is set, too; name it once")
-    check_cells(given.get("claims", ()), [axis.key for axis in axes], given.get("measures", ()))
+    linked = _linked("linked", content["linked"]) if "linked" in content else ()
+    moved = {key for keys in linked for key in keys[1:]}
+    axes = _axes("axes", content["axes"], moved) if "axes" in content else ()
+    read_here = ("axes", "linked", "set", "designs", "options")
+    given = {key: _READ[key](key, value) for key, value in content.items() if key not in read_here}
+    named = {DESIGN: _designs("designs", content["designs"])} if "designs" in content else {}
+    named |= _options("options", content["options"]) if "options" in content else {}
+    if "calculation" in content and (named or linked or "only" in content):
+        raise InputError("calculation goes through its whole grid; leave designs, options, linked and only out")
+    axes = (*(_axis_of_names(key, names) for key, names in named.items() if key not in _keys(axes)), *axes)
+    fixed = _fixed("set", content["set"]) if "set" in content else ()
+    for key in _keys(fixed):
+        if key in _keys(axes):
+            raise InputError(f"{key} is an axis and is set, too; name it once")
+    _check_linked(linked, [key for key in _keys(axes) if key not in named])
+    check_cells(given.get("claims", ()), _keys(axes), given.get("measures", ()))
     _check_reference(given.get("figure", {}), axes)
-    return Declared(name, settings=(*axes, *fixed), **given)
+    return Declared(name, settings=(*axes, *fixed), named=named, linked=linked, **given)
+
+
+def _keys(settings: Sequence[Setting]) -> list[str]:
+    return [setting.key for setting in settings]
+
+
+def _axis_of_names(key: str, names: Mapping[str, Mapping[str, Any]]) -> Setting:
+    return Setting(key, tuple(names), swept=True)
+
+
+def _designs(key: str, value: Any) -> dict[str, dict[str, Any]]:
+    """Read designs by name: what each sets, key by key."""
+    designs = _by_name(key, value, "documents: 30")
+    return {
+        name: {check_key(inner): value_of(inner, content) for inner, content in _mapping(f"{key}.{name}", one).items()}
+        for name, one in designs.items()
+    }
+
+
+def _options(key: str, value: Any) -> dict[str, dict[str, dict[str, Any]]]:
+    """Read named values of keys: matrices and lists, which no axis holds, by the names that it does hold."""
+    if not _mapping(key, value):
+        raise InputError(f"{key} must hold lines such as `metric.mu: {{sharp: [[...]], blunt: [[...]]}}`")
+    return {
+        (full := check_key(inner)): {
+            name: {full: value_of(full, one)} for name, one in _by_name(f"{key}.{inner}", named, "[...]").items()
+        }
+        for inner, named in value.items()
+    }
+
+
+def _by_name(key: str, value: Any, example: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        raise InputError(f"{key} must hold names and what each stands for, such as `ours: {{{example}}}`")
+    for name in value:
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{key}.{shown(name)} is no name; a name is letters, digits and _")
+    return value
+
+
+def _linked(key: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    """Read which axes move together, as lists of keys."""
+    example = "[[design.documents, design.ratings_per_item]]"
+    if not isinstance(value, list) or not all(isinstance(one, list) and len(one) > 1 for one in value) or not value:
+        raise InputError(f"{key} must be lists of two or more axes that move together, such as {example}")
+    if not all(isinstance(name, str) for one in value for name in one):
+        raise InputError(f"{key} holds names of axes, such as {example}")
+    linked = tuple(tuple(map(check_key, one)) for one in value)
+    if twice := first_repeated(name for one in linked for name in one):
+        raise InputError(f"{key} names {twice} twice; an axis moves with one list of others")
+    return linked
+
+
+def _check_linked(linked: Sequence[Sequence[str]], axes: Sequence[str]) -> None:
+    for name in (name for one in linked for name in one):
+        if name not in axes:
+            raise InputError(f"linked names {shown(name)}, which is no axis of this file; {or_nearest(name, axes)}")
 
 
 def _prose(key: str, value: Any) -> str:
@@ -136,8 +211,10 @@ def _mapping(key: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _axes(key: str, value: Any) -> tuple[Setting, ...]:
-    return tuple(_axis(check_key(name), content) for name, content in _mapping(key, value).items())
+def _axes(key: str, value: Any, moved: Collection[str] = ()) -> tuple[Setting, ...]:
+    """Read axes; those that are `moved` along with another may have a value twice."""
+    mapping = _mapping(key, value)
+    return tuple(_axis(check_key(name), content, again=name in moved) for name, content in mapping.items())
 
 
 def _fixed(key: str, value: Any) -> tuple[Setting, ...]:
@@ -166,15 +243,23 @@ def _presets(key: str, value: Any) -> dict[str, tuple[Setting, ...]]:
     return {name: _quick(f"{key}.{name}", content) for name, content in value.items()}
 
 
-def _axis(key: str, values: Any) -> Setting:
-    """Read a list of values, or a text as the command line has it: `a,b` or `range(...)`."""
+def _axis(key: str, values: Any, *, again: bool = False) -> Setting:
+    """Read a list of values, or a text as the command line has it: `a,b` or `range(...)`.
+
+    With `again` the list may hold a value twice.
+    """
     if isinstance(values, str):
         listed = read(key, values).values
     elif isinstance(values, list):
         listed = tuple(value_of(key, value) for value in values)
     else:
         raise InputError(f"{key} must be a list of values, or text such as range(10,50,10)")
-    return Setting(key, check_values(key, listed), swept=True)
+    check_values(key, tuple(dict.fromkeys(listed)) if again and all(map(_is_scalar, listed)) else listed)
+    return Setting(key, listed, swept=True)
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, list)
 
 
 def _roles(key: str, value: Any) -> dict[str, Any]:
@@ -262,7 +347,11 @@ def claims(key: str, value: Any) -> tuple[Claim, ...]:
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "aim": _prose,
     "calculation": _prose,
+    "designs": _designs,
+    "options": _options,
     "axes": _axes,
+    "linked": _linked,
+    "only": conditions.read,
     "set": _fixed,
     "measures": _names,
     "figure": _roles,

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from simlab.config.sweep import PLACES, Sweep, Written, canonical
+from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical
 from simlab.config.until import written
 from simlab.engine.conclusions import joined
-from simlab.messages import flat, shown
+from simlab.messages import flat, shortened, shown
 from simlab.types import QUESTION, InputError
 
 Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
@@ -33,7 +33,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
     return {
         "name": sweep.name,
         "aim": sweep.aim,
-        "axes": [{"key": axis.key, "name": axis.name, "values": list(axis.values)} for axis in sweep.axes],
+        "axes": list(map(_written, sweep.axes)),
         "base": determining(sweep.base),
         "worlds": sweep.worlds,
         "studies": sweep.studies,
@@ -47,7 +47,13 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "outcomes": sweep.base["engine"].get("outcomes", True),
         **({"reservation": sweep.reservation} if sweep.reservation else {}),
         **({"until": written(sweep.until)} if sweep.until else {}),
+        **({"only": sweep.only} if sweep.only else {}),
     }
+
+
+def _written(axis: Axis) -> dict[str, Any]:
+    sets = {"sets": [dict(one) for one in axis.sets], "along": dict(axis.along)} if axis.sets else {}
+    return {"key": axis.key, "name": axis.name, "values": list(axis.values), **sets}
 
 
 def crossed(*declared: Mapping[str, Any]) -> dict[str, int]:
@@ -83,12 +89,42 @@ def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
     old, new = dict(flat(stored["base"])), dict(flat(asked["base"]))
     both = old.keys() & new.keys()
     refuse_difference({key: old[key] for key in both}, {key: new[key] for key in both}, where)
-    values = {axis["key"]: axis["values"] for axis in asked["axes"]}
-    axes = [{**axis, "values": _union(axis["values"], values[axis["key"]])} for axis in stored["axes"]]
+    new_axes = {axis["key"]: axis for axis in asked["axes"]}
+    axes = [_grown(axis, new_axes[axis["key"]], where) for axis in stored["axes"]]
     larger = {key: max(stored[key], asked[key]) for key in ("worlds", "studies")}
     foreign = joined(stored, asked)
     larger |= crossed(stored, asked)
     return {**asked, "axes": axes, "base": _common(asked["base"], stored["base"]), **larger, **foreign}
+
+
+def _grown(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Add to an axis the values that are asked, with what they set; raise InputError where one sets something else."""
+    values = _union(stored["values"], asked["values"])
+    if ("sets" in stored) != ("sets" in asked):
+        raise InputError(
+            f"{where} holds another sweep: {stored['key']} sets other keys there than asked; give another --out"
+        )
+    if "sets" not in stored:
+        return {**stored, "values": values}
+    sets: dict[Any, Mapping[str, Any]] = {}
+    both = [pair for axis in (stored, asked) for pair in zip(axis["values"], axis["sets"], strict=True)]
+    for value, one in both:
+        if sets.setdefault(value, one) != one:
+            raise InputError(
+                f"{where} holds another sweep: {stored['name']}={shown(value)} sets {_settings(sets[value])} there, "
+                f"{_settings(one)} asked; give another name, or another --out"
+            )
+    along = {key: name for key, name in stored["along"].items() if key in asked["along"]}
+    return {**stored, "values": values, "sets": [dict(sets[value]) for value in values], "along": along}
+
+
+def _settings(one: Mapping[str, Any]) -> str:
+    return shortened(", ".join(f"{key}={shown(value)}" for key, value in one.items()), 120)
+
+
+def _touched(axis: Mapping[str, Any]) -> set[str]:
+    """Name the keys that an axis sets."""
+    return {key for one in axis["sets"] for key in one} if "sets" in axis else {axis["key"]}
 
 
 def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
@@ -147,7 +183,7 @@ def refuse_mixture(
     old, new = (_residuals(axes, cells) for cells in (stored, asked))
     for before, first in old.items():
         for now, second in new.items():
-            free = {axis["key"] for axis, a, b in zip(axes, before, now, strict=True) if a != b}
+            free = {key for axis, a, b in zip(axes, before, now, strict=True) if a != b for key in _touched(axis)}
             if QUESTION not in free:
                 free |= {"raters"} if "systems" in free else set()
                 refuse_difference(_outside(first, free), _outside(second, free), where)
@@ -159,9 +195,9 @@ def _residuals(axes: Sequence[Mapping[str, Any]], cells: Sequence[Placed]) -> di
     for position, config in cells:
         own = dict(flat(determining(config)))
         # The question is an option, although a config may name it as it names a value.
-        patched = {axis["key"] for axis in axes if axis["key"] in own and axis["key"] != QUESTION}
+        patched = {key for axis in axes for key in _touched(axis) if key in own and key != QUESTION}
         options = tuple(
-            None if axis["key"] in patched else axis["values"][k] for axis, k in zip(axes, position, strict=True)
+            None if _touched(axis) <= patched else axis["values"][k] for axis, k in zip(axes, position, strict=True)
         )
         digests = {f"{key.removesuffix('path')}sha256" for key in patched if key.endswith(".path")}
         residuals.setdefault(options, {key: own[key] for key in own.keys() - patched - digests})

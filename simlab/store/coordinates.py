@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from simlab.store.measures import Variables
 from simlab.studies.outcomes import DRAW, POOL
 from simlab.types import Array
 
+ASKED = "asked"
+"""Says of each cell of a grid with gaps whether a sweep asked for it."""
 PAIRS = ("pair_first", "pair_second", "pair_exists")
 NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
 
@@ -35,7 +37,27 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
         "n_systems": (size.names, n_systems, {"label": "systems of the cell"}),
         "pair_exists": ((*size.names, "pair"), exists, {"label": "whether the cell has the pair"}),
     }
-    return axes | _of_replicates(size, document_set) | _of_systems(size) | _of_kinds(size) | counted
+    if len(size.entries) < n_systems.size:
+        asked = np.zeros(size.shape, bool)
+        asked[tuple(np.transpose(list(size.entries)))] = True
+        counted[ASKED] = (size.names, asked, {"label": "whether the sweep asks for the cell"})
+    return (
+        axes
+        | _along_axes(size.axes)
+        | _of_replicates(size, document_set)
+        | _of_systems(size)
+        | _of_kinds(size)
+        | counted
+    )
+
+
+def _along_axes(axes: Sequence[Mapping[str, Any]]) -> Variables:
+    """Name what the values of an axis set beside themselves: keys that move along with it."""
+    return {
+        name: ((axis["name"],), axis_values([one[key] for one in axis["sets"]]), {"key": key})
+        for axis in axes
+        for key, name in axis.get("along", {}).items()
+    }
 
 
 def _of_replicates(size: Grid, document_set: Array | None) -> Variables:

@@ -90,7 +90,8 @@ def sort_axes(axes: Sequence[Mapping[str, Any]]) -> tuple[tuple[dict[str, Any], 
         if all(type(value) in (int, float, NoneType) for value in axis["values"]):
             place.sort(key=[-math.inf if value is None else value for value in axis["values"]].__getitem__)
     sorted_axes = (
-        {**axis, "values": [axis["values"][k] for k in place]} for axis, place in zip(axes, places, strict=True)
+        {**axis, **{name: [axis[name][k] for k in place] for name in ("values", "sets") if name in axis}}
+        for axis, place in zip(axes, places, strict=True)
     )
     return tuple(sorted_axes), places
 

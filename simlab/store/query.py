@@ -16,7 +16,7 @@ from simlab.measures.labels import EMPTINESS, LABELS
 from simlab.measures.precision import Standing, gap, standing
 from simlab.messages import or_nearest, word
 from simlab.store import fill_values
-from simlab.store.coordinates import as_written, axis_values
+from simlab.store.coordinates import ASKED, as_written, axis_values
 from simlab.store.intervals import VIEWS, campaigns, range_in, sureness, telling
 from simlab.store.measures import (
     FAILED,
@@ -50,6 +50,7 @@ RESERVATION = "reservation"
 REACHED = "reached"
 """Field of records of a store that was run to a precision."""
 ALL_FAILED, NOT_RUN = "every campaign failed", "no campaign was run"
+NOT_ASKED = "the sweep leaves the cell out"
 SAID = {
     "_clusters": "clusters that the value rests on",
     "_low": "lower bound of the 95 % interval",
@@ -305,6 +306,8 @@ def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
     without_n = f"{BROKEN}: {broken}" if broken else undefined(dataset, name)
     reasons = _reasons(failed, ok, np.where(stored[f"{name}_n"] == 0, without_n, unexplained))
     reasons[~without] = None
+    if ASKED in dataset:
+        reasons[~dataset[ASKED].transpose(*axes).values.astype(bool)] = NOT_ASKED
     return stored | views | {f"{name}_reason": reasons}
 
 

@@ -151,11 +151,16 @@ def attributes(book: Ledger) -> dict[str, Any]:
         # Whether some numbers come from files of simlab that no commit holds.
         "dirty": int(any(commit.endswith(CHANGED) for commit in commits)),
         # How xarray learns which variables are coordinates.
-        "coordinates": " ".join((*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS)),
+        "coordinates": " ".join((*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS, *_along(declared))),
     }
     if "reservation" in declared:
         about["reservation"] = declared["reservation"]
     return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
+
+
+def _along(declared: Mapping[str, Any]) -> list[str]:
+    """Name what moves along with the axes."""
+    return [name for axis in declared["axes"] for name in axis.get("along", {}).values()]
 
 
 def _places(declared: Mapping[str, Any]) -> tuple[str, ...]:

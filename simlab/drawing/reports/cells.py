@@ -16,6 +16,7 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.messages import word
+from simlab.store.query import NOT_ASKED
 from simlab.store.reservations import HELD_FIXED
 from simlab.store.units import scopes
 
@@ -176,7 +177,8 @@ def _describe_replication(rows: Sequence[Row], names: Sequence[str]) -> str:
 
 def _replication_of(rows: Sequence[Row], name: str) -> str:
     known = [row for row in rows if math.isfinite(row[name])] or list(rows)
-    campaigns, clusters = [row[f"{name}_n"] for row in rows], [row[f"{name}_clusters"] for row in known]
+    ran = [row for row in rows if row.get(f"{name}_reason") != NOT_ASKED] or known
+    campaigns, clusters = [row[f"{name}_n"] for row in ran], [row[f"{name}_clusters"] for row in known]
     return replication(campaigns, clusters, known[0][f"{name}_cluster"])
 
 

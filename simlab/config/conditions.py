@@ -1,0 +1,170 @@
+"""Read the condition of a sweep file that tells which cells are kept: `only: documents * ratings_per_item <= 120`.
+
+Python's parser reads the text, and a condition is what this module knows of its tree: numbers, texts, names of axes,
+arithmetic, comparisons, `and`, `or`, `not`. Nothing is called or executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from simlab.messages import or_nearest, shortened, shown, word
+from simlab.types import InputError
+
+LONGEST = 1000
+"""A longer text is no condition that somebody reads."""
+EXAMPLE = "documents * ratings_per_item <= 120"
+_WORDS = {"true": True, "false": False, "null": None}
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_EQUALITY: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne}
+_ORDER: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_KNOWN = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Name, ast.Attribute, ast.Constant)
+_PARTS = (*_ARITHMETIC, *_EQUALITY, *_ORDER, ast.And, ast.Or, ast.Not, ast.USub, ast.Load)
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Hold a condition on the values of axes: its text, and the tree of it."""
+
+    text: str
+    tree: ast.expr
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether a cell with these values is kept; raise InputError where the condition has no answer there."""
+        try:
+            kept = _evaluate(self.tree, values)
+        except ArithmeticError as error:
+            raise _refuse(f"cannot be worked out in the cell {_place(values)} ({error})") from error
+        if not isinstance(kept, bool):
+            raise _refuse(f"gives {shown(kept)}, and a condition holds or does not; write a comparison, as {EXAMPLE}")
+        return kept
+
+    def check_names(self, axes: Mapping[str, Sequence[Any]]) -> None:
+        """Raise InputError for a name that is no axis, and for a text that is no value of the axis it is held against.
+
+        `axes[name]` are the values of an axis.
+        """
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name | ast.Attribute) and not _inside_name(node, self.tree):
+                name = _name(node)
+                if name not in axes and name not in _WORDS:
+                    raise _refuse(f"{shown(name)} is no axis of this sweep; {or_nearest(name, axes)}")
+            if isinstance(node, ast.Compare):
+                _check_texts([node.left, *node.comparators], axes)
+
+
+def read(key: str, value: Any) -> Condition:
+    """Read the text of a condition; raise InputError for what is none."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{key} must be a condition on axes, such as `{key}: {EXAMPLE}`")
+    text = " ".join(value.split())
+    if len(text) > LONGEST:
+        raise _refuse(f"is longer than {LONGEST:,} characters; write fewer comparisons")
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _refuse(f"`{shortened(text)}` cannot be read; write a condition such as {EXAMPLE}") from error
+    for node in ast.walk(tree):
+        _check_node(node)
+    return Condition(text, tree)
+
+
+def _check_node(node: ast.AST) -> None:
+    if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float | str | None):
+        raise _refuse(f"{shortened(ast.unparse(node))} is no number and no text")
+    operators = [*getattr(node, "ops", ()), *([node.op] if hasattr(node, "op") else [])]
+    if not all(isinstance(part, (*_KNOWN, *_PARTS)) for part in (node, *operators)):
+        said = shortened(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__
+        raise _refuse(
+            f"{said} is not part of a condition; it has names of axes, numbers, texts in quotes, + - * /, "
+            "< <= == != >= >, and, or, not"
+        )
+
+
+def _refuse(text: str) -> InputError:
+    return InputError(f"only: {text}")
+
+
+def _name(node: ast.expr) -> str:
+    """Write a name, or a full key with dots."""
+    return ast.unparse(node)
+
+
+def _inside_name(node: ast.expr, tree: ast.expr) -> bool:
+    """Tell the parts of a key with dots, which are no names of their own."""
+    return any(isinstance(outer, ast.Attribute) and outer.value is node for outer in ast.walk(tree))
+
+
+def _check_texts(nodes: Sequence[ast.expr], axes: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse to compare an axis with a text that it does not have: the comparison would hold nowhere."""
+    for one, other in (*pairwise(nodes), *pairwise(reversed(nodes))):
+        if isinstance(one, ast.Name | ast.Attribute) and isinstance(other, ast.Constant):
+            known = [word(value) for value in axes.get(_name(one), ())]
+            if isinstance(other.value, str) and known and other.value not in known:
+                raise _refuse(f"{_name(one)} is never {shown(other.value)}; {or_nearest(other.value, known)}")
+
+
+def _evaluate(node: ast.expr, values: Values) -> Any:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name() | ast.Attribute():
+            name = _name(node)
+            return _WORDS[name] if name not in values and name in _WORDS else values[name]
+        case ast.BoolOp():
+            ends = isinstance(node.op, ast.Or)
+            return ends if any(_truth(part, values) is ends for part in node.values) else not ends
+        case ast.UnaryOp() if isinstance(node.op, ast.Not):
+            return not _truth(node.operand, values)
+        case ast.UnaryOp():
+            return -_number(node.operand, values)
+        case ast.BinOp():
+            return _ARITHMETIC[type(node.op)](_number(node.left, values), _number(node.right, values))
+        case ast.Compare():
+            sides = [node.left, *node.comparators]
+            return all(
+                _compare(op, one, other, values) for op, one, other in zip(node.ops, sides, sides[1:], strict=False)
+            )
+    raise AssertionError(ast.dump(node))
+
+
+def _compare(op: ast.cmpop, one: ast.expr, other: ast.expr, values: Values) -> bool:
+    if type(op) in _EQUALITY:
+        return _EQUALITY[type(op)](_evaluate(one, values), _evaluate(other, values))
+    return _ORDER[type(op)](_number(one, values), _number(other, values))
+
+
+def _truth(node: ast.expr, values: Values) -> bool:
+    value = _evaluate(node, values)
+    if not isinstance(value, bool):
+        raise _refuse(f"{_name(node)} is {shown(value)} in the cell {_place(values)}, neither true nor false")
+    return value
+
+
+def _number(node: ast.expr, values: Values) -> float:
+    value = _evaluate(node, values)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        more = "; ask `== null` first, with `or`" if value is None else ""
+        raise _refuse(f"{_name(node)} is {shown(value)} in the cell {_place(values)}, which is no number{more}")
+    return value
+
+
+def _place(values: Values) -> str:
+    return ", ".join(f"{name}={shown(value)}" for name, value in values.items() if "." not in name)
