@@ -147,6 +147,11 @@ DEFAULTS: Mapping[str, Any] = {"alike": "refuse", "dry_run": False}
 """What options of a group are that are left out; else None."""
 
 
+WriteSweep = Annotated[
+    File | None, typer.Option("--write", metavar="FILE", help="Run nothing; keep all that is asked as a sweep file.")
+]
+
+
 class RunOptions(TypedDict, total=False):
     """What the command line does in place of a run."""
 
@@ -165,6 +170,7 @@ class SweepOptions(RunOptions, total=False):
 
     script: Script
     shards: Shards
+    write: WriteSweep
 
 
 def is_left_out(context: typer.Context, option: typer.CallbackParam) -> bool:

@@ -130,6 +130,12 @@ def write(found: Launch, form: Form, given: Given) -> Launched:
             raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
         if (script is None) != (shards is None) or (script and (found.out is None or cfg or dry_run or found.shard)):
             raise UsageError("--script goes with --shards N and --out DIR, and without --cfg, --dry-run and --shard")
+        if (file := given.get("write")) is not None:
+            from simlab.commands import continuing
+
+            if cfg or dry_run or script or found.out is not None or found.shard or form != "table" or given["save"]:
+                raise UsageError("--write keeps a sweep as a file and runs nothing; leave the other options out")
+            return Launched(continuing.keep(found, Path(file)))
         if cfg:
             from simlab.commands import show_config
 

@@ -118,7 +118,7 @@ def run(
 
 @verb(_label_launch)
 def sweep(
-    name: Annotated[str | Path, typer.Argument(metavar="NAME|FILE", hidden=True)],
+    name: Annotated[str | Path, typer.Argument(metavar="NAME|FILE|DIR", hidden=True)],
     *settings: Settings,
     out: Out = None,
     jobs: Jobs = None,
@@ -138,6 +138,7 @@ def sweep(
 
     NAME is one of `simlab show`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
+    DIR is the folder of a sweep, which is continued: `worlds=400`, or KEY=A,B adds values to an axis.
 
     With --script: time, memory and queue of the jobs are lines of the script, to be edited. They merge into --out.
 
@@ -151,6 +152,7 @@ def sweep(
     >>> results = simlab.sweep("item_grouping", {"design.documents": [20, 60]}, quick=True)  # doctest: +SKIP
     >>> results["srp"].sel(grouping="ungrouped", documents=20)  # doctest: +SKIP
     """
+    from simlab.commands.continuing import declared_in, find_folder
     from simlab.commands.launch import Launch
     from simlab.commands.words import words
     from simlab.config import load_sweep
@@ -160,7 +162,12 @@ def sweep(
     own = path_of(config_dir)
     with own_options(own):
         overrides = words([*settings, more], axes=True)
-        declared = with_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
+        if (folder := find_folder(os.fspath(name))) is not None:
+            if out is not None or quick or preset is not None:
+                raise InputError(f"{name} is continued where it is; leave --out, --quick and --preset out")
+            declared, out = declared_in(folder, plugins or ()), folder
+        else:
+            declared = with_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
         declared = with_until(declared, write_targets(precision), None if at_most is None else str(at_most))
     return Launch(
         declared,

@@ -15,7 +15,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simlab.config import catalogue, groups, recorded
+from simlab.config import catalogue, groups, recorded, sweepwriting
 from simlab.config.conditions import Condition
 from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.config.overrides import Setting, check_values
@@ -66,7 +66,8 @@ def compose_sweep(
     if declared.one_cell and (swept := several(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; `simlab run -m` runs them all")
     kinds = kinds_among(settings.values(), options, plugins)
-    composed = _composed(declared, settings, options, plugins, kinds)
+    left = _keys_left_out(declared, settings, options, plugins)
+    composed = _composed(declared, settings, options, plugins, kinds, left)
     axes = _axes(settings, composed, options, plugins)
     first = next(iter(composed.values()))
     if not quick:
@@ -92,6 +93,7 @@ def compose_sweep(
         until=_until(declared.until, settings, first, n_cells),
         only=declared.only.text if declared.only else "",
         kept=kept,
+        file=sweepwriting.write(declared, settings, left, first),
     )
 
 
@@ -157,15 +159,19 @@ def _measures(declared: Declared, settings: Settings) -> list[str]:
 
 
 def _composed(
-    declared: Declared, settings: Settings, options: Options, plugins: Sequence[str], kinds: Sequence[Kind]
+    declared: Declared,
+    settings: Settings,
+    options: Options,
+    plugins: Sequence[str],
+    kinds: Sequence[Kind],
+    left: Collection[str],
 ) -> dict[tuple[str, ...], Config]:
     """Compose a config for each combination of the options on axes, and patch in the values that are no axis."""
     measures = _measures(declared, settings)
     wanted = declared.until.measures if declared.until else ()
     for name in (*measures, *wanted):
         groups.check_option("measure", name, options)
-    fixed = {s.key: s.values[0] for s in settings.values() if s.key in options and not s.swept}
-    fixed |= {"measure": measures} if measures else {}
+    fixed = _fixed(settings, options) | ({"measure": measures} if measures else {})
     swept = [setting for setting in settings.values() if is_axis_of_options(setting, options)]
     cells: dict[tuple[str, ...], tuple[Kind, Config]] = {}
     for places in itertools.product(*(range(len(setting.values)) for setting in swept)):
@@ -176,7 +182,6 @@ def _composed(
         kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
         cells[combination] = kind, _plain(recorded.for_systems(chosen, kind), options, plugins, kind)
     _refuse_idle_crew(spread(settings), list(cells.values()))
-    left = _keys_left_out(declared, settings, fixed, options, plugins)
     for setting in settings.values():
         if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
             _patch(setting, list(cells.values()), options, plugins)
@@ -216,18 +221,22 @@ def _plain(choices: Mapping[str, Any], options: Options, plugins: Sequence[str],
     return check(composed, plugins=plugins)
 
 
-def _keys_left_out(
-    declared: Declared, settings: Settings, fixed: Mapping[str, Any], options: Options, plugins: Sequence[str]
-) -> set[str]:
+def _fixed(settings: Settings, options: Options) -> dict[str, Any]:
+    """Return the option that all cells have of a group, where all have the same."""
+    return {s.key: s.values[0] for s in settings.values() if s.key in options and not s.swept}
+
+
+def _keys_left_out(declared: Declared, settings: Settings, options: Options, plugins: Sequence[str]) -> set[str]:
     """List the keys that only the kinds have which a sweep file names and its user left out of the question."""
     from simlab.studies.kinds import kind_asking
 
     named = {value for setting in declared.settings if setting.key == QUESTION for value in setting.values}
     asked = set(settings[QUESTION].values) if named else set()
+    fixed = _fixed(settings, options)
     keys: dict[bool, set[str]] = {True: set(), False: set()}
     for question in named | asked if named - asked else ():
         kind = kind_asking(question, plugins)
-        choices = recorded.for_systems({key: value for key, value in fixed.items() if key != QUESTION}, kind)
+        choices = recorded.for_systems({k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind)
         keys[question in asked].update(_keys(_plain(choices, options, plugins, kind)))
     return keys[False] - keys[True]
 

@@ -47,13 +47,14 @@ def apart(path: Path) -> tuple[Any, str | None]:
     if len(study) > MAX_BYTES:
         raise InputError(f"{where}: is larger than {MAX_BYTES:,} bytes; {remedy}")
     try:
-        content = _parse(files.text(study, where))
+        content = parse_yaml(files.text(study, where))
     except InputError as error:
         raise error if str(error).startswith(where) else InputError(f"{where}: {error}") from error
     return content, "{" + files.text(told, where) if mark else None
 
 
-def _parse(text: str) -> Any:
+def parse_yaml(text: str) -> Any:
+    """Read the text of a YAML file as `content_of` does; raise InputError for what is none."""
     try:
         return _content(_Loader(text).get_single_node())
     except yaml.MarkedYAMLError as error:

@@ -32,7 +32,7 @@ def gather(
     declared: Declared, overrides: Sequence[str], quick: bool, options: Options, plugins: Sequence[str] = ()
 ) -> Settings:
     """Merge a sweep file with what was typed; raise InputError for what can be told to be wrong without composing."""
-    typed = [with_names(setting, declared) for setting in _typed(overrides)]
+    typed = [with_names(_added(setting, declared), declared) for setting in _typed(overrides)]
     preset = (declared.quick or QUICK) if quick else ()
     settings: Settings = {}
     for setting in (*declared.settings, *preset):
@@ -62,6 +62,15 @@ def spread(settings: Settings) -> Settings:
     own = [setting for setting in settings.values() if not setting.sets]
     parts = [part for setting in settings.values() if setting.sets for part in setting.spread()]
     return {setting.key: setting for setting in (*own, *parts)}
+
+
+def _added(setting: Setting, declared: Declared) -> Setting:
+    """Add what is typed of an axis to the values that a sweep to be continued has on it."""
+    held = next((one for one in declared.settings if one.swept and one.key == setting.key), None)
+    if not declared.grows or held is None:
+        return setting
+    new = tuple(value for value in setting.values if value not in held.values)
+    return replace(setting, values=(*held.values, *new), swept=True)
 
 
 def with_names(setting: Setting, declared: Declared) -> Setting:

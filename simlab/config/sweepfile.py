@@ -15,7 +15,7 @@ from typing import Any
 
 from simlab.config import conditions
 from simlab.config.overrides import Setting, check_key, check_values, element, first_repeated, read
-from simlab.config.plain_yaml import Plain, content_of, value_of
+from simlab.config.plain_yaml import Plain, content_of, parse_yaml, value_of
 from simlab.config.until import Until, asked
 from simlab.config.until import read as read_until
 from simlab.messages import legible, or_nearest, shown, word
@@ -41,7 +41,7 @@ class Declared:
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision; `preset` is the one of its presets that was asked for.
     `named[axis][name]` are the keys that a name on an axis sets: the designs, and the named options of a key. `linked`
-    are keys of axes that move together, `only` keeps cells.
+    are keys of axes that move together, `only` keeps cells. With `grows` what is typed of an axis is added to it.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Declared:
     named: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     linked: tuple[tuple[str, ...], ...] = ()
     only: conditions.Condition | None = None
+    grows: bool = False
 
 
 RUN = Declared("run", command=("run",), one_cell=True)
@@ -106,6 +107,11 @@ def load(path: Path) -> Declared:
         return replace(_declared(path.stem, content), command=("sweep", str(path)))
     except InputError as error:
         raise InputError(f"{legible(path, 200)}: {error}") from error
+
+
+def parse(name: str, text: str) -> Declared:
+    """Read a sweep from the text of a file; raise InputError for what is wrong with it."""
+    return _declared(name, parse_yaml(text))
 
 
 def _declared(name: str, content: Any) -> Declared:

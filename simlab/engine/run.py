@@ -181,6 +181,8 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
         book.note(shards=_shards(book, whole_of(sweep, entries), entries, shard))
     book.admit(grown, entries, {entry.cell: (sweep.worlds, sweep.studies) for entry in entries})
     book.note_known(installation(), job.known)
+    if sweep.file:
+        book.note(file=sweep.file)
     tasks = missing(sweep, book, entries, shard)
     if tasks or torn:
         book.fall_behind()

@@ -101,7 +101,8 @@ def _write(
     shards = _shards(into, sources)
     book.adopt(union.book.declaration() or {}, union.rows(CELLS), union.book.requests())
     note_versions(book, sources)
-    book.note(shards=shards)
+    kept = next((file for source in sources if (file := source.book.noted("file"))), None)
+    book.note(shards=shards, **({"file": kept} if kept else {}))
     for source, rows in torn:
         if source is into and rows:
             book.discard(rows)

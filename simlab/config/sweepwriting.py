@@ -1,0 +1,86 @@
+"""Write what is asked of a sweep as a sweep file: what its own file said, and what was typed beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from simlab.config.overrides import Setting
+from simlab.config.sweep import Config
+from simlab.config.sweepfile import DESIGN, Declared
+from simlab.config.until import DIFFERENCE, Until
+from simlab.messages import shown
+
+SIZES = ("worlds", "pools", "document_draws", "studies")
+_NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+
+
+def write(declared: Declared, settings: Mapping[str, Setting], left_out: Collection[str], config: Config) -> str:
+    """Write a sweep file from a sweep as declared and the settings that were gathered for it.
+
+    `left_out` are keys that no cell has, `config` is that of a cell: it holds the sizes as they came to be.
+    """
+    given = [setting for setting in settings.values() if setting.key not in left_out and setting.key != "measure"]
+    swept = [setting for setting in given if setting.swept]
+    fixed = {s.key: s.values[0] for s in given if not s.swept and s.key not in SIZES}
+    sizes = {key: config[key] for key in SIZES if key in settings or config[key] != 1}
+    linked = [list(setting.keys) for setting in swept if _moves_along(setting)]
+    parts: dict[str, Any] = {
+        "aim": declared.aim,
+        "designs": dict(zip(s.values, s.sets, strict=True)) if (s := _design(swept)) else {},
+        "options": {
+            s.key: {name: one[s.key] for name, one in zip(s.values, s.sets, strict=True)}
+            for s in swept
+            if s.sets and s.key != DESIGN and not _moves_along(s)
+        },
+        "axes": {part.key: list(part.values) for s in swept if not s.sets or _moves_along(s) for part in s.spread()},
+        "linked": linked,
+        "only": declared.only.text if declared.only else "",
+        "set": {**fixed, **sizes},
+        "measures": settings["measure"].values[0] if "measure" in settings else list(declared.measures),
+        "figure": dict(declared.figure),
+        "precision": dict(declared.precision),
+        "until": _until(declared.until) if declared.until else {},
+    }
+    return "\n".join(line for key, value in parts.items() if value for line in _lines(key, value)) + "\n"
+
+
+def _design(swept: Collection[Setting]) -> Setting | None:
+    return next((setting for setting in swept if setting.sets and setting.key == DESIGN), None)
+
+
+def _moves_along(setting: Setting) -> bool:
+    """Tell linked axes, whose values are values of a key, from names that stand for what they set."""
+    return len(setting.sets) > 0 and all(
+        one.get(setting.key) == value for one, value in zip(setting.sets, setting.values, strict=True)
+    )
+
+
+def _until(until: Until) -> dict[str, Any]:
+    end = {"at_most": f"{until.seconds:g}s"} if until.seconds else {"at_most": until.campaigns}
+    targets = {f"{one.measure}:{DIFFERENCE}" if one.difference else one.measure: one.mcse for one in until.targets}
+    return {"precision": targets, **{name: value for name, value in end.items() if value is not None}}
+
+
+def _lines(key: str, value: Any) -> Iterator[str]:
+    """Write a part of a file: texts of several lines and mappings in lines of their own, all else in one."""
+    if isinstance(value, str) and "\n" in value:
+        yield f"{key}: |-"
+        yield from (f"  {line}".rstrip() for line in value.splitlines())
+    elif isinstance(value, Mapping) and key not in ("figure", "precision"):
+        yield f"{key}:"
+        yield from (f"  {_value(inner)}: {_value(content)}" for inner, content in value.items())
+    else:
+        yield f"{key}: {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_value(key)}: {_value(content)}' for key, content in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, str):
+        return value if _NAME.fullmatch(value) and shown(value, len(value)) == value else json.dumps(value)
+    return json.dumps(value)
