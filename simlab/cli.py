@@ -41,6 +41,13 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Keep what was found": ("verify", "merge", "export"),
 }
 """Every command stands in one group; within a group they stand in the order in which they are used."""
+FIRST: Mapping[str, tuple[str, ...]] = {
+    "Explore designs by simulation": ("sweep", "query", "compare", "plot"),
+    "Decide which study to buy, and what it shows": ("plan", "assign", "conclude"),
+    "Learn from a pilot, pass on, look up": ("fit", "report", "show"),
+}
+"""What a newcomer takes in: the help shows these commands, and names the others."""
+ALL = "all commands"
 THINGS = (
     ("demo", "See the whole story on ratings that simlab makes: pilot, plan, sheets, conclusion, report. A minute."),
     (
@@ -59,14 +66,18 @@ class Grouped(TyperGroup):
     """Group the commands of the help."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section for each group; a command in none of them still stands on the page."""
-        rest = tuple(name for name in self.list_commands(ctx) if name not in sum(GROUPS.values(), ()))
-        for heading, names in {**GROUPS, "Others": rest}.items():
+        """Write a section for each group, of a few commands or of all; one in no group still stands on the page."""
+        groups = GROUPS if ctx.meta.get(ALL) else FIRST
+        rest = [name for name in self.list_commands(ctx) if name not in sum(groups.values(), ())]
+        for heading, names in (*groups.items(), *([("Others", rest)] if groups is GROUPS else [])):
             there = [name for name in names if name in self.commands]
             width = formatter.width - 6 - max(map(len, self.commands))
             if there:
                 with formatter.section(heading):
                     formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in there])
+        if groups is FIRST:
+            formatter.write_paragraph()
+            formatter.write_text(f"`simlab --help-all` shows these, too: {', '.join(rest)}.")
 
 
 app = typer.Typer(
@@ -88,10 +99,20 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _help_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        context.meta[ALL] = True
+        print(context.get_help())
+        raise typer.Exit
+
+
 @app.callback()
 def simlab(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+    help_all: Annotated[
+        bool, typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all commands and leave.")
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
@@ -128,7 +149,9 @@ def _greet() -> str:
     """Answer who types `simlab` alone: three things to do, each with a line on what one gets."""
     things = [line for command, gets in THINGS for line in (f"  {program()} {command}", f"      {gets}", "")]
     opening = "Which study should I buy, and what may I conclude from the one I have? Three things to do:"
-    return "\n".join([opening, "", *things, f"{program()} --help: all commands"])
+    verbs = "; ".join(", ".join(names) for names in FIRST.values())
+    ending = f"{program()} --help: {verbs}\n{program()} --help-all: all commands"
+    return "\n".join([opening, "", *things, ending])
 
 
 @functools.cache

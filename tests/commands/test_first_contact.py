@@ -37,7 +37,7 @@ def test_every_command_stands_in_exactly_one_group() -> None:
 
 @pytest.mark.slow
 def test_help_shows_the_groups_and_every_command_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.answer(["--help"]) == 0
+    assert cli.answer(["--help-all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.rstrip(":") for line in lines if line.rstrip(":") in cli.GROUPS] == list(cli.GROUPS)
     assert "Others:" not in lines
@@ -45,10 +45,23 @@ def test_help_shows_the_groups_and_every_command_once(capsys: pytest.CaptureFixt
     assert sorted(named) == sorted(_commands())
 
 
+def test_help_shows_ten_verbs_and_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.answer(["--help"]) == 0
+    page = capsys.readouterr().out
+    lines = page[page.index(next(iter(cli.FIRST))) :].splitlines()
+    shown = [line.split()[0] for line in lines if line.startswith("  ") and line.split()[0] in _commands()]
+    first = [name for names in cli.FIRST.values() for name in names]
+    assert (shown, len(set(first))) == (first, 10)
+    others = " ".join(page.split()).partition("`simlab --help-all` shows these, too: ")[2].partition(".")[0]
+    assert sorted([*others.split(", "), *first]) == sorted(_commands())
+    # What stands on neither page would be found.
+    assert "replay" not in others
+
+
 def test_without_words_there_are_three_things_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.answer([]) == 0
     page = capsys.readouterr().out
-    assert page.rstrip().splitlines()[-1].endswith("simlab --help: all commands")
+    assert page.rstrip().splitlines()[-1].endswith("simlab --help-all: all commands")
     assert len(cli.THINGS) == 3
     for command, gets in cli.THINGS:
         name, *words = shlex.split(command)
