@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import pytest
 
 from simlab.cli import answer
 from simlab.fitting.laws import Fitted
-from simlab.fitting.own_law import own_law
+from simlab.fitting.own_law import OwnEffects, checked_sites, own_law
+from simlab.fitting.scales.chain import gaussian_scale
 from simlab.rng import stream
 from simlab.tables.held import Told
 from simlab.types import InputError
@@ -177,19 +177,26 @@ def test_a_law_finds_what_made_its_table_and_answers_alike() -> None:
 
 
 @pytest.mark.slow
-def test_beta_raters_from_table_to_study(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_answers_on_the_scale_of_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLE))
-    ratings = str(EXAMPLE.parent / "ratings.csv")
-    law = "house_rules.laws:beta_raters"
-    code = answer(["fit", ratings, "--law", law, "--out", "w.yaml", "--format", "json"])
-    said = json.loads(capsys.readouterr().out)
-    assert code in (0, 3)
-    assert said["law"] == law
-    assert said["diagnosis"]["r_hat"] < 1.02
-    assert said["checks"]["passed"] >= 15
-    for name in ("house_rules", "house_rules.laws"):
-        sys.modules.pop(name, None)
-    words = ["systems=fitted", "systems.path=w.yaml", "systems.n_documents=12", "design.documents=12", "worlds=2"]
-    run = ["run", *words, "studies=2", "design.estimand=these_raters", "--jobs", "1", "--out", "o", "--force"]
-    assert answer(run) == 0
-    assert "house_rules" not in sys.modules
+    law = own_law("house_rules.laws:beta_raters")
+    ratings = recorded.table(EXAMPLE.parent / "ratings.csv", Told())
+    from house_rules.laws import beta_raters
+
+    sites = checked_sites(law.name, beta_raters, ratings)
+    plates = {name: sites[name].plates for name in ("level", "quality", "ease", "leniency", "sharpness")}
+    of_raters = ("raters",)
+    assert list(plates.values()) == [(), ("systems",), ("documents",), of_raters, of_raters]
+    known: dict[str, Any] = {"level": 0.5, "system_sd": 1.0, "document_sd": 0.5, "rater_sd": 0.2}
+    known |= {"quality": np.linspace(-1, 2, ratings.n_systems), "leniency": np.zeros(ratings.n_raters)}
+    known["sharpness"] = np.full(ratings.n_raters, 12.0)
+    effects = OwnEffects(known, frozenset({"leniency", "sharpness"}), gaussian_scale(ratings))
+    score = np.mean([law.answer(stream(0, "e", k), effects, ratings) for k in range(20)], axis=0)
+    once = law.answer(stream(0, "e", 0), effects, ratings)
+    assert once.min() >= 0
+    assert once.max() <= 100
+    np.testing.assert_array_equal(once, np.rint(once))
+    means = np.array([score[ratings.system == s].mean() for s in range(ratings.n_systems)])
+    # The mean of a Beta is what the logit says, documents averaged over: known to some two points.
+    assert (np.diff(means) > 0).all()
+    np.testing.assert_allclose(means[[0, -1]], [28, 87], atol=4)
