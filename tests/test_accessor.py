@@ -72,6 +72,29 @@ def test_designs_are_compared_and_drawn_as_by_the_functions(dataset: xr.Dataset,
         np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
 
 
+def test_which_axis_decides_is_told_of_the_cells_that_are_kept(dataset: xr.Dataset) -> None:
+    found = asked(dataset).importance("cost")
+    assert found["main"].sel(axis="documents") == pytest.approx(1.0)
+    assert found["main"].sel(axis="grouping") == pytest.approx(0.0, abs=1e-9)
+    kept = asked(dataset).importance("power", "documents=12")
+    assert kept["axis"].values.tolist() == ["grouping"]
+
+
+def test_answers_over_worlds_refuse_what_a_few_worlds_cannot_tell(dataset: xr.Dataset) -> None:
+    ask = asked(dataset)
+    for question in (
+        lambda: ask.quantiles("power"),
+        lambda: ask.share("power>=.8"),
+        lambda: ask.share_better("power", 0.02, by="grouping", baseline="ungrouped"),
+    ):
+        with pytest.raises(simlab.InputError, match="2 worlds have a value here"):
+            question()
+    with pytest.raises(simlab.InputError, match="a curve needs 3"):
+        ask.solve("documents", power=0.8)
+    with pytest.raises(simlab.InputError, match="one target, such as power=.8; 2 are given"):
+        ask.solve("documents", power=0.8, srp=0.9)
+
+
 def test_mistakes_are_those_of_the_functions(dataset: xr.Dataset) -> None:
     with pytest.raises(simlab.InputError, match="does not have the measure powr; did you mean power"):
         asked(dataset).measure("powr")

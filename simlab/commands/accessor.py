@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from simlab.commands import sweeps
+from simlab.commands import stores, sweeps
 from simlab.commands.flags import Setting
+from simlab.comparing import contrasts, over_cells
+from simlab.store.query import with_measures
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,6 +60,79 @@ class Accessor:
         """
         found: xr.Dataset = sweeps.compare(self._dataset, *conditions, **asked)  # type: ignore[assignment]
         return found
+
+    def quantiles(self, measure: str, quantiles: Sequence[float] = (0.1, 0.5, 0.9), *conditions: Setting) -> xr.Dataset:
+        """Estimate quantiles over worlds of a measure's true value, with the noise of studies removed.
+
+        Returns, over the axes and `quantile`, `value`, its standard error `mcse` over worlds, `low` and `high` (a 95 %
+        interval); over the axes `worlds`, `studies` (the least of a world) and `reliability`, the share of the variance
+        of the worlds' means that is no noise. Raises InputError where a cell has fewer than 20 worlds, or one study of
+        each, and for what the store does not hold.
+
+        >>> simlab.open_results("outputs/item_grouping").simlab.quantiles("power", [0.1, 0.5])  # doctest: +SKIP
+        """
+        with self._narrowed(measure, conditions) as held:
+            return over_cells.world_quantiles(held, measure, quantiles)
+
+    def share(self, bound: str, *conditions: Setting) -> xr.Dataset:
+        """Estimate in what share of worlds a measure's expected value meets a bound (assurance).
+
+        Returns over the axes what `quantiles` returns; raises InputError as it does, and for another bound than
+        `MEASURE>=VALUE` or `MEASURE<=VALUE`.
+
+        >>> simlab.open_results("outputs/item_grouping").simlab.share("power>=.8")  # doctest: +SKIP
+        """
+        wanted = over_cells.read_bound(bound)
+        with self._narrowed(wanted.measure, conditions) as held:
+            return over_cells.world_shares(held, wanted)
+
+    def share_better(self, measure: str, margin: float, *conditions: Setting, by: str, baseline: object) -> xr.Dataset:
+        """Estimate in what share of worlds each design along an axis beats the baseline by a margin or more.
+
+        Designs are paired world by world and study by study. Returns over the axes, without the baseline, what
+        `quantiles` returns; raises InputError as it does.
+
+        >>> store = simlab.open_results("outputs/item_grouping").simlab  # doctest: +SKIP
+        >>> store.share_better("power", 0.02, by="grouping", baseline="ungrouped")  # doctest: +SKIP
+        """
+        with self._narrowed(measure, conditions) as held:
+            return over_cells.world_shares_better(held, by, measure, margin, baseline)
+
+    def importance(self, measure: str, *conditions: Setting) -> xr.Dataset:
+        """Share the variance of a measure over the cells out to the axes, with Monte-Carlo noise removed.
+
+        Returns, over `axis`, `main` (what an axis explains alone) and `total` (with its interactions), each with
+        `_mcse`, `_low` and `_high` (95 %). Raises InputError where a cell has no value, where cells do not differ by
+        more than their noise, and for what the store does not hold.
+
+        >>> simlab.open_results("outputs/item_grouping").simlab.importance("power")  # doctest: +SKIP
+        """
+        with self._narrowed(measure, conditions) as held:
+            return over_cells.axis_importance(held, measure)
+
+    def solve(self, axis: str, *conditions: Setting, **target: float) -> xr.Dataset:
+        """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.
+
+        Returns, over the other axes, `value`, `mcse`, `low` and `high` (a 90 % interval) in the unit of the axis,
+        infinite beyond the sweep; `reach` says `crossed`, `not_reached` or `reached_everywhere`, and `side` whether
+        the target is met `from` there on or `up_to` there. Of a measure of which less is better the value is to be
+        as small as the target. Raises InputError for other than one target, for fewer than three cells with a value,
+        and for what the store does not hold.
+
+        >>> simlab.open_results("outputs/item_grouping").simlab.solve("documents", power=0.8)  # doctest: +SKIP
+        """
+        if len(target) != 1:
+            raise InputError(f"solve takes one target, such as power=.8; {len(target)} are given")
+        ((measure, value),) = target.items()
+        with self._narrowed(measure, conditions) as held:
+            wanted = over_cells.Bound(measure, not contrasts.less_is_better(measure), float(value))
+            return over_cells.solve_axis(held, axis, wanted)
+
+    @contextmanager
+    def _narrowed(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
+        """Hold the cells that meet conditions, with the measure."""
+        with stores.opened(self._dataset, stores.apart(conditions)) as held:
+            yield with_measures(held, [measure])
 
     def plot(self, *conditions: Setting, **asked: Any) -> Figure:
         """Draw the figure of the sweep: see `simlab.plot`, whose `store` is this dataset.

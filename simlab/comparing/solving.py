@@ -9,7 +9,7 @@ tests/comparing/test_solving.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ class Crossing(NamedTuple):
 
 
 def solve_curve(
-    x: Sequence[float], value: Floats, influence: Floats, target: float, *, less_is_better: bool = False
+    x: Floats, value: Floats, influence: Floats, target: float, *, less_is_better: bool = False
 ) -> Crossing:
     """Estimate from where on `value[cell]`, over ascending `x[cell]`, reaches a target: is as large, or as small.
 
@@ -76,11 +76,13 @@ def solve_curve(
     crossing = float(line.crossings((sign * y)[None, order])[0])
     crossings = line.crossings((sign * moved.T)[:, order])
     low, high = np.quantile(crossings, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
-    ends = sorted(_beyond(back, turned * end) for end in (low, high))
+    first, last = sorted(_beyond(back, turned * end) for end in (low, high))
     inside = np.array([back(turned * one) for one in crossings if np.isfinite(one)])
     reach: Reach = "crossed" if np.isfinite(crossing) else "not_reached" if crossing > 0 else "reached_everywhere"
     mcse = float(inside.std(ddof=1)) if len(inside) > RESAMPLES / 2 else float("nan")
-    return Crossing(reach, "from" if turned > 0 else "up_to", _beyond(back, turned * crossing), mcse, *ends, cells)
+    return Crossing(
+        reach, "from" if turned > 0 else "up_to", _beyond(back, turned * crossing), mcse, first, last, cells
+    )
 
 
 class _Line(NamedTuple):

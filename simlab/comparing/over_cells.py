@@ -1,0 +1,222 @@
+"""Answer questions about worlds for every cell of a store: as datasets over its axes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simlab.comparing.contrasts import less_is_better
+from simlab.comparing.importance import grid_importance
+from simlab.comparing.solving import LEVEL, solve_curve
+from simlab.comparing.world_distribution import WorldDistribution, estimate_distribution, share_of_worlds_better
+from simlab.comparing.world_values import values_by_study
+from simlab.measures.labels import Range
+from simlab.messages import legible, or_nearest, word
+from simlab.store.coordinates import as_written
+from simlab.store.intervals import range_in
+from simlab.store.opening import axes_of
+from simlab.store.query import place_on
+from simlab.types import Array, InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=)\s*(-?\d*\.?\d+(?:e-?\d+)?)\s*")
+BOUNDS = {
+    "value": "",
+    "mcse": "standard error over worlds",
+    "low": "lower bound of the 95 % interval",
+    "high": "upper bound of the 95 % interval",
+}
+ABOUT = {
+    "worlds": "worlds with a value",
+    "studies": "least number of studies of a world",
+    "reliability": "share of the variance of the worlds' means that is no noise of studies",
+}
+
+
+class Bound(NamedTuple):
+    """A bound on a measure, as in `power>=.8`."""
+
+    measure: str
+    at_least: bool
+    threshold: float
+
+
+def read_bound(text: str) -> Bound:
+    """Read a bound on a measure as it is typed; raises InputError for anything else.
+
+    >>> read_bound("power>=.8")
+    Bound(measure='power', at_least=True, threshold=0.8)
+    """
+    found = CONDITION.fullmatch(text)
+    if found is None:
+        raise InputError(
+            f"{legible(text)} is no bound on a measure; write MEASURE>=VALUE or MEASURE<=VALUE, such as power>=.8"
+        )
+    return Bound(found[1], found[2] == ">=", float(found[3]))
+
+
+def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float]) -> xr.Dataset:
+    """Estimate quantiles of a measure's true value over worlds: `value[axis, ..., quantile]` with mcse, low and high.
+
+    Raises InputError for quantiles outside (0, 1), and naming the cell where a distribution cannot be told.
+    """
+    if not quantiles or not all(0 < q < 1 for q in quantiles):
+        raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {legible(list(quantiles))} do not")
+    within = range_in(dataset, measure)
+    found = _of_cells(
+        dataset, lambda at: estimate_distribution(values_by_study(dataset, at, measure), quantiles, (), within)
+    )
+    table = [[list(one) for one in of.quantiles] for of in found.ravel()]
+    about = f"quantile over worlds of: {_label(dataset, measure)}"
+    told = _labelled(dataset, found, np.array(table), about, ["quantile"])
+    return told.assign_coords(quantile=np.asarray(quantiles, float))
+
+
+def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
+    """Estimate in what share of worlds a measure's expected value meets a bound: `value[axis, ...]`.
+
+    Raises InputError, naming the cell, where a distribution over worlds cannot be told.
+    """
+    within, sign = range_in(dataset, bound.measure), 1 if bound.at_least else -1
+    if not bound.at_least:
+        least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
+        within = Range(least, greatest, within.chance)
+    found = _of_cells(
+        dataset,
+        lambda at: estimate_distribution(
+            sign * values_by_study(dataset, at, bound.measure), (), [sign * bound.threshold], within
+        ),
+    )
+    relation = ">=" if bound.at_least else "<="
+    about = f"share of worlds with {bound.measure} {relation} {bound.threshold:g}"
+    return _labelled(dataset, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+
+
+def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: float, baseline: object) -> xr.Dataset:
+    """Estimate in what share of worlds each design along an axis is better than the baseline by a margin or more.
+
+    Designs are paired world by world and study by study. Raises InputError for an axis or a baseline that the store
+    does not hold, and naming the cell where worlds cannot be compared.
+    """
+    axes = axes_of(dataset)
+    if by not in axes:
+        raise InputError(f"the store has no axis {by}; {or_nearest(by, axes)}")
+    held, k = place_on(dataset, by, baseline), axes.index(by)
+    rest = dataset.isel({by: [j for j in range(dataset.sizes[by]) if j != held]})
+    kept = [j for j in range(dataset.sizes[by]) if j != held]
+    if not kept:
+        raise InputError(f"the axis {by} of this store has one value: there is nothing to compare")
+    less = less_is_better(measure)
+
+    def compare(at: tuple[int, ...]) -> WorldDistribution:
+        own, other = (
+            values_by_study(dataset, (*at[:k], place, *at[k + 1 :]), measure) for place in (kept[at[k]], held)
+        )
+        return share_of_worlds_better(own, other, margin, less_is_better=less)
+
+    found = _of_cells(rest, compare)
+    about = f"share of worlds with {measure} better by {margin:g} or more than with {by}={word(baseline)}"
+    return _labelled(rest, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+
+
+def axis_importance(dataset: xr.Dataset, measure: str) -> xr.Dataset:
+    """Share the variance of a measure over a grid out to its axes: `main[axis]` and `total[axis]` with their intervals.
+
+    Raises InputError where cells have no value, or do not differ by more than their noise.
+    """
+    import xarray as xr
+
+    axes = axes_of(dataset)
+    value = dataset[measure].transpose(*axes).values
+    influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+    found = grid_importance(axes, value, influence)
+    words = {"main": "alone", "total": "with all its interactions"}
+    variables = {
+        name if not end else f"{name}_{end}": (
+            ("axis",),
+            [getattr(getattr(one, name), end or "value") for one in found.axes],
+            {"long_name": f"share of the variance that an axis explains {said}" if not end else BOUNDS[end]},
+        )
+        for name, said in words.items()
+        for end in ("", "mcse", "low", "high")
+    }
+    about = {"measure": measure, "sd": found.sd, "cells": found.n, "interactions": found.interactions.value}
+    return xr.Dataset(variables, {"axis": [one.name for one in found.axes]}, about)
+
+
+def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:
+    """Estimate from where on along a numeric axis a measure meets a bound, for each combination of the other axes.
+
+    `value`, `mcse`, `low` and `high` (90 %) are in the unit of the axis, infinite beyond the sweep; `reach` says
+    whether the target is crossed, and `side` whether it is met from there on or up to there. Raises InputError for an
+    axis that is not there, or has other values than numbers.
+    """
+    import xarray as xr
+
+    axes = axes_of(dataset)
+    if axis not in axes:
+        raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes)}")
+    x = dataset[axis].values
+    if x.dtype.kind not in "iuf":
+        raise InputError(f"{axis} has values that are no numbers, and no curve runs along it; name a numeric axis")
+    rest = [name for name in axes if name != axis]
+    value = dataset[bound.measure].transpose(*rest, axis).values
+    influence = dataset[f"{bound.measure}_influence"].transpose(*rest, axis, "cluster").values
+    shape = value.shape[:-1]
+    found = [
+        solve_curve(x, value[at], influence[at], bound.threshold, less_is_better=not bound.at_least)
+        for at in np.ndindex(*shape)
+    ]
+    said = {
+        "value": f"{axis} at which {bound.measure} is {bound.threshold:g}",
+        "low": f"lower bound of the {LEVEL:.0%} interval",
+        "high": f"upper bound of the {LEVEL:.0%} interval",
+        "mcse": "standard error of crossings within the sweep",
+        "reach": "crossed, not_reached within the sweep, or reached_everywhere in it",
+        "side": "whether the target is met from there on, or up_to there",
+        "cells": "cells with a value along the axis",
+    }
+    variables = {
+        name: (rest, np.array([getattr(one, name) for one in found]).reshape(shape), {"long_name": text})
+        for name, text in said.items()
+    }
+    return xr.Dataset(variables, {name: dataset[name] for name in rest})
+
+
+def _of_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:
+    axes = axes_of(dataset)
+    found = np.empty([dataset.sizes[axis] for axis in axes], object)
+    for at in np.ndindex(found.shape):
+        try:
+            found[at] = estimate(at)
+        except InputError as error:
+            where = ", ".join(
+                f"{axis}={word(as_written(dataset[axis].values)[k])}" for axis, k in zip(axes, at, strict=True)
+            )
+            raise InputError(f"{where}: {error}" if where else str(error)) from error
+    return found
+
+
+def _labelled(dataset: xr.Dataset, found: Array, table: Array, about: str, more: Sequence[str] = ()) -> xr.Dataset:
+    """Lay `table[cell, ..., statistic]` and what worlds and studies each cell has out over the axes."""
+    import xarray as xr
+
+    axes = axes_of(dataset)
+    laid = table.reshape(*found.shape, *table.shape[1:])
+    variables = {
+        name: ((*axes, *more), laid[..., k], {"long_name": text or about})
+        for k, (name, text) in enumerate(BOUNDS.items())
+    }
+    for name, text in ABOUT.items():
+        of_cells = np.array([getattr(of, name) for of in found.ravel()]).reshape(found.shape)
+        variables[name] = (axes, of_cells, {"long_name": text})
+    return xr.Dataset(variables, {name: dataset[name] for name in axes})
+
+
+def _label(dataset: xr.Dataset, measure: str) -> str:
+    return str(dataset[measure].attrs.get("long_name", measure))

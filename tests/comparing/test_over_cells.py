@@ -1,0 +1,115 @@
+"""Hold answers over the cells of a store against planted worlds and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import norm
+
+from simlab.comparing import over_cells
+from simlab.comparing.over_cells import Bound, read_bound
+from simlab.rng import stream
+from simlab.store.opening import open_results
+from simlab.types import Floats, InputError
+from tests.comparing.test_compare import store
+
+WORLDS, STUDIES = 400, 8
+MEANS = {0: 0.3, 1: 0.5, 2: 0.4}
+"""Mean power by the place of the grouping; worlds spread by .1, studies by .2."""
+
+
+def planted(dataset: xr.Dataset, index: Sequence[int], measure: str) -> Floats:
+    """Draw `[world, study]`: worlds that all designs share, and studies of their own."""
+    worlds = MEANS[index[0]] + 0.1 * stream(1, "worlds").normal(size=(WORLDS, 1))
+    return worlds + 0.2 * stream(1, "studies", *index).normal(size=(WORLDS, STUDIES))
+
+
+@pytest.fixture
+def dataset(item_grouping_store: Path, monkeypatch: pytest.MonkeyPatch) -> xr.Dataset:
+    monkeypatch.setattr(over_cells, "values_by_study", planted)
+    return open_results(item_grouping_store)
+
+
+def test_each_cell_has_the_quantiles_of_its_worlds(dataset: xr.Dataset) -> None:
+    found = over_cells.world_quantiles(dataset, "power", [0.1, 0.5])
+    assert found["value"].dims == ("grouping", "documents", "quantile")
+    for k, mean in MEANS.items():
+        truth = norm.ppf([0.1, 0.5], mean, 0.1)
+        assert (abs(found["value"][k] - truth) < 4 * found["mcse"][k]).all()
+    assert (found["worlds"] == WORLDS).all()
+    assert (found["studies"] == STUDIES).all()
+    assert found["reliability"].mean() == pytest.approx(0.01 / (0.01 + 0.04 / 8), abs=0.05)
+
+
+def test_shares_above_and_below_a_bound_add_up(dataset: xr.Dataset) -> None:
+    above = over_cells.world_shares(dataset, Bound("power", True, 0.45))
+    below = over_cells.world_shares(dataset, Bound("power", False, 0.45))
+    assert np.allclose(above["value"] + below["value"], 1.0)
+    truth = norm.sf(0.45, list(MEANS.values()), 0.1)
+    assert (abs(above["value"].values - truth[:, None]) < 4 * above["mcse"].values).all()
+    assert above["value"].attrs["long_name"] == "share of worlds with power >= 0.45"
+
+
+def test_designs_are_better_than_the_baseline_in_worlds_that_they_share(dataset: xr.Dataset) -> None:
+    names = dataset["grouping"].values.tolist()
+    found = over_cells.world_shares_better(dataset, "grouping", "power", 0.15, names[0])
+    assert found["grouping"].values.tolist() == names[1:]
+    # Means are .2 and .1 apart in all worlds alike.
+    assert (found["value"][0] > 0.9).all()
+    assert (found["value"][1] < 0.1).all()
+
+
+def test_what_has_no_answer_is_refused_with_its_cell(item_grouping_store: Path) -> None:
+    with open_results(item_grouping_store) as store:
+        where = r"^grouping=pseudo_side_by_side, documents=8: 2 worlds have a value here"
+        with pytest.raises(InputError, match=where):
+            over_cells.world_quantiles(store, "power", [0.5])
+        with pytest.raises(InputError, match="quantiles lie between 0 and 1"):
+            over_cells.world_quantiles(store, "power", [1.5])
+        with pytest.raises(InputError, match="no axis groupin; did you mean grouping"):
+            over_cells.world_shares_better(store, "groupin", "power", 0.1, "ungrouped")
+        with pytest.raises(InputError, match="grouping has values that are no numbers"):
+            over_cells.solve_axis(store, "grouping", Bound("power", True, 0.5))
+        with pytest.raises(InputError, match="2 cells have a value along the axis"):
+            over_cells.solve_axis(store, "documents", Bound("power", True, 0.5))
+
+
+@pytest.mark.parametrize("text", ["power", "power>.8", "power>=x", ">=.8", "power>=.8,srp>=.9"])
+def test_what_is_no_bound_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is no bound on a measure; write MEASURE>=VALUE"):
+        read_bound(text)
+
+
+def test_bounds_are_read() -> None:
+    assert read_bound("rmse <= 0.05") == Bound("rmse", False, 0.05)
+
+
+def curves(noise: float = 0.0) -> xr.Dataset:
+    """Return a store of two designs, linear in documents; the second never reaches .8."""
+    rng = stream(2, "curves")
+    rows = {
+        name: [(k / 100 + off + noise * rng.normal(size=12)).tolist() for k in (20, 40, 60, 80)]
+        for name, off in (("a", 0.1), ("b", -0.1))
+    }
+    return store(rows, [20, 40, 60, 80]).assign_attrs(sweep='{"axes": [{"name": "grouping"}, {"name": "documents"}]}')
+
+
+def test_each_design_reaches_the_target_at_its_own_documents() -> None:
+    found = over_cells.solve_axis(curves(), "documents", Bound("srp", True, 0.8))
+    assert found["reach"].values.tolist() == ["crossed", "not_reached"]
+    assert found["value"].values.tolist() == pytest.approx([70.0, np.inf])
+    noisy = over_cells.solve_axis(curves(0.05), "documents", Bound("srp", True, 0.8))
+    assert noisy["low"][0] < noisy["value"][0] < noisy["high"][0]
+
+
+def test_axes_have_the_shares_of_a_sum_of_lines() -> None:
+    found = over_cells.axis_importance(curves(), "srp")
+    documents, grouping = np.var([0.2, 0.4, 0.6, 0.8]), 0.01
+    shares = [grouping / (documents + grouping), documents / (documents + grouping)]
+    assert found["axis"].values.tolist() == ["grouping", "documents"]
+    assert found["main"].values == pytest.approx(shares)
+    assert found["total"].values == pytest.approx(shares)
