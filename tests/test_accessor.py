@@ -91,7 +91,7 @@ def test_answers_over_worlds_refuse_what_a_few_worlds_cannot_tell(dataset: xr.Da
             question()
     with pytest.raises(simlab.InputError, match="a curve needs 3"):
         ask.solve("documents", power=0.8)
-    with pytest.raises(simlab.InputError, match="one target, such as power=.8; 2 are given"):
+    with pytest.raises(simlab.InputError, match=r"one target, such as power=\.8; 2 are given"):
         ask.solve("documents", power=0.8, srp=0.9)
 
 

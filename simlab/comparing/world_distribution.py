@@ -6,7 +6,7 @@ the number of studies, and the split-panel jackknife removes most of it: twice t
 halves of them (Dhaene and Jochmans 2015; for quantiles and shares Jochmans and Weidner 2024). Errors come from a
 bootstrap of worlds: a quantile has its percentiles, a share Wilson's interval with as many trials as have that error.
 Where a quantile reaches an end of its range the interval goes as far inside as the studies of one world can miss.
-Coverage is simulated in tests/statistics/test_world_distribution.py.
+Coverage is simulated in tests/comparing/test_world_distribution.py.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def cover(law: str, repetitions: int, worlds: int, studies: int) -> Floats:
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("n", [12, pytest.param(300, marks=pytest.mark.slow)])
 def test_intervals_cover(law: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 95 % intervals .93 to .97 are to hold the truth, and more where a share can hardly be told."""
+    """Of 95 % intervals .93 or more are to hold the truth, and more where a share can hardly be told."""
     monkeypatch.setattr(world_distribution, "RESAMPLES", 300)
     covered = cover(law, n, 60, 16)
     assert (covered > 0.93 - 4 * np.sqrt(0.05 * 0.95 / n)).all()
