@@ -17,7 +17,7 @@ RESERVED = 3
 """Done with a reservation: some campaigns failed, a store is unsound, a fitted world fails its checks, a precision or a
 target that was asked for is not reached, the promise of a conclusion does not hold or is withdrawn."""
 NOTHING = 4
-"""Nothing usable: every campaign failed."""
+"""Nothing usable: every campaign failed, or no cell meets the conditions of a query."""
 INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141
 """After SIGINT, SIGTERM and SIGHUP, and where whoever read the output has left."""
 

@@ -125,8 +125,10 @@ class Query:
             order = query_words.read_order(whole, self.sort)
             dataset = stores.narrowed(whole, asked.values)
             compared = [*(bound.name for bound in asked.bounds), *([order.name] if order else [])]
-            names = list(self.measures or measures_of(dataset))
-            names += [name for name in dict.fromkeys(compared) if name not in (*names, *axes_of(dataset))]
+            first = [name for name in compared if name not in axes_of(dataset)]
+            # What is asked about stands beside the axes, unless an order of measures is asked for.
+            every = [*self.measures, *first] if self.measures else [*first, *measures_of(dataset)]
+            names = list(dict.fromkeys(every))
             if self.pivot is not None and len(self.measures or ()) > 1:
                 raise InputError("--pivot shows one measure; name one with --measure")
             dataset, names = stores.measured(dataset, names)

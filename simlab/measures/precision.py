@@ -24,6 +24,7 @@ known. Coverage is simulated in tests/statistics/test_intervals.py.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -256,7 +257,7 @@ def _few(low: Floats, high: Floats, value: Floats, seen: Ints, clusters: Ints, a
     """
     from scipy.special import betaincinv
 
-    bound = np.vectorize(never_seen, otypes=[float])(clusters)
+    bound = _by_count(never_seen, clusters)
     least = betaincinv(np.maximum(seen, 1), np.maximum(clusters - seen + 1, 1), (1 - LEVEL) / 2)
     down = np.where(seen > 0, least * value * clusters / np.maximum(seen, 1), 0.0)
     few = alike <= np.minimum(FEW, FEW_SHARE * clusters)
@@ -289,4 +290,10 @@ def _mcse(influence: Floats, clusters: Ints) -> Floats:
 
 
 def _margins(clusters: Ints) -> Floats:
-    return np.asarray(np.vectorize(margin, otypes=[float])(clusters))
+    return _by_count(margin, clusters)
+
+
+def _by_count(function: Callable[[int], float], clusters: Ints) -> Floats:
+    """Return a function of counts, called once for each count that there is."""
+    counts, places = np.unique(clusters, return_inverse=True)
+    return np.array([function(int(count)) for count in counts])[places].reshape(np.shape(clusters))

@@ -9,13 +9,16 @@ from simlab.drawing.reports import cells, references
 from simlab.drawing.reports.terms import Points, Report, Section, Table
 from simlab.messages import join_words, several, word
 
+MOST_MARKED = 6
+"""So many cells of a pivot are named that lie within the error of a bound; in other tables each row says so."""
+
 
 def report(found: QueriedCells) -> Report:
     """Make the report of an answer of `simlab query`."""
     rows, names = found.rows(), list(found.measures)
     known = cells.known_names(rows, names)
     told = tuple(_sentences(found))
-    fixed = cells.held_fixed(rows[0], known) if rows else ""
+    fixed = cells.held_fixed(rows[0], [found.pivoted] if found.pivoted else known) if rows else ""
     return Report(
         "Cells of a store",
         f"Which cells have {_join_conditions(found)}?" if found.conditions else "What are the measures of these cells?",
@@ -78,7 +81,11 @@ def _sections(found: QueriedCells, known: Sequence[str]) -> Iterator[Section]:
     if found.pivot and found.pivoted:
         others = [axis for axis in found.axes if axis != found.pivot]
         table, known = cells.pivot(rows, found.pivoted, others, found.pivot, found.pivoted), [found.pivoted]
-        lines = [f"{_say_within(found, cell[WITHIN_ERROR])}: {_describe_cell(found, cell)}" for cell in _marked(found)]
+        marked = _marked(found)
+        lines = [
+            f"{_say_within(found, cell[WITHIN_ERROR])}: {_describe_cell(found, cell)}" for cell in marked[:MOST_MARKED]
+        ]
+        lines += [f"and {len(marked) - MOST_MARKED:,} cells more"] if len(marked) > MOST_MARKED else []
     else:
         table = _mark(found, cells.table(rows, found.axes, known))
     yield Section("", (table, Points((*cells.notes(rows, known, found.axes, [table]), *lines))))
