@@ -61,7 +61,10 @@ def preference_study(**budget: Any) -> dict[str, Any]:
         "metric": yaml.safe_load((CONF / "metric/mu_matrix.yaml").read_text()) | {"n_outputs": 100},
         "design": {"shared_order": True, "pair_order": "random"},
         "budget": {"annotations_per_pair": 30, "annotations": None, "batch_size": 10, "price_per_rating": 1.0} | budget,
-        "analysis": {"reference": yaml.safe_load((CONF / "analysis/reference/exact.yaml").read_text())},
+        "analysis": {
+            "reference": yaml.safe_load((CONF / "analysis/reference/exact.yaml").read_text()),
+            "reference_level": 0.05,
+        },
         "decision": yaml.safe_load((CONF / "decision/human_only.yaml").read_text()),
     }
 

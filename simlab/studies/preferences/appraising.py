@@ -38,7 +38,8 @@ def appraise(
 def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
     """Return verdict of the sign test on all human ratings, and the share of each outcome."""
     counts = np.stack([(np.concatenate(human) == outcome).sum(1) for outcome in range(3)], axis=1)
-    significant = passes(probabilities(prepared.judge_reference(sealed(counts)), "analysis.reference"), prepared.level)
+    p_value = probabilities(prepared.judge_reference(sealed(counts)), "analysis.reference")
+    significant = passes(p_value, prepared.reference_level)
     smoothed = counts.min(axis=1) == 0
     share = counts + SMOOTHING * smoothed[:, None]
     reference = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
+from simlab.analysis.decisions import Level
 from simlab.design.waiting import Wait
 from simlab.parts import name_of
 from simlab.studies.footprint import Footprint, Need, Size, extent_of, need
@@ -37,6 +38,12 @@ class Design(TypedDict):
     pair_order: Literal["random", "fixed"]
     whole_documents: bool
     wait: Wait
+
+
+class Analysis(TypedDict):
+    """Keys of the full human evaluation that a study is held against."""
+
+    reference_level: Level
 
 
 class Budget(Money):
@@ -96,7 +103,7 @@ KIND = Kind(
     name="preferences",
     question=COMPARE,
     groups=frozenset({"analysis.reference"}),
-    sections={"design": Design, "budget": Budget},
+    sections={"design": Design, "analysis": Analysis, "budget": Budget},
     parts={
         "systems": (Contest, RatedWorld, ComparedWorld),
         "raters": (ComparedWorld,),

@@ -56,7 +56,7 @@ class Prepared(NamedTuple):
     budget: Mapping[str, Any]
     decide: Callable[[Evidence], Verdicts]
     judge_reference: Callable[[Array], Floats]
-    level: float
+    reference_level: float
     rounds: int
     on_test_set: bool
     prices: Prices = Prices(0.0)
@@ -74,7 +74,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         budget=config["budget"],
         decide=bind(config["decision"], plugins),
         judge_reference=bind(config["analysis"]["reference"], plugins),
-        level=config["decision"]["level"],
+        reference_level=config["analysis"]["reference_level"],
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
         prices=prices_of(config["budget"], COMPARE),
