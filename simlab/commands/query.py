@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,6 +77,11 @@ class Query:
     top: int | None = None
     pivot: str | None = None
 
+    @cached_property
+    def place(self) -> tuple[Path | xr.Dataset, list[Setting]]:
+        """Return where the cells are and the conditions; that the last store is taken is noted once."""
+        return stores.choose(*query_words.split_store(self.store, self.conditions))
+
     def answer(self, most: int | None = None) -> QueriedStore:
         """Answer with the cells that meet the conditions, `most` of them at most."""
         with self._select() as selected:
@@ -118,8 +124,7 @@ class Query:
 
     @contextmanager
     def _select(self) -> Iterator[_Selected]:
-        store, conditions = query_words.split_store(self.store, self.conditions)
-        where, wanted = stores.choose(store, conditions)
+        where, wanted = self.place
         with stores.opened(where, ()) as whole:
             asked = query_words.read_conditions(whole, wanted)
             order = query_words.read_order(whole, self.sort)
@@ -142,7 +147,8 @@ class Query:
 
 def write(found: Query, form: Form, given: Given) -> Launched:
     """Write the cells that were found; what is to be said of their store stands below."""
-    found = replace(found, pivot=given.get("pivot"))
+    where, conditions = found.place
+    found = replace(found, store=where, conditions=conditions, pivot=given.get("pivot"))
     queried = found.answer(MOST_ON_PAGE if form == "table" else None)
     notes = stores.said(queried.remarks)
     from simlab.drawing.reports.answers.query import name_nearest, report

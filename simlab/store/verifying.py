@@ -24,7 +24,7 @@ from simlab.files import reason
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import cut, grid
-from simlab.store.measures import Measures
+from simlab.store.measures import LARGEST_ERROR, Measures
 from simlab.store.wholeness import SEAL, examine, remedy
 from simlab.store.writing import lay_arrays
 from simlab.types import Array, InputError, Place
@@ -189,11 +189,14 @@ def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list
         return 0, [str(error)]
     except Exception as error:
         return 0, [f"{STORE} cannot be read ({reason(error)}); {remedy(book.folder / STORE)}"]
-    kept = StoreComparison(arrays)
+    kept, stored = StoreComparison(arrays), dict(root.attrs)
     about = lay_arrays(kept, book, grid(book), measures, {}, jobs=jobs)
+    if not measures:
+        # The error is that of a measure, and none is computed anew.
+        stored.pop(LARGEST_ERROR, None)
     lossy = tuple(f"{STORE} lacks {name}" for name in examined.lossy)
     wrong = [problem for problem in kept.problems() if problem not in lossy]
-    return len(arrays) + len(lossy), [*examined.problems, *_attributes(dict(root.attrs), about, book), *wrong]
+    return len(arrays) + len(lossy), [*examined.problems, *_attributes(stored, about, book), *wrong]
 
 
 class StoreComparison:

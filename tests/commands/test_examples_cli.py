@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,8 @@ def test_copies_are_whole_and_nothing_is_overwritten(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("name", sorted(AT_ONCE))
 def test_a_line_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder("examples"))
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(folder("examples") / name, tmp_path)
     words = shlex.split(AT_ONCE[name])
     quick = ["--no-repetition"] if words[0] == "conclude" else []
     code, out, err = told(*words, *quick)

@@ -168,7 +168,7 @@ OUTPUTS = [
     "corrupt s.jsonl --out nowhere/x.jsonl",
     "fit-metric t.csv --out nowhere/x.yaml",
     "fit-metric t.csv --out nowhere/deep",
-    "list --save nowhere/x.json",
+    "show --save nowhere/x.json",
     "show srp --save nowhere/x.json",
 ]
 
