@@ -163,6 +163,21 @@ class QueryOptions(TypedDict, total=False):
     """How the command line lays out the cells of a store."""
 
     pivot: Pivot
+    quantiles: Annotated[
+        str | None,
+        typer.Option(metavar="Q,Q", help="Quantiles over worlds of the measure's true value, such as .1,.5,.9."),
+    ]
+    share: Annotated[
+        str | None,
+        typer.Option(metavar="BOUND", help="In what share of worlds a measure meets a bound: 'power>=.8'."),
+    ]
+    importance: Annotated[
+        str | None, typer.Option(metavar="MEASURE", help="What share of its variance each axis explains.")
+    ]
+    solve: Annotated[str | None, typer.Option(metavar="AXIS", help="From where on along AXIS the --target is reached.")]
+    target: Annotated[
+        str | None, typer.Option(metavar="MEASURE=VALUE", help="What --solve looks for, such as power=.8.")
+    ]
 
 
 class SweepOptions(RunOptions, total=False):

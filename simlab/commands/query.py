@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.answers.query import WITHIN_ERROR, QueriedCells
-from simlab.commands import launch, query_words, stores
+from simlab.answers.query_statistics import CellStatistics
+from simlab.commands import launch, query_statistics, query_words, stores
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import of_store, step
@@ -147,6 +148,8 @@ class Query:
 
 def write(found: Query, form: Form, given: Given) -> Launched:
     """Write the cells that were found; what is to be said of their store stands below."""
+    if statistic := query_statistics.wanted(given):
+        return _write_statistics(query_statistics.answer(found, statistic, given), form)
     where, conditions = found.place
     found = replace(found, store=where, conditions=conditions, pivot=given.get("pivot"))
     queried = found.answer(MOST_ON_PAGE if form == "table" else None)
@@ -159,6 +162,17 @@ def write(found: Query, form: Form, given: Given) -> Launched:
             tables.write_tables(queried.answer, form), [*notes, *name_nearest(queried.answer)], queried.code
         )
     return Launched(f"{page(report(queried.answer))}\n\n{queried.following}".rstrip(), notes, queried.code)
+
+
+def _write_statistics(statistics: CellStatistics, form: Form) -> Launched:
+    if form == "json":
+        return Launched(tables.write_tables(statistics, form))
+    if form != "table":
+        return Launched(tables.write(statistics.rows, form))
+    from simlab.drawing.reports.answers.query_statistics import report
+    from simlab.drawing.reports.text import page
+
+    return Launched(page(report(statistics)))
 
 
 def _list_cells(selected: _Selected, cells: Ints) -> list[dict[str, Any]]:

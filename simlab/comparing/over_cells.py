@@ -93,7 +93,7 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
         ),
     )
     relation = ">=" if bound.at_least else "<="
-    about = f"share of worlds with {bound.measure} {relation} {bound.threshold:g}"
+    about = f"share of worlds with {bound.measure} {relation} {word(bound.threshold)}"
     return _labelled(dataset, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
 
 
@@ -173,7 +173,7 @@ def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:
         for at in np.ndindex(*shape)
     ]
     said = {
-        "value": f"{axis} at which {bound.measure} is {bound.threshold:g}",
+        "value": f"{axis} at which {bound.measure} is {word(bound.threshold)}",
         "low": f"lower bound of the {LEVEL:.0%} interval",
         "high": f"upper bound of the {LEVEL:.0%} interval",
         "mcse": "standard error of crossings within the sweep",

@@ -1,0 +1,125 @@
+"""Answer what worlds, axes and curves of a store say of a measure, in place of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.answers.query_statistics import CellStatistics
+from simlab.commands import query_words, stores
+from simlab.comparing import over_cells, solving
+from simlab.store.coordinates import as_written
+from simlab.store.query import with_measures
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from simlab.commands.query import Query
+
+OPTIONS = ("quantiles", "share", "importance", "solve")
+
+
+def wanted(given: Mapping[str, Any]) -> str | None:
+    """Return the statistic that is asked for, if one is.
+
+    Raises InputError for several, and for a target without --solve.
+    """
+    named = [name for name in OPTIONS if given.get(name) is not None]
+    if len(named) > 1:
+        raise InputError(f"--{named[0]} and --{named[1]} are two questions; ask one at a time")
+    if given.get("target") is not None and named != ["solve"]:
+        raise InputError("--target is the value that a measure is to reach; name the axis with --solve AXIS")
+    return named[0] if named else None
+
+
+def answer(found: Query, statistic: str, given: Mapping[str, Any]) -> CellStatistics:
+    """Compute a statistic for the cells that meet conditions.
+
+    Raises InputError for bounds among the conditions, for what the store does not hold, and, naming the cell, where
+    the statistic cannot be told.
+    """
+    where, conditions = found.place
+    if found.sort or found.top or given.get("pivot"):
+        raise InputError(f"--{statistic} answers for every cell; leave out --sort, --top and --pivot")
+    with stores.opened(where, ()) as whole:
+        asked = query_words.read_conditions(whole, conditions)
+        if asked.bounds:
+            raise InputError(
+                f"--{statistic} answers for every cell; narrow axes, not measures ({asked.bounds[0].text})"
+            )
+        dataset = stores.narrowed(whole, asked.values)
+        measure, compute = _read(statistic, found, given)
+        with_one = with_measures(dataset, [measure])
+        laid = compute(with_one)
+        level = solving.LEVEL if statistic == "solve" else 0.95
+        rows, axes = _rows(laid)
+        about = laid[_first(laid)].attrs.get("long_name", measure)
+        return CellStatistics(statistic=statistic, measure=measure, quantity=about, axes=axes, level=level, rows=rows)  # type: ignore[arg-type]
+
+
+def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the measure that is asked about, and what computes the statistic of a dataset that has it."""
+    text = str(given[statistic])
+    if statistic == "share":
+        bound = over_cells.read_bound(text)
+        return bound.measure, lambda dataset: over_cells.world_shares(dataset, bound)
+    if statistic == "importance":
+        return text, lambda dataset: over_cells.axis_importance(dataset, text)
+    if statistic == "solve":
+        target = _read_target(given.get("target"))
+        return target.measure, lambda dataset: over_cells.solve_axis(dataset, text, target)
+    if found.measures is None or len(found.measures) != 1:
+        raise InputError("--quantiles are those of one measure; name it with --measure")
+    (measure,), levels = found.measures, _read_levels(text)
+    return measure, lambda dataset: over_cells.world_quantiles(dataset, measure, levels)
+
+
+def _read_levels(text: str) -> list[float]:
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--quantiles {text}: write numbers between 0 and 1, such as .1,.5,.9") from error
+
+
+def _read_target(text: str | None) -> over_cells.Bound:
+    """Read `power=.8` as at least .8 of what is better when larger, at most of what is better when smaller."""
+    from simlab.comparing.contrasts import less_is_better
+
+    if text is None:
+        raise InputError("--solve needs what is to be reached; name it with --target, such as --target power=.8")
+    if ">" in text or "<" in text:
+        return over_cells.read_bound(text)
+    name, _, value = text.partition("=")
+    try:
+        return over_cells.Bound(name.strip(), not less_is_better(name.strip()), float(value))
+    except ValueError as error:
+        raise InputError(f"--target {text}: write MEASURE=VALUE, such as power=.8") from error
+
+
+def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
+    """Return a row for each place on the dimensions; statistics without one of these stand in each of its rows."""
+    axes = tuple(str(name) for name in laid[_first(laid)].dims)
+    shape = [laid.sizes[axis] for axis in axes]
+    values = [as_written(laid[axis].values) for axis in axes]
+    columns = {
+        str(name): laid[name].broadcast_like(laid[_first(laid)]).transpose(*axes).values for name in laid.data_vars
+    }
+    rows = []
+    for at in np.ndindex(*shape):
+        place = {axis: _plain(values[j][k]) for j, (axis, k) in enumerate(zip(axes, at, strict=True))}
+        rows.append(place | {name: _plain(column[at]) for name, column in columns.items()})
+    return tuple(rows), axes
+
+
+def _first(laid: xr.Dataset) -> str:
+    """Return the name of the variable that has all dimensions."""
+    return "value" if "value" in laid else "main"
+
+
+def _plain(held: Any) -> Any:
+    """Return a number of numpy as Python's, None for what is not finite."""
+    held = held.item() if isinstance(held, np.generic) else held
+    return None if isinstance(held, float) and not np.isfinite(held) else held

@@ -1,0 +1,139 @@
+"""Report what worlds, axes and curves of a store say of a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from simlab.answers.query_statistics import CellStatistics
+from simlab.drawing.reports import references
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.values import said
+from simlab.messages import several, word
+
+Row = Mapping[str, Any]
+
+
+def report(found: CellStatistics) -> Report:
+    """Make the report of a statistic of cells."""
+    build = {"quantiles": _quantiles, "share": _values, "importance": _importance, "solve": _solved}[found.statistic]
+    table = build(found)
+    shown = _chart(found, table) if found.statistic == "importance" else table
+    return Report(
+        "Statistics of a store",
+        f"What is the {found.quantity}?",
+        tuple(_sentences(found)),
+        (Section("", (shown, Points(tuple(_notes(found))))),),
+        references=references.cited([references.SIMLAB]),
+    )
+
+
+def _sentences(found: CellStatistics) -> Iterator[str]:
+    """Say which axis decides, or how many cells reach the target."""
+    if found.statistic == "importance":
+        most = max(found.rows, key=lambda row: row["total"] or 0.0)
+        share = said(_value(most, "total"))
+        yield f"{most['axis']} decides most: {share} of the variance of {found.measure} over these cells."
+    if found.statistic == "solve":
+        crossed = sum(row["reach"] == "crossed" for row in found.rows)
+        yield f"Crossed within the sweep for {crossed:,} of {several(len(found.rows), 'setting')} of the other axes."
+
+
+def _notes(found: CellStatistics) -> Iterator[str]:
+    first = found.rows[0]
+    if found.statistic in ("quantiles", "share"):
+        worlds = min(row["worlds"] for row in found.rows)
+        studies = min(row["studies"] for row in found.rows)
+        least = min(row["reliability"] or 0.0 for row in found.rows)
+        counted = f"{several(worlds, 'world')} of {studies:,} {'study' if studies == 1 else 'studies'} or more"
+        yield (
+            f"± standard error over worlds, {100 * found.level:.0f} % intervals; {counted} behind each value, the "
+            f"noise of studies removed: {100 * (1 - least):.0f} % at most of the variance of worlds' means is noise"
+        )
+    elif found.statistic == "importance":
+        yield f"± Monte-Carlo standard error, {100 * found.level:.0f} % intervals; the noise of cells is removed"
+    else:
+        met = "there on" if first["side"] == "from" else "up to there"
+        cells = several(int(first["cells"]), "cell")
+        yield f"{100 * found.level:.0f} % intervals, by {cells} along the axis; met {met}"
+
+
+def _quantiles(found: CellStatistics) -> Table:
+    """Give each quantile a column, so that the worlds of a cell stand in a row."""
+    axes = [axis for axis in found.axes if axis != "quantile"]
+    places: dict[tuple[Any, ...], dict[float, Row]] = {}
+    for row in found.rows:
+        places.setdefault(tuple(row[axis] for axis in axes), {})[row["quantile"]] = row
+    levels = list(dict.fromkeys(row["quantile"] for row in found.rows))
+    rows: list[tuple[Cell, ...]] = [
+        (*map(word, place), *(cell for level in levels for cell in _with_interval(of[level])))
+        for place, of in places.items()
+    ]
+    columns = [text for level in levels for text in (f"quantile {word(level)}", f"{100 * found.level:.0f} % interval")]
+    return Table("", (*axes, *columns), tuple(rows))
+
+
+def _values(found: CellStatistics) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (*(word(row[axis]) for axis in found.axes), *_with_interval(row)) for row in found.rows
+    ]
+    return Table("", (*found.axes, "share of worlds", f"{100 * found.level:.0f} % interval"), tuple(rows))
+
+
+def _importance(found: CellStatistics) -> Table:
+    """List axes, the one that decides most first."""
+    rows: list[tuple[Cell, ...]] = [
+        (row["axis"], *_with_interval(row, "main"), *_with_interval(row, "total"))
+        for row in sorted(found.rows, key=lambda row: -(row["total"] or 0.0))
+    ]
+    interval = f"{100 * found.level:.0f} % interval"
+    return Table("", ("axis", "alone", interval, "with interactions", interval), tuple(rows))
+
+
+def _solved(found: CellStatistics) -> Table:
+    words = {"crossed": "", "not_reached": "not reached within the sweep", "reached_everywhere": "reached everywhere"}
+    rows: list[tuple[Cell, ...]] = []
+    for row in found.rows:
+        place = [word(row[axis]) for axis in found.axes]
+        known = row["reach"] == "crossed"
+        ends = ("below the sweep" if row["low"] is None else said(Value(row["low"], digits=_digits(row)))) + " to "
+        ends += "beyond the sweep" if row["high"] is None else said(Value(row["high"], digits=_digits(row)))
+        value = Value(row["value"], digits=_digits(row)) if known else None
+        rows.append((*place, value, ends if known else "", words[row["reach"]]))
+    return Table("", (*found.axes, found.quantity, f"{100 * found.level:.0f} % interval", "note"), tuple(rows))
+
+
+def _digits(row: Row) -> int:
+    """Write what lies on an axis of sizes with one decimal, on one of shares with three."""
+    return 1 if (row["value"] or row["low"] or row["high"] or 0) >= 1 else 3
+
+
+def _value(row: Row, name: str = "value") -> Value:
+    prefix = "" if name == "value" else f"{name}_"
+    return Value(row[name], mcse=row[f"{prefix}mcse"], low=row[f"{prefix}low"], high=row[f"{prefix}high"])
+
+
+def _with_interval(row: Row, name: str = "value") -> tuple[Cell, Cell]:
+    value = _value(row, name)
+    ends = [None if end is None else said(Value(end, digits=2)) for end in (value.low, value.high)]
+    return Value(value.value, mcse=value.mcse), "" if None in ends else f"{ends[0]} to {ends[1]}"
+
+
+def _chart(found: CellStatistics, table: Table) -> Chart:
+    """Draw main and total shares of each axis with their intervals."""
+    marks = tuple(
+        Mark(row[name], row["axis"], low=row[f"{name}_low"], high=row[f"{name}_high"], line=line)
+        for row in sorted(found.rows, key=lambda row: row["total"] or 0.0)
+        for name, line in (("main", "alone"), ("total", "with interactions"))
+    )
+    shares = ", ".join(f"{row['axis']} {said(_value(row, 'total'))}" for row in found.rows)
+    return Chart(
+        "intervals",
+        f"Which axis decides {found.measure}?",
+        "share of the variance over cells",
+        "axis",
+        marks,
+        f"Share of the variance of {found.measure} by axis, with interactions: {shares}.",
+        bounds=(0.0, 1.0),
+        table=table,
+    )

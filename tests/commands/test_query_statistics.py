@@ -1,0 +1,102 @@
+"""Statistics of worlds, axes and curves by the command line: those of the accessor, on pages with what they rest on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from faults.told import told
+
+import simlab
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("statistics") / "store"
+    sizes = ["systems.n_systems=4", "systems.n_documents=40", "systems.n_segments=80"]
+    words = ["design.documents=6,10,20,40", "design.grouping=pseudo_side_by_side,ungrouped", "worlds=20", "studies=2"]
+    tests = ["analysis.test=permutation", "analysis.test.permutations=50", "decision=significance"]
+    code, _, err = told("sweep", "item_grouping", *words, *sizes, *tests, "--jobs", "1", "--out", str(place))
+    assert code in (0, 3), err
+    return str(place)
+
+
+def rows(store: str, *words: str) -> list[dict[str, object]]:
+    code, out, err = told("query", store, *words, "--format", "json")
+    assert code == 0, err
+    return list(json.loads(out)["rows"])
+
+
+def test_each_is_what_the_accessor_gives(store: str) -> None:
+    with simlab.open_results(store) as dataset:
+        shares = dataset.simlab.share("power>=.4")
+        quantiles = dataset.simlab.quantiles("power", [0.25, 0.75])
+        solved = dataset.simlab.solve("documents", power=0.4)
+        importance = dataset.simlab.importance("power")
+        for words, laid, name in (
+            (["--share", "power>=.4"], shares, "value"),
+            (["--measure", "power", "--quantiles", ".25,.75"], quantiles, "value"),
+            (["--solve", "documents", "--target", "power=.4"], solved, "value"),
+            (["--importance", "power"], importance, "total"),
+        ):
+            found = [np.nan if row[name] is None else row[name] for row in rows(store, *words)]
+            expected = np.where(np.isfinite(laid[name].values), laid[name].values, np.nan).ravel()
+            np.testing.assert_array_equal(np.array(found, float), expected)
+
+
+def test_pages_say_what_decides_and_what_numbers_rest_on(store: str) -> None:
+    code, page, _ = told("query", store, "--importance", "power")
+    assert code == 0
+    first = max(rows(store, "--importance", "power"), key=lambda row: float(str(row["total"])))
+    assert page.startswith(f"{first['axis']} decides most: ")
+    assert "with interactions" in page
+    _, page, _ = told("query", store, "--share", "power>=.4")
+    assert "20 worlds of 2 studies or more behind each value, the noise of studies removed" in " ".join(page.split())
+    _, page, _ = told("query", store, "--solve", "documents", "--target", "power=.999")
+    assert "not reached within the sweep" in page
+
+
+def test_conditions_narrow_the_cells_and_csv_has_all_columns(store: str) -> None:
+    code, out, _ = told("query", store, "grouping=ungrouped", "--share", "power>=.4", "--format", "csv")
+    assert code == 0
+    found = list(csv.DictReader(io.StringIO(out)))
+    assert [row["grouping"] for row in found] == ["ungrouped"] * 4
+    assert {"value", "mcse", "low", "high", "worlds", "studies", "reliability"} <= found[0].keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--share", "power"], "power is no bound on a measure; write MEASURE>=VALUE"),
+        (["--share", "power>=.4", "--importance", "power"], "--share and --importance are two questions"),
+        (["--solve", "documents"], "--solve needs what is to be reached"),
+        (["--solve", "documents", "--target", "power"], "--target power: write MEASURE=VALUE"),
+        (["--target", "power=.4"], "--target is the value that a measure is to reach"),
+        (["--solve", "grouping", "--target", "power=.4"], "grouping has values that are no numbers"),
+        (["--quantiles", ".1"], "--quantiles are those of one measure"),
+        (["--measure", "power", "--quantiles", "a"], "--quantiles a: write numbers between 0 and 1"),
+        (["--measure", "power", "--quantiles", "1.5"], "quantiles lie between 0 and 1"),
+        (["--importance", "powr"], "powr"),
+        (["--importance", "power", "--top", "3"], "--importance answers for every cell"),
+        (["power>=.4", "--importance", "power"], "narrow axes, not measures"),
+    ],
+)
+def test_what_is_asked_wrongly_gets_one_line(store: str, words: list[str], line: str) -> None:
+    code, out, err = told("query", store, *words)
+    assert (code, out) == (2, "")
+    assert line in err
+    assert err.count("\n") == 1
+
+
+def test_a_kept_answer_is_read_again(store: str, tmp_path: Path) -> None:
+    from simlab.answers.query_statistics import CellStatistics
+    from simlab.answers.records import read_record
+
+    file = tmp_path / "kept.json"
+    assert told("query", store, "--importance", "power", "--save", str(file))[0] == 0
+    kept = json.loads(file.read_text(encoding="utf-8"))["answer"]
+    assert read_record(CellStatistics, kept).plain() == kept
