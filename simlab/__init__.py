@@ -1,6 +1,6 @@
 """Simulate study designs for evaluations of text-generation systems before paying for one.
 
-In notebooks and scripts the verbs are those of the command line; see docs/notebook.md. `import simlab` is light: what a
+In notebooks and scripts the verbs are those of the command line; see docs/python.md. `import simlab` is light: what a
 verb needs is imported when it is first used. Datasets of xarray have an attribute `simlab` from then on.
 """
 

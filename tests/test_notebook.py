@@ -360,8 +360,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: simlab.run(30), "30 is no setting; write 'design.documents=30'"),  # type: ignore[arg-type]
     (lambda: simlab.run({"design.documents": {1}}), "a value is a text, a number"),
     (lambda: simlab.sweep("item_grouping", {"design.documents": []}), "design.documents holds no value"),
-    (lambda: simlab.fit(law="chains"), "law=chains is unknown; choose from auto"),  # type: ignore[arg-type]
-    (lambda: simlab.fit(law=["auto"]), "law=[auto] is unknown; did you mean auto?"),  # type: ignore[arg-type]
+    (lambda: simlab.fit(law="chains"), "--law chains is unknown; choose from auto"),
+    (lambda: simlab.fit(law=["auto"]), "--law [auto] is unknown; did you mean auto?"),  # type: ignore[arg-type]
     (lambda: simlab.assign("my", items="i.csv", form="cvs"), "form=cvs is unknown; did you mean csv?"),  # type: ignore[arg-type]
     (lambda: simlab.fit(better="up"), "better=up is unknown; choose from higher, lower"),  # type: ignore[typeddict-item]
     (lambda: simlab.fit_metric("x.csv", references=2.5), "references=2.5 must be a whole number"),  # type: ignore[arg-type]

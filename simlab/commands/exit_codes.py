@@ -1,4 +1,4 @@
-"""Say with which code a command leaves, one table which docs/trust-the-store.md explains, and what a halted one leaves.
+"""Say with which code a command leaves, one table which docs/results.md explains, and what a halted one leaves.
 
 Light, since whoever says it may have imported nothing else.
 """

@@ -82,7 +82,7 @@ def run(
     memory, and of outcomes (`estimate[replicate, system]`, `significant[replicate, pair]`, ...), which are read when
     they are used. `units` and `long_name` are attributes of each. In notebooks settings may be mappings, too, and
     keys without a dot keywords; with `multirun` a list is an axis. `precision` may be a mapping (`{"srp": 0.01}`); see
-    docs/precision.md. With `shard="3/16"` what is returned holds no more than that part; see `merge`.
+    docs/laboratory.md. With `shard="3/16"` what is returned holds no more than that part; see `merge`.
 
     Warns of campaigns that failed. Raises InputError, before anything is written, for settings that do not go together,
     and for a fitted world that failed its checks unless `force`.

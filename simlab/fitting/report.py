@@ -209,8 +209,8 @@ def _chosen(
     ratings: Ratings, laws: Sequence[Law], refused: Mapping[str, str], name: str, seed: int, say: Say
 ) -> tuple[Law, Sequence[LawScore]]:
     by_name = {law.name: law for law in laws}
-    if name != AUTO and name not in by_name:
-        raise InputError(f"--law {shown(name)} is unknown; {or_nearest(name, [AUTO, *by_name])}")
+    if not isinstance(name, str) or name not in (AUTO, *by_name):
+        raise InputError(f"--law {shown(name)} is unknown; {or_nearest(shown(name), [AUTO, *by_name])}")
     if name in refused:
         raise InputError(f"--law {name}: {refused[name]}")
     allowed = [law for law in laws if law.name not in refused]

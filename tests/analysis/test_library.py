@@ -13,13 +13,13 @@ import pytest
 import simlab
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 MODULES = ("binary", "control_variates", "preference")
 
 
 def described(module: str) -> dict[str, str]:
     """Return what the page says of each name of a module."""
-    section = PAGE.partition(f"## `simlab.analysis.{module}`")[2].partition("\n## ")[0]
+    section = PAGE.partition(f"### `simlab.analysis.{module}`")[2].partition("\n### ")[0]
     return dict(re.findall(r"^\| `(\w+)` \| (.+?) \| .*\|$", section, re.MULTILINE))
 
 
@@ -41,12 +41,12 @@ def test_the_page_says_what_the_docstrings_say(module: str) -> None:
 
 
 def test_the_page_names_every_module_that_gathers_others() -> None:
-    assert set(re.findall(r"^## `simlab\.analysis\.(\w+)`", PAGE, re.MULTILINE)) == set(MODULES)
+    assert set(re.findall(r"^### `simlab\.analysis\.(\w+)`", PAGE, re.MULTILINE)) == set(MODULES)
 
 
 def public() -> set[tuple[str, str]]:
     """Return all names that are public, each with its module."""
-    section = PAGE.partition("## For parts of your own")[2]
+    section = PAGE.partition("### For parts of your own")[2]
     listed = re.findall(r"^\| `(simlab[\w.]+)` \| (.+) \|$", section, re.MULTILINE)
     own = {(module, name) for module, names in listed for name in re.findall(r"`(\w+)`", names)}
     gathered = {(f"simlab.analysis.{module}", name) for module in MODULES for name in described(module)}

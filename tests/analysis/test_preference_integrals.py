@@ -85,3 +85,23 @@ def test_counts_that_cannot_be_name_the_argument(arguments: dict[str, object], s
     nothing = {"confusion": None, "metric": None, "mu": None, "rater": None, "elsewhere": False, "two_outcomes": False}
     with pytest.raises(InputError, match=says):
         checked(**{**nothing, **arguments})
+
+
+@pytest.mark.parametrize("given", ["prior", "rater", "both"])
+def test_a_row_is_alike_in_any_company(given: str) -> None:
+    """To the last bit: what a campaign decides must not hang on how many others are carried out with it."""
+    rng = np.random.default_rng(5)
+    confusion = rng.multinomial(40, [0.2, 0.05, 0.05, 0.1, 0.1, 0.1, 0.05, 0.05, 0.3], 9).reshape(9, 3, 3)
+    human, metric = confusion.sum(1) + rng.multinomial(12, [0.5, 0.2, 0.3], 9), rng.multinomial(300, [0.5, 0.2, 0.3], 9)
+    more = {}
+    if given in ("prior", "both"):
+        more["prior"] = 1 + 9 * rng.random((9, 3, 3))
+    if given in ("rater", "both"):
+        more["rater"] = np.array([[0.8, 0.2, 0.05], [0.15, 0.6, 0.15], [0.05, 0.2, 0.8]])
+    together = win_decisions(human, confusion, metric, level=0.05, **more)
+    for few in (slice(0, 1), slice(4, 5), slice(2, 5), slice(1, 9)):
+        own = more | ({"prior": more["prior"][few]} if "prior" in more else {})
+        for mine, theirs in zip(
+            win_decisions(human[few], confusion[few], metric[few], level=0.05, **own), together, strict=True
+        ):
+            np.testing.assert_array_equal(mine, theirs[few])

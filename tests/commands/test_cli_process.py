@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from simlab import cli
-from simlab.commands import list as listing
+from simlab.commands import show as showing
 from simlab.commands.streams import SPELLED_OUT, spelled_out
 
 SIMLAB = [sys.executable, "-m", "simlab"]
@@ -122,7 +122,7 @@ def test_a_bug_is_one_line_that_says_how_to_see_more(
     def broken(*_: object) -> str:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(listing, "carry_out", broken)
+    monkeypatch.setattr(showing, "show_words", broken)
     monkeypatch.delenv("SIMLAB_TRACEBACK", raising=False)
     assert cli.answer(["show"]) == 1
     out, err = capsys.readouterr()

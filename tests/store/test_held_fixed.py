@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 from simlab.cli import answer
-from simlab.drawing.text import fixed
+from simlab.drawing.reports import cells
 from simlab.measures.labels import BETWEEN, EMPTINESS, LABELS
 from simlab.store.opening import open_results
 from simlab.store.reservations import NOTHING, SAME_PEOPLE, TABLE, Replication, replication, within_a_world, words
@@ -82,10 +82,10 @@ def test_document_sets_are_shared_as_the_config_says(
 
 def test_the_largest_group_is_called_the_others() -> None:
     held = dict.fromkeys(("power", "type_s", "cycles", "coverage"), NOTHING) | {"srp": "raters, documents"}
-    (line,) = fixed.lines({"held_fixed": held}, list(held))
-    assert line == "held fixed: raters, documents in srp; nothing but the law in the others"
-    assert fixed.lines({"held_fixed": held}, ["power"]) == ["held fixed: nothing but the law"]
-    assert fixed.lines({}, ["power"]) == []
+    told = cells.held_fixed({"held_fixed": held}, list(held))
+    assert told == "raters, documents in srp; nothing but the law in the others"
+    assert cells.held_fixed({"held_fixed": held}, ["power"]) == "nothing but the law"
+    assert cells.held_fixed({}, ["power"]) == ""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,8 @@ def test_a_query_says_it_in_every_form(folders: Path, capsys: pytest.CaptureFixt
     assert row["held_fixed"] == {"srp": "raters, documents", "srp_new_raters": "documents", "power": NOTHING}
     (flat,) = csv.DictReader(io.StringIO(asked(capsys, *query, "--format", "csv")))
     assert flat["held_fixed"].startswith("srp: raters, documents; srp_new_raters: documents; ")
-    assert "held fixed: raters, documents in srp; documents in srp_new_raters; " in asked(capsys, *query)
+    page = " ".join(asked(capsys, *query).split())
+    assert "Held fixed: raters, documents in srp; documents in srp_new_raters; " in page
 
 
 def test_a_dataset_says_it_of_its_measures(folders: Path) -> None:

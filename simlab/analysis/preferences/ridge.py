@@ -139,7 +139,7 @@ def _fitted(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
         w = np.exp(log_w - log_w.max(1, keepdims=True))
         w /= w.sum(1, keepdims=True)
         share[part] = 1 / (w**2).sum(1) / w.shape[1]
-        mean = w @ point.T
+        mean = _times(w, point.T)
         away = point[None] - mean[:, :, None]
         spread = (away * w[:, None]) @ away.swapaxes(1, 2)
         # Few draws may know too little: a part of the old spread stays.
@@ -253,19 +253,24 @@ def _softmax(y: Floats) -> Floats:
     return np.asarray(np.maximum(e / e.sum(-1, keepdims=True), 1e-300))
 
 
+def _times(rows: Floats, matrix: Floats) -> Floats:
+    """Multiply each row by a matrix, by itself: last digits do not hang on how many rows there are."""
+    return np.asarray(np.matmul(rows[..., None, :], matrix)[..., 0, :])
+
+
 def _log_density(model: Model, y: Floats) -> Floats:
     q, nu, p = _parts(model, y)
     value = (model.reach * np.log(q)).sum(-1) + (model.prior * np.log(nu)).sum((-1, -2))
     value += (model.joint * np.log(np.maximum(nu @ model.rater.T, 1e-300))).sum((-1, -2))
-    value += (model.rest * np.log(np.maximum(p @ model.rater.T, 1e-300))).sum(-1)
+    value += (model.rest * np.log(np.maximum(_times(p, model.rater.T), 1e-300))).sum(-1)
     return np.asarray(value - ((model.prior.sum(-2) - 1) * np.log(p)).sum(-1))
 
 
 def _gradient(model: Model, y: Floats) -> Floats:
     """Differentiate the log density by the coordinates `y[..., row, coordinate]`."""
     q, nu, p = _parts(model, y)
-    heard = np.maximum(p @ model.rater.T, 1e-300)
-    by_p = (model.rest / heard) @ model.rater - (model.prior.sum(-2) - 1) / p
+    heard = np.maximum(_times(p, model.rater.T), 1e-300)
+    by_p = _times(model.rest / heard, model.rater) - (model.prior.sum(-2) - 1) / p
     of_q = model.reach + q * (nu @ by_p[..., None])[..., 0]
     by_nu = (model.joint / np.maximum(nu @ model.rater.T, 1e-300)) @ model.rater + q[..., None] * by_p[..., None, :]
     of_nu = model.prior + nu * by_nu

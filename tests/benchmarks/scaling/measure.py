@@ -1,4 +1,4 @@
-"""Measure what docs/scaling.md and model.py build on: uv run python tests/benchmarks/scaling/measure.py [--repeats N].
+"""Measure what docs/large.md and model.py build on: uv run python tests/benchmarks/scaling/measure.py [--repeats N].
 
 Runs take turns, so that what slows the machine down slows all of them; each is a process of its own (once.py). Written
 is every run, so that whoever reads it sees the spread.

@@ -55,7 +55,7 @@ FAR = {
     "exponential, skewness 2": Law(lambda rng, n: rng.exponential(1, n), 1.0, 0.1, WIDTH),
     "lognormal, skewness 6.2": Law(lambda rng, n: rng.lognormal(0, 1, n), float(np.exp(0.5)), 0.1, WIDTH),
 }
-"""Laws of rare and far worlds, where the value is off by more: said in docs/precision.md, not promised."""
+"""Laws of rare and far worlds, where the value is off by more: said in docs/laboratory.md, not promised."""
 
 
 class Stopped(NamedTuple):
