@@ -299,8 +299,8 @@ def test_the_page_bounds_a_judge_s_errors_over_all_systems() -> None:
     found = whole.conclude(table, Wanted(second=second, metrics=("GEMBA",), again=False, gate=False), lambda _: None)
     (metric,) = found.metrics
     text = " ".join(page(found).split())
-    assert "of systems about the mean of all, all systems at once: GPT4-5shot .93 (" in text
-    assert "labels are taken to be dealt at random within systems" in text
+    assert "Of systems about the mean of all, all systems at once: GPT4-5shot .93 (" in text
+    assert "Labels are taken to be dealt at random within systems" in text
     assert "self" not in text
     errors = {one.system: one.value for one in metric.bias}
     assert all(one.value == pytest.approx(errors[one.first] - errors[one.second]) for one in metric.bias_pairs)
