@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.commands import stores, sweeps
 from simlab.commands.flags import Setting
-from simlab.comparing import contrasts, over_cells
+from simlab.comparing import over_cells
 from simlab.store.query import with_measures
 from simlab.types import InputError
 
@@ -83,7 +83,7 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.share("power>=.8")  # doctest: +SKIP
         """
         wanted = over_cells.read_bound(bound)
-        with self._narrowed(wanted.measure, conditions) as held:
+        with self._narrowed(wanted.name, conditions) as held:
             return over_cells.world_shares(held, wanted)
 
     def share_better(self, measure: str, margin: float, *conditions: Setting, by: str, baseline: object) -> xr.Dataset:
@@ -125,8 +125,7 @@ class Accessor:
             raise InputError(f"solve takes one target, such as power=.8; {len(target)} are given")
         ((measure, value),) = target.items()
         with self._narrowed(measure, conditions) as held:
-            wanted = over_cells.Bound(measure, not contrasts.less_is_better(measure), float(value))
-            return over_cells.solve_axis(held, axis, wanted)
+            return over_cells.solve_axis(held, axis, over_cells.reach(measure, float(value)))
 
     @contextmanager
     def _narrowed(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:

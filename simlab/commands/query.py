@@ -148,8 +148,8 @@ class Query:
 
 def write(found: Query, form: Form, given: Given) -> Launched:
     """Write the cells that were found; what is to be said of their store stands below."""
-    if statistic := query_statistics.wanted(given):
-        return _write_statistics(query_statistics.answer(found, statistic, given), form)
+    if statistic := query_statistics.choose_statistic(given):
+        return _write_statistics(query_statistics.compute_statistic(found, statistic, given), form)
     where, conditions = found.place
     found = replace(found, store=where, conditions=conditions, pivot=given.get("pivot"))
     queried = found.answer(MOST_ON_PAGE if form == "table" else None)

@@ -12,6 +12,7 @@ from simlab.commands import query_words, stores
 from simlab.comparing import over_cells, solving
 from simlab.store.coordinates import as_written
 from simlab.store.query import with_measures
+from simlab.store.selections import Bound
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 OPTIONS = ("quantiles", "share", "importance", "solve")
 
 
-def wanted(given: Mapping[str, Any]) -> str | None:
+def choose_statistic(given: Mapping[str, Any]) -> str | None:
     """Return the statistic that is asked for, if one is.
 
     Raises InputError for several, and for a target without --solve.
@@ -35,7 +36,7 @@ def wanted(given: Mapping[str, Any]) -> str | None:
     return named[0] if named else None
 
 
-def answer(found: Query, statistic: str, given: Mapping[str, Any]) -> CellStatistics:
+def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) -> CellStatistics:
     """Compute a statistic for the cells that meet conditions.
 
     Raises InputError for bounds among the conditions, for what the store does not hold, and, naming the cell, where
@@ -65,12 +66,12 @@ def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, 
     text = str(given[statistic])
     if statistic == "share":
         bound = over_cells.read_bound(text)
-        return bound.measure, lambda dataset: over_cells.world_shares(dataset, bound)
+        return bound.name, lambda dataset: over_cells.world_shares(dataset, bound)
     if statistic == "importance":
         return text, lambda dataset: over_cells.axis_importance(dataset, text)
     if statistic == "solve":
         target = _read_target(given.get("target"))
-        return target.measure, lambda dataset: over_cells.solve_axis(dataset, text, target)
+        return target.name, lambda dataset: over_cells.solve_axis(dataset, text, target)
     if found.measures is None or len(found.measures) != 1:
         raise InputError("--quantiles are those of one measure; name it with --measure")
     (measure,), levels = found.measures, _read_levels(text)
@@ -84,17 +85,15 @@ def _read_levels(text: str) -> list[float]:
         raise InputError(f"--quantiles {text}: write numbers between 0 and 1, such as .1,.5,.9") from error
 
 
-def _read_target(text: str | None) -> over_cells.Bound:
+def _read_target(text: str | None) -> Bound:
     """Read `power=.8` as at least .8 of what is better when larger, at most of what is better when smaller."""
-    from simlab.comparing.contrasts import less_is_better
-
     if text is None:
         raise InputError("--solve needs what is to be reached; name it with --target, such as --target power=.8")
     if ">" in text or "<" in text:
         return over_cells.read_bound(text)
     name, _, value = text.partition("=")
     try:
-        return over_cells.Bound(name.strip(), not less_is_better(name.strip()), float(value))
+        return over_cells.reach(name.strip(), float(value))
     except ValueError as error:
         raise InputError(f"--target {text}: write MEASURE=VALUE, such as power=.8") from error
 

@@ -176,7 +176,7 @@ def sobol_importance(inputs: Mapping[str, Array], values: Floats) -> Importance:
     if len(values) < LEAST_WORLDS:
         raise InputError(
             f"{len(values)} worlds have a value here, and shares of what was drawn for them need {LEAST_WORLDS}; "
-            f"run more of them (replications.worlds={4 * LEAST_WORLDS})"
+            f"run more of them (worlds={4 * LEAST_WORLDS})"
         )
     _refuse_dependent(given)
     # The last bits of a matrix product depend on how many threads there are.

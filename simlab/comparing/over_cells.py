@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
 from simlab.store.opening import axes_of
 from simlab.store.query import place_on
+from simlab.store.selections import Bound
 from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
@@ -38,26 +39,28 @@ ABOUT = {
 }
 
 
-class Bound(NamedTuple):
-    """A bound on a measure, as in `power>=.8`."""
-
-    measure: str
-    at_least: bool
-    threshold: float
-
-
 def read_bound(text: str) -> Bound:
     """Read a bound on a measure as it is typed; raises InputError for anything else.
 
     >>> read_bound("power>=.8")
-    Bound(measure='power', at_least=True, threshold=0.8)
+    Bound(name='power', sign='>=', value=0.8, text='power>=.8')
     """
     found = CONDITION.fullmatch(text)
     if found is None:
         raise InputError(
             f"{legible(text)} is no bound on a measure; write MEASURE>=VALUE or MEASURE<=VALUE, such as power>=.8"
         )
-    return Bound(found[1], found[2] == ">=", float(found[3]))
+    return Bound(found[1], found[2], float(found[3]), text)
+
+
+def reach(measure: str, value: float) -> Bound:
+    """Return the bound that is met once a measure is as good as a value: at most it where less is better."""
+    sign = "<=" if less_is_better(measure) else ">="
+    return Bound(measure, sign, value, f"{measure}{sign}{word(value)}")
+
+
+def _is_least(bound: Bound) -> bool:
+    return bound.sign.startswith(">")
 
 
 def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float]) -> xr.Dataset:
@@ -82,18 +85,17 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
 
     Raises InputError, naming the cell, where a distribution over worlds cannot be told.
     """
-    within, sign = range_in(dataset, bound.measure), 1 if bound.at_least else -1
-    if not bound.at_least:
+    within, sign = range_in(dataset, bound.name), 1 if _is_least(bound) else -1
+    if not _is_least(bound):
         least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
         within = Range(least, greatest, within.chance)
     found = _of_cells(
         dataset,
         lambda at: estimate_distribution(
-            sign * values_by_study(dataset, at, bound.measure), (), [sign * bound.threshold], within
+            sign * values_by_study(dataset, at, bound.name), (), [sign * bound.value], within
         ),
     )
-    relation = ">=" if bound.at_least else "<="
-    about = f"share of worlds with {bound.measure} {relation} {word(bound.threshold)}"
+    about = f"share of worlds with {bound.name} {bound.sign} {word(bound.value)}"
     return _labelled(dataset, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
 
 
@@ -165,15 +167,15 @@ def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:
     if x.dtype.kind not in "iuf":
         raise InputError(f"{axis} has values that are no numbers, and no curve runs along it; name a numeric axis")
     rest = [name for name in axes if name != axis]
-    value = dataset[bound.measure].transpose(*rest, axis).values
-    influence = dataset[f"{bound.measure}_influence"].transpose(*rest, axis, "cluster").values
+    value = dataset[bound.name].transpose(*rest, axis).values
+    influence = dataset[f"{bound.name}_influence"].transpose(*rest, axis, "cluster").values
     shape = value.shape[:-1]
     found = [
-        solve_curve(x, value[at], influence[at], bound.threshold, less_is_better=not bound.at_least)
+        solve_curve(x, value[at], influence[at], bound.value, less_is_better=not _is_least(bound))
         for at in np.ndindex(*shape)
     ]
     said = {
-        "value": f"{axis} at which {bound.measure} is {word(bound.threshold)}",
+        "value": f"{axis} at which {bound.name} is {word(bound.value)}",
         "low": f"lower bound of the {LEVEL:.0%} interval",
         "high": f"upper bound of the {LEVEL:.0%} interval",
         "mcse": "standard error of crossings within the sweep",

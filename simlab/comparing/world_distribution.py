@@ -125,12 +125,12 @@ def _refuse_few(n_studies: Ints) -> None:
     if len(n_studies) < LEAST_WORLDS:
         raise InputError(
             f"{len(n_studies)} worlds have a value here, and a distribution over worlds needs {LEAST_WORLDS}; "
-            f"run more of them (replications.worlds={5 * LEAST_WORLDS})"
+            f"run more of them (worlds={5 * LEAST_WORLDS})"
         )
     if (n_studies < 2).all():
         raise InputError(
             "each world has one study, so that the noise of studies cannot be told from the spread of worlds; "
-            "run more of them (replications.studies=20)"
+            "run more of them (studies=20)"
         )
 
 

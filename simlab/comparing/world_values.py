@@ -58,7 +58,7 @@ def _of_world(
     if measure in BETWEEN and len(found.influence) < LEAST_COMPARED:
         raise InputError(
             f"{measure} compares the studies of a world, and its noise needs {LEAST_COMPARED} of them; "
-            "run more (replications.studies=20)"
+            "run more (studies=20)"
         )
     row = np.asarray(found.value + found.influence, float)
     if found.cluster != "replicate":

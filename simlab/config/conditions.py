@@ -18,6 +18,8 @@ from simlab.types import InputError
 
 LONGEST = 1000
 """A longer text is no condition that somebody reads."""
+DEEPEST = 50
+"""More parentheses, signs or `not` within each other are refused before they are followed."""
 EXAMPLE = "documents * ratings_per_item <= 120"
 _WORDS = {"true": True, "false": False, "null": None}
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -83,7 +85,16 @@ def read(key: str, value: Any) -> Condition:
         raise _refuse(f"`{shortened(text)}` cannot be read; write a condition such as {EXAMPLE}") from error
     for node in ast.walk(tree):
         _check_node(node)
+    _check_depth(tree)
     return Condition(text, tree)
+
+
+def _check_depth(tree: ast.expr) -> None:
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [below for node in level for below in ast.iter_child_nodes(node)]
+    if level:
+        raise _refuse(f"has more than {DEEPEST} parts within each other; write fewer")
 
 
 def _check_node(node: ast.AST) -> None:

@@ -11,9 +11,10 @@ import xarray as xr
 from scipy.stats import norm
 
 from simlab.comparing import over_cells
-from simlab.comparing.over_cells import Bound, read_bound
+from simlab.comparing.over_cells import read_bound
 from simlab.rng import stream
 from simlab.store.opening import open_results
+from simlab.store.selections import Bound
 from simlab.types import Floats, InputError
 from tests.comparing.test_compare import store
 
@@ -46,8 +47,8 @@ def test_each_cell_has_the_quantiles_of_its_worlds(dataset: xr.Dataset) -> None:
 
 
 def test_shares_above_and_below_a_bound_add_up(dataset: xr.Dataset) -> None:
-    above = over_cells.world_shares(dataset, Bound("power", True, 0.45))
-    below = over_cells.world_shares(dataset, Bound("power", False, 0.45))
+    above = over_cells.world_shares(dataset, read_bound("power>=0.45"))
+    below = over_cells.world_shares(dataset, read_bound("power<=0.45"))
     assert np.allclose(above["value"] + below["value"], 1.0)
     truth = norm.sf(0.45, list(MEANS.values()), 0.1)
     assert (abs(above["value"].values - truth[:, None]) < 4 * above["mcse"].values).all()
@@ -73,9 +74,9 @@ def test_what_has_no_answer_is_refused_with_its_cell(item_grouping_store: Path) 
         with pytest.raises(InputError, match="no axis groupin; did you mean grouping"):
             over_cells.world_shares_better(store, "groupin", "power", 0.1, "ungrouped")
         with pytest.raises(InputError, match="grouping has values that are no numbers"):
-            over_cells.solve_axis(store, "grouping", Bound("power", True, 0.5))
+            over_cells.solve_axis(store, "grouping", read_bound("power>=0.5"))
         with pytest.raises(InputError, match="2 cells have a value along the axis"):
-            over_cells.solve_axis(store, "documents", Bound("power", True, 0.5))
+            over_cells.solve_axis(store, "documents", read_bound("power>=0.5"))
 
 
 @pytest.mark.parametrize("text", ["power", "power>.8", "power>=x", ">=.8", "power>=.8,srp>=.9"])
@@ -85,7 +86,7 @@ def test_what_is_no_bound_is_refused(text: str) -> None:
 
 
 def test_bounds_are_read() -> None:
-    assert read_bound("rmse <= 0.05") == Bound("rmse", False, 0.05)
+    assert read_bound("rmse <= 0.05") == Bound("rmse", "<=", 0.05, "rmse <= 0.05")
 
 
 def curves(noise: float = 0.0) -> xr.Dataset:
@@ -99,10 +100,10 @@ def curves(noise: float = 0.0) -> xr.Dataset:
 
 
 def test_each_design_reaches_the_target_at_its_own_documents() -> None:
-    found = over_cells.solve_axis(curves(), "documents", Bound("srp", True, 0.8))
+    found = over_cells.solve_axis(curves(), "documents", read_bound("srp>=0.8"))
     assert found["reach"].values.tolist() == ["crossed", "not_reached"]
     assert found["value"].values.tolist() == pytest.approx([70.0, np.inf])
-    noisy = over_cells.solve_axis(curves(0.05), "documents", Bound("srp", True, 0.8))
+    noisy = over_cells.solve_axis(curves(0.05), "documents", read_bound("srp>=0.8"))
     assert noisy["low"][0] < noisy["value"][0] < noisy["high"][0]
 
 

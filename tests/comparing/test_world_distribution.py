@@ -121,7 +121,7 @@ def test_studies_that_are_missing_are_left_out() -> None:
 
 
 def test_one_study_of_each_world_is_refused() -> None:
-    with pytest.raises(InputError, match=r"each world has one study.*replications\.studies=20"):
+    with pytest.raises(InputError, match=r"each world has one study.*\(studies=20\)"):
         estimate_distribution(normal_studies(7, 50, 1), [0.5])
 
 

@@ -57,6 +57,6 @@ def test_a_campaign_that_failed_has_no_value_and_keeps_its_place(item_grouping_s
 def test_a_measure_that_compares_studies_needs_four_of_them(item_grouping_store: Path) -> None:
     with open_results(item_grouping_store) as dataset:
         few = dataset.isel(replicate=dataset["study"].values < 3)
-        with pytest.raises(InputError, match=r"srp compares the studies of a world.*needs 4.*replications\.studies=20"):
+        with pytest.raises(InputError, match=r"srp compares the studies of a world.*needs 4.*\(studies=20\)"):
             values_by_study(few, (0, 0), "srp")
         assert values_by_study(few, (0, 0), "power").shape == (2, 3)

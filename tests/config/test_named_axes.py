@@ -159,3 +159,9 @@ def test_a_folder_grows_by_a_design_and_refuses_another_of_the_same_name(tmp_pat
     other = declare(composed(tmp_path, DESIGNS.replace("documents: 20", "documents: 25")))
     with pytest.raises(InputError, match=r"design=ours sets .*design.documents=20 there, .*design.documents=25 asked"):
         grow(held, other, "out")
+
+
+@pytest.mark.parametrize("condition", ["-" * 900 + "1 < documents", "not " * 200 + "documents > 20"])
+def test_a_condition_of_many_parts_within_each_other_is_refused(condition: str) -> None:
+    with pytest.raises(InputError, match="more than 50 parts within each other"):
+        read("only", condition)

@@ -53,9 +53,10 @@ def _notes(found: CellStatistics) -> Iterator[str]:
     elif found.statistic == "importance":
         yield f"± Monte-Carlo standard error, {100 * found.level:.0f} % intervals; the noise of cells is removed"
     else:
-        met = "there on" if first["side"] == "from" else "up to there"
+        sides = {row["side"] for row in found.rows}
+        met = {"from": "; met there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
         cells = several(int(first["cells"]), "cell")
-        yield f"{100 * found.level:.0f} % intervals, by {cells} along the axis; met {met}"
+        yield f"{100 * found.level:.0f} % intervals, by {cells} along the axis{met}"
 
 
 def _quantiles(found: CellStatistics) -> Table:
