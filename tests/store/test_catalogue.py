@@ -115,7 +115,7 @@ def _old_word(capsys: pytest.CaptureFixture[str]) -> str:
 def test_what_cannot_be_read_is_named_and_hides_nothing(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = outputs / "grid/results.zarr/zarr.json"
     whole = root.read_text()
-    for torn in ("", "{", '{"attributes": 1}', whole.replace('"schema": 4', '"schema": 3', 1), whole[:200]):
+    for torn in ("", "{", '{"attributes": 1}', whole.replace('"schema": 5', '"schema": 3', 1), whole[:200]):
         root.write_text(torn)
         found = rows(capsys, "outputs", code=3)
         assert found["outputs/grid"]["problem"]
@@ -161,7 +161,7 @@ def test_two_hundred_stores_take_a_second_of_a_core(outputs: Path) -> None:
 
 def test_a_store_that_is_none_is_no_reason_to_fail(tmp_path: Path) -> None:
     (tmp_path / "odd/results.zarr").mkdir(parents=True)
-    (tmp_path / "odd/results.zarr/zarr.json").write_text('{"attributes": {"schema": 4, "sweep": "[]", "config": "1"}}')
+    (tmp_path / "odd/results.zarr/zarr.json").write_text('{"attributes": {"schema": 5, "sweep": "[]", "config": "1"}}')
     (tmp_path / "link").symlink_to(tmp_path / "odd")
     found = [catalogue.describe_store(one).entry for one in catalogue.find_stores(tmp_path)]
     assert [bool(one.problem) for one in found] == [True]
