@@ -117,7 +117,12 @@ def test_mistakes_are_those_of_the_functions(dataset: xr.Dataset) -> None:
 )
 def test_datasets_have_it_whichever_is_imported_first(lines: str) -> None:
     code = f"{lines}; print(type(xarray.Dataset().simlab).__name__)"
-    out = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert out.stdout == "Accessor\n"
 
 
