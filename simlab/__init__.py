@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simlab.commands.notebook_answers import FittedMetrics, FittedWorld
     from simlab.commands.notebook_conclusion import Concluded
     from simlab.commands.notebook_plans import PlannedStudy
-    from simlab.commands.pilots import agreement, backtest, corrupt, fit, fit_metric, mutt
+    from simlab.commands.pilots import agreement, backtest, fit, fit_metric, mutt
     from simlab.commands.studies import assign, conclude, plan, report
     from simlab.commands.sweeps import compare, plot, query, run, sweep
     from simlab.commands.transfer import export, merge
@@ -42,7 +42,6 @@ __all__ = [
     "compare",
     "conclude",
     "config_of",
-    "corrupt",
     "detect",
     "export",
     "fit",
@@ -67,7 +66,7 @@ _HOME = {
     **dict.fromkeys(("FittedMetrics", "FittedWorld"), "simlab.commands.notebook_answers"),
     "Concluded": "simlab.commands.notebook_conclusion",
     "detect": "simlab.commands.designs",
-    **dict.fromkeys(("agreement", "backtest", "corrupt", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
+    **dict.fromkeys(("agreement", "backtest", "fit", "fit_metric", "mutt"), "simlab.commands.pilots"),
     **dict.fromkeys(("quote", "show", "timeline", "verify"), "simlab.commands.accounts"),
     **dict.fromkeys(("assign", "conclude", "plan", "report"), "simlab.commands.studies"),
     **dict.fromkeys(("export", "merge"), "simlab.commands.transfer"),

@@ -33,9 +33,9 @@ from simlab.types import InputError
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Decide which study to buy, and what it shows": ("plan", "assign", "conclude", "report"),
-    "Pilot, and what it teaches": ("fit", "agreement", "backtest", "fit-metric", "mutt", "corrupt"),
+    "Pilot, and what it teaches": ("fit", "agreement", "backtest", "fit-metric", "mutt"),
     "Explore designs by simulation": (
-        *("run", "sweep", "query", "compare", "plot", "detect", "calculator"),
+        *("run", "sweep", "query", "compare", "plot", "detect"),
         *("show", "demo", "examples"),
     ),
     "Keep what was found": ("verify", "merge", "export"),
@@ -235,7 +235,6 @@ add(
     _written_by("mutt"),
     example="simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png",
 )
-add(app, pilots.corrupt, _written_by("corrupt"), example="simlab corrupt sentences.jsonl --out trials.jsonl")
 add(
     app,
     studies.plan,
@@ -294,13 +293,6 @@ add(app, accounts.show, _written_by("show"), example="simlab show outputs groupi
 add(app, accounts.verify, _written_by("verify"), example="simlab verify outputs/item_grouping")
 add(app, accounts.examples, _written_by("examples"), example="simlab examples --copy mine")
 add(app, accounts.demo, _written_by("demo"), example="simlab demo --seed 2 --out another", forms=False)
-add(
-    app,
-    accounts.calculator,
-    _written_by("calculator"),
-    example="simlab calculator detect --out detect.html",
-    forms=False,
-)
 
 
 def _refuse_repeated(command: Any, words: list[str]) -> None:

@@ -145,22 +145,6 @@ def demo(
     return demonstration.carry_out(out, seed, answer, lambda block: print(block, flush=True))
 
 
-def calculator(
-    what: Annotated[str, typer.Argument(metavar="detect", help="What it calculates.", show_default=False)],
-    *,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write this .html; detect.html here by default.")
-    ] = None,
-) -> Path:
-    """Write a page with sliders that answers what simlab detect does.
-
-    One file that opens in any browser, offline: the measurable difference, and what a wanted one takes.
-    """
-    from simlab.commands import calculator as calculators
-
-    return calculators.carry_out(what, out)
-
-
 def _label_quote(quotes: Sequence[Quote]) -> xr.Dataset:
     from simlab.commands.notebook_answers import listed
 

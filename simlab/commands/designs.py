@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from simlab.commands.flags import File
 from simlab.commands.typed import verb
+from simlab.types import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
     from simlab.commands.detect import DetectedSettings
 
 
-def _label_detect(found: DetectedSettings) -> xr.Dataset:
+def _label_detect(found: DetectedSettings | Path) -> xr.Dataset | Path:
+    if isinstance(found, Path):
+        return found
     from simlab.commands.notebook_answers import of_grid
 
     return of_grid(found.detections, found.given)
@@ -39,27 +44,42 @@ def detect(
     points: Annotated[
         bool, typer.Option("--points", help="Differences are points: hundredths of the share of adequate outputs.")
     ] = False,
+    page: Annotated[
+        File | None, typer.Option(metavar="FILE", help="Write instead a page with sliders that answers it, as .html.")
+    ] = None,
     **more: object,
-) -> DetectedSettings:
+) -> DetectedSettings | Path:
     """Tell which difference between systems is measurable.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
     alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
-    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power.
+    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power. The page of --page is
+    one file that opens in any browser, offline.
 
     Returns, over the settings with several values, what `simlab detect --format json` lists: `epsilon`, `detectable`,
     ..., shares, and the settings themselves, which in notebooks are words, mappings or keywords. NaN: out of reach.
+    With `page`, the file that was written.
 
-    Raises InputError for settings that do not go together.
+    Raises InputError for settings that do not go together, and for a page that cannot be written.
 
     >>> simlab.detect(n_human=100, n_metric=[1000, 10000], rho=.7, eta=.7)["detectable"]  # doctest: +SKIP
     """
     from simlab.commands.detect import DetectedSettings, detections
     from simlab.commands.detect_words import parsed
 
+    if page is not None:
+        return _write_page(Path(page), bool(settings or more or difference or solve or prices or joint or points))
     costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
     given = {key: list(dict.fromkeys(values)) for key, values in parsed(_write_settings([*settings, more])).items()}
     return DetectedSettings(detections(given, difference, solve, costs, joint, points), given)
+
+
+def _write_page(file: Path, asked: bool) -> Path:
+    from simlab.commands.detect_page import write_page
+
+    if asked:
+        raise InputError("--page: the page has sliders for all settings; leave the others out")
+    return write_page(file)
 
 
 def _write_settings(settings: Sequence[str | Mapping[str, object]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.analysis.adequacy import inverse
@@ -25,14 +26,18 @@ class DetectedSettings(NamedTuple):
     given: Given
 
 
-def write(found: DetectedSettings, form: Form, given: Mapping[str, Any]) -> Launched:
-    """Write what settings detect, or the numbers that were looked for, in a form."""
+def write(found: DetectedSettings | Path, form: Form, given: Mapping[str, Any]) -> Launched:
+    """Write what settings detect, the numbers that were looked for, or which page was written, in a form."""
+    if isinstance(found, Path):
+        from simlab.commands import detect_page
+
+        return detect_page.write(found, form)
     if form != "table":
         return Launched(tables.write_tables(found.detections, form))
     from simlab.drawing.reports.answers.detect import report
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(found.detections)), "calculator", "detect", "--out", "detect.html"))
+    return Launched(ended(page(report(found.detections)), "detect", "--page", "detect.html"))
 
 
 def detections(

@@ -20,7 +20,9 @@ from simlab.messages import shortened
 LONGEST_WORD = 300
 MOVED_VERBS: Mapping[str, str] = {
     "list": "show",
-    "order": "plot DIR --study N",
+    "order": "conclude DIR --study N",
+    "calculator": "detect --page FILE",
+    "corrupt": "mutt SENTENCES --make FILE",
     "replay": "verify DIR --replay CELL.WORLD.STUDY",
     "cluster-script": "sweep NAME --script slurm --shards N --out DIR",
 }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from simlab.answers.mutt import MetricAgreement, PassRates
+from simlab.commands import mutt_making
 from simlab.commands.next_steps import ended
 from simlab.commands.notes import note
 from simlab.commands.typed import Given, Launched
@@ -23,6 +24,7 @@ from simlab.metric_tests.agreement import agreement_of
 from simlab.metric_tests.metrics import Metric
 from simlab.metric_tests.pass_rates import pass_rates
 from simlab.metric_tests.scoring import ScorePairs
+from simlab.metric_tests.sentences import CorruptedSentences
 from simlab.metric_tests.trials import KINDS, Kind, kind_of
 from simlab.types import InputError
 
@@ -71,8 +73,18 @@ def carry_out(
     return found
 
 
-def write(found: PassRates | MetricAgreement, form: Form, given: Given) -> Launched:
-    """Write what metrics notice in a form."""
+def refuse_mixed(make: bool, making: Given, testing: Given) -> None:
+    """Raise InputError for options of tests where trials are made, and for those of making where none are."""
+    for option, value in (testing if make else making).items():
+        if value is not None and value is not False and value != []:
+            rule = "is of a test, and --make tests nothing; leave it out" if make else "goes with --make FILE; add that"
+            raise InputError(f"{option} {rule}")
+
+
+def write(found: PassRates | MetricAgreement | CorruptedSentences, form: Form, given: Given) -> Launched:
+    """Write what metrics notice, or how many trials were made, in a form."""
+    if isinstance(found, CorruptedSentences):
+        return mutt_making.write(found, form, given)
     if form != "table":
         return Launched(tables.write_tables(found, form))
     from simlab.drawing.reports.text import page

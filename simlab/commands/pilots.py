@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 LawName: TypeAlias = Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"]
 DESIGN = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition")
 """What says of a row of a backtest which design it is of."""
+METRICS = "bleu,rouge_l,cider,chrf"
+"""Metrics that are tested where none is named."""
 
 
 def _label_agreement(found: Agreement) -> Agreement:
@@ -185,7 +187,12 @@ def backtest(
     return backtests.answer_of(path_of(table), asked, advice=advice, plot=path_of(plot), quiet=not progress)
 
 
-def _label_mutt(found: PassRates | MetricAgreement) -> PassRates | MetricAgreement:
+def _label_mutt(found: PassRates | MetricAgreement | CorruptedSentences) -> PassRates | MetricAgreement | xr.Dataset:
+    from simlab.commands.notebook_answers import listed
+    from simlab.metric_tests.sentences import CorruptedSentences, summary
+
+    if isinstance(found, CorruptedSentences):
+        return listed("corruption", summary(found), ("kind", "needs"))
     return found
 
 
@@ -195,7 +202,7 @@ def mutt(
     *,
     metrics: Annotated[
         Sequence[str] | str, typer.Option(metavar="M[,M]", help="Test these, or PACKAGE.MODULE.FUNCTION.")
-    ] = "bleu,rouge_l,cider,chrf",
+    ] = METRICS,
     references: Annotated[
         str | None, typer.Option(metavar="N[,N]", help="Score against so many references; else all.")
     ] = None,
@@ -212,25 +219,54 @@ def mutt(
     plugins: Plugins = None,
     figure: Figure = None,
     scores: Annotated[File | None, typer.Option(metavar="FILE", help="Also write the scores, as .csv.")] = None,
-) -> PassRates | MetricAgreement:
+    make: Annotated[
+        File | None,
+        typer.Option(metavar="FILE", help="Corrupt the sentences of the first FILE by rules; write trials, as .jsonl."),
+    ] = None,
+    types: Annotated[str | None, typer.Option(metavar="T[,T]", help="With --make: in these ways; else all.")] = None,
+    words: Annotated[
+        File | None, typer.Option(metavar="FILE", help="With --make: take words of near_syms and sem_opps, too.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="With --make: choose otherwise; else 0.", min=0)] = None,
+) -> PassRates | MetricAgreement | CorruptedSentences:
     """Test what metrics notice in corrupted sentences.
 
     DIR holds COCO caption JSON (NAME_a.json originals, NAME_b.json corruptions, NAME_r5.json references), FILE is a
     .jsonl or .tsv with original, corruption, kind, references. KIND is altering, disrupting or preserving.
     Metrics: bleu, rouge_l, cider, meteor (needs Java), chrf, ter, sacrebleu, rouge.
 
-    Returns pass rates, or with `agreement` how far the verdicts of metrics agree; `.each_row()` yields their rows.
+    --make makes trials of sentences of yours, and tests nothing: FILE is a .jsonl or .tsv with sentence and references.
+    T is neg_subj, neg_verb, sem_opps, shuffled, double_PP, remove_prep, swap_chunks, det_sub, near_syms, passive. What
+    a rule does not fit is left out, and counted.
+
+    Returns pass rates, or with `agreement` how far the verdicts of metrics agree; `.each_row()` yields their rows. With
+    `make`, over `corruption`, how many `trials` were written and how many sentences were `left_out`.
 
     Raises InputError before anything is scored for what is asked wrongly or malformed, and afterwards where no metric
-    gave a score; nothing is written then.
+    gave a score or no rule fits any sentence; nothing is written then.
 
+    >>> simlab.mutt("sentences.jsonl", make="trials.jsonl")["trials"]  # doctest: +SKIP
     >>> simlab.mutt("trials.jsonl", metrics=["bleu", "chrf"])  # doctest: +SKIP
     """
     from simlab.commands import mutt as unit_tests
 
+    names = metrics if isinstance(metrics, str) else ",".join(metrics)
+    making: dict[str, object] = {"--types": types, "--words": words, "--seed": seed}
+    testing: dict[str, object] = {
+        "--references": references,
+        "--kind": kind,
+        "--agreement": agreement,
+        "--plugins": plugins,
+    }
+    testing |= {"--figure": figure, "--scores": scores, "--metrics": names != METRICS}
+    unit_tests.refuse_mixed(make is not None, making, testing)
+    if make is not None:
+        from simlab.commands import mutt_making
+
+        return mutt_making.make(Path(source), types or "all", path_of(words), Path(make), seed=seed or 0)
     return unit_tests.carry_out(
         Path(source),
-        metrics if isinstance(metrics, str) else ",".join(metrics),
+        names,
         references,
         kinds=kind or [],
         tolerance=tolerance,
@@ -240,41 +276,6 @@ def mutt(
         figure=path_of(figure),
         scores=path_of(scores),
     )
-
-
-def _label_corrupt(made: CorruptedSentences) -> xr.Dataset:
-    from simlab.commands.notebook_answers import listed
-    from simlab.metric_tests.sentences import summary
-
-    return listed("corruption", summary(made), ("kind", "needs"))
-
-
-@verb(_label_corrupt)
-def corrupt(
-    source: Annotated[File, typer.Argument(metavar="FILE", hidden=True)],
-    *,
-    out: Annotated[File, typer.Option(metavar="FILE", help="Write the trials here, as .jsonl.")],
-    types: Annotated[str, typer.Option(metavar="T[,T]", help="Corrupt in these ways.")] = "all",
-    words: Annotated[
-        File | None, typer.Option(metavar="FILE", help="Take words of near_syms and sem_opps from here, too.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Choose otherwise.", min=0)] = 0,
-) -> CorruptedSentences:
-    """Corrupt sentences of yours by rules, for simlab mutt.
-
-    FILE is a .jsonl or .tsv with sentence and references. T is neg_subj, neg_verb, sem_opps, shuffled, double_PP,
-    remove_prep, swap_chunks, det_sub, near_syms, passive. What a rule does not fit is left out, and counted.
-
-    Returns, over `corruption`, how many `trials` were written and how many sentences were `left_out`.
-
-    Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
-    then.
-
-    >>> simlab.corrupt("sentences.jsonl", out="trials.jsonl")["trials"]  # doctest: +SKIP
-    """
-    from simlab.commands import corrupt as corruptions
-
-    return corruptions.carry_out(Path(source), types, path_of(words), Path(out), seed=seed)
 
 
 def _label_fit_metric(said: MetricFits) -> FittedMetrics:

@@ -17,7 +17,7 @@ from simlab.analysis.adequacy.inverse import smallest
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
 from simlab.cli import answer
-from simlab.commands import calculator
+from simlab.commands import detect_page
 from simlab.drawing.text import tables
 from simlab.rng import stream
 
@@ -30,7 +30,7 @@ TOLD = "return arguments[0].map((epsilon) => told(epsilon))"
 @pytest.fixture
 def shown(browser: Any, tmp_path: Path) -> Any:
     file = tmp_path / "detect.html"
-    calculator.carry_out("detect", file)
+    detect_page.write_page(file)
     browser.get(file.as_uri())
     return browser
 
@@ -85,7 +85,7 @@ def of_detect(plans: Sequence[dict[str, Any]]) -> np.ndarray:
 
 
 def sample(n: int, seed: int) -> list[dict[str, Any]]:
-    drawn = calculator.random_settings(stream(seed, "random settings"), n)
+    drawn = detect_page.random_settings(stream(seed, "random settings"), n)
     return [{name: float(column[k]) for name, column in drawn.items()} for k in range(n)]
 
 
@@ -243,7 +243,7 @@ def test_the_chart_has_its_numbers_behind_it(shown: Any) -> None:
             "return [...document.querySelectorAll('#numbers td')].map((x) => x.dataset.value || x.textContent)"
         )
         at = [float(x.replace(",", "")) for x in rows[::2]]
-        start = {name: float(x) for name, x in calculator.START.items()}
+        start = {name: float(x) for name, x in detect_page.START.items()}
         assert set(PUBLISHED[along]) <= set(at)
         expected = of_detect([start | {along: n} for n in at])
         assert np.allclose([float(x) for x in rows[1::2]], expected, rtol=1e-9)

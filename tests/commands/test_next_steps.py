@@ -25,7 +25,7 @@ STUDY += ["raters.pool_size=6", "raters.raters_per_bucket=6", "raters.buckets_pe
 
 FIRST: Mapping[str, Sequence[Sequence[str]]] = {
     **{name: [SWEEP] for name in ("query", "compare", "plot", "export", "verify", "merge")},
-    "mutt": [["corrupt", "examples/sentences.jsonl", "--out", "the trials.jsonl"]],
+    "mutt": [["mutt", "examples/sentences.jsonl", "--make", "the trials.jsonl"]],
 }
 """What is done before a command has something to answer."""
 
@@ -45,19 +45,18 @@ CASES: Mapping[str, Sequence[str]] = {
     "fit": ["fit", "examples/ratings.csv", "--law", "gaussian", "--out", "a world.yaml"],
     "backtest": ["backtest", "a pilot.csv", "--quick", "--splits", "1", "--jobs", "1"],
     "mutt": ["mutt", "the trials.jsonl", "--metrics", "chrf"],
-    "corrupt": ["corrupt", "examples/sentences.jsonl", "--out", "the trials.jsonl"],
+    "mutt --make": ["mutt", "examples/sentences.jsonl", "--make", "the trials.jsonl"],
     "detect": ["detect", "n_human=100"],
     "fit-metric": ["fit-metric", "examples/judged.csv", "--out", "some fits"],
     "show": ["show", "item_grouping"],
 }
-QUICK = ("agreement", "assign", "corrupt", "detect", "fit-metric", "show", "sweep", "verify")
+QUICK = ("agreement", "assign", "detect", "fit-metric", "mutt --make", "show", "sweep", "verify")
 BESIDE = ("run", "sweep", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
     "examples": "each of its lines names a command",
     "demo": "it tells a story of many answers; tests of its own hold its last line",
     "report": "its answer is a page that one opens",
-    "calculator": "its answer is a page that one opens",
 }
 
 

@@ -41,8 +41,8 @@ READERS = [
     "mutt FILE.jsonl --metrics chrf",
     "mutt FILE.tsv --metrics chrf",
     "mutt TRIALS --metrics chrf",
-    "corrupt FILE.jsonl --out made.jsonl",
-    "corrupt FILE.tsv --out made.jsonl",
+    "mutt FILE.jsonl --make made.jsonl",
+    "mutt FILE.tsv --make made.jsonl",
 ]
 
 
@@ -165,7 +165,7 @@ OUTPUTS = [
     "agreement t.tsv --plot nowhere/x.png",
     "mutt t.jsonl --figure nowhere/x.png",
     "mutt t.jsonl --scores nowhere/x.csv",
-    "corrupt s.jsonl --out nowhere/x.jsonl",
+    "mutt s.jsonl --make nowhere/x.jsonl",
     "fit-metric t.csv --out nowhere/x.yaml",
     "fit-metric t.csv --out nowhere/deep",
     "show --save nowhere/x.json",

@@ -53,8 +53,8 @@ SEARCHED = {"shared_calibration": 1e-7, "recorded_budget": 1e-7, "recorded_metri
 """Where bounds, or a mean, are searched for until a step is small, the last step is another on another CPU."""
 
 COMMANDS = ["", "run", "sweep", "query", "compare", "plot", "agreement", "fit", "backtest", "mutt", "detect"]
-COMMANDS += ["plan", "assign", "conclude", "corrupt", "fit-metric", "verify", "merge", "export"]
-COMMANDS += ["show", "demo", "examples", "calculator", "report"]
+COMMANDS += ["plan", "assign", "conclude", "fit-metric", "verify", "merge", "export"]
+COMMANDS += ["show", "demo", "examples", "report"]
 
 WIDE = patch.dict(os.environ, COLUMNS="80", UV_RUN_RECURSION_DEPTH="1")
 """The terminal is always this wide: help and tables are folded to it; and simlab is always started in one way."""

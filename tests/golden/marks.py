@@ -34,7 +34,7 @@ ROWS: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "verbs.yaml").read_text
 SAVED = "answer.json"
 REPORTED = {"plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect"}
 """Commands whose kept answers `simlab report` takes."""
-UNSAVED = {"calculator", "export", "plot", "report", "--help"}
+UNSAVED = {"export", "plot", "report", "--help"}
 """Commands without --save."""
 PAGES = {".html", ".md", ".tex", ".txt"}
 

@@ -50,7 +50,7 @@ CALLS: Mapping[str, Callable[[], object]] = {
     "detect": lambda: simlab.detect(n_human=[100, 200]),
     "detect mix": lambda: simlab.detect(rho=0.8, eta=0.9, solve="mix", difference=0.05, prices="human=1,metric=.01"),
     "agreement": lambda: simlab.agreement("ratings.csv"),
-    "corrupt": lambda: simlab.corrupt("sentences.jsonl", out="corrupted.jsonl"),
+    "mutt make": lambda: simlab.mutt("sentences.jsonl", make="corrupted.jsonl"),
     "mutt": lambda: simlab.mutt("trials.jsonl", metrics="bleu"),
     "fit": lambda: simlab.fit("ratings.csv", law="gaussian"),
     "fit_metric": lambda: simlab.fit_metric("judged.csv"),

@@ -109,7 +109,7 @@ def trials(file: str = "t.jsonl") -> list[dict[str, Any]]:
 
 
 def test_trials_are_made_and_tested(capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(["corrupt", "s.jsonl", "--out", "t.jsonl", "--format", "json", "--save", "kept.json"]) == 0
+    assert answer(["mutt", "s.jsonl", "--make", "t.jsonl", "--format", "json", "--save", "kept.json"]) == 0
     rows = {row["corruption"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == list(RULES)
     # What is not made is counted, with what it would need.
@@ -129,7 +129,7 @@ def test_trials_are_made_and_tested(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_seed_chooses_and_a_table_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     for seed, out in ((1, "a.jsonl"), (1, "b.jsonl"), (2, "c.jsonl")):
-        assert answer(["corrupt", "s.jsonl", "--out", out, "--seed", str(seed)]) == 0
+        assert answer(["mutt", "s.jsonl", "--make", out, "--seed", str(seed)]) == 0
     assert trials("a.jsonl") == trials("b.jsonl") != trials("c.jsonl")
     out = capsys.readouterr().out
     assert "left out" in out
@@ -137,7 +137,7 @@ def test_a_seed_chooses_and_a_table_says_the_same(capsys: pytest.CaptureFixture[
     rows = ["sentence\treferences\tid", *(f"{s['sentence']}\t{' ||| '.join(s['references'])}\t{s.get('id', k)}"
             for k, s in enumerate(SENTENCES, start=1))]  # fmt: skip
     Path("s.tsv").write_text("\n".join(rows))
-    assert answer(["corrupt", "s.tsv", "--out", "d.jsonl", "--seed", "1"]) == 0
+    assert answer(["mutt", "s.tsv", "--make", "d.jsonl", "--seed", "1"]) == 0
     assert trials("d.jsonl") == trials("a.jsonl")
 
 
@@ -150,7 +150,7 @@ def test_a_sentence_is_corrupted_alike_whatever_stands_beside_it() -> None:
 
 def test_words_of_ones_own_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     Path("w.tsv").write_text("near_syms\tducks\tmallards\n\nsem_opps\tgirl\tgranny\nnear_syms\tgirl\tyoungster\n")
-    words = ["corrupt", "s.jsonl", "--types", "sem_opps,near_syms", "--words", "w.tsv", "--out", "t.jsonl"]
+    words = ["mutt", "s.jsonl", "--types", "sem_opps,near_syms", "--words", "w.tsv", "--make", "t.jsonl"]
     assert answer([*words, "--format", "csv"]) == 0
     assert [row["trials"] for row in csv.DictReader(capsys.readouterr().out.splitlines())] == ["2", "1"]
     assert trials()[0]["corruption"] == "A granny is feeding the ducks at a pond."

@@ -22,7 +22,7 @@ def test_the_page_shows_what_its_experiment_gives(
     shown = re.search(r"```\n( +toy .*?)\n```", page, re.DOTALL)
     assert experiment
     assert shown
-    assert answer(["corrupt", "examples/sentences.jsonl", "--out", "corrupted.jsonl", "--seed", "1"]) == 0
+    assert answer(["mutt", "examples/sentences.jsonl", "--make", "corrupted.jsonl", "--seed", "1"]) == 0
     capsys.readouterr()
     exec(experiment[1], {})
     out = capsys.readouterr().out

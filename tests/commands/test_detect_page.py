@@ -1,4 +1,4 @@
-"""`simlab calculator detect`: a page in one file, and one line for what cannot be written."""
+"""`simlab detect --page`: a page in one file, and one line for what cannot be written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import simlab
 from simlab.analysis.adequacy.grid import PUBLISHED
 from simlab.analysis.adequacy.inverse import detected
 from simlab.cli import answer
-from simlab.commands import calculator
+from simlab.commands import detect_page
 from simlab.drawing.calculators.page import page
 from simlab.rng import stream
 
@@ -24,7 +25,7 @@ DATA = re.compile(r'<script type="application/json" id="simlab-data">(.*?)</scri
 @pytest.fixture
 def written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     file = tmp_path / "detect.html"
-    assert answer(["calculator", "detect", "--out", str(file)]) == 0
+    assert answer(["detect", "--page", str(file)]) == 0
     out = capsys.readouterr().out
     assert str(file) in out
     assert len(out.splitlines()) == 1
@@ -66,7 +67,7 @@ def test_a_page_knows_the_published_axes_and_what_detect_says(written: str) -> N
 
 def test_data_cannot_end_their_tag() -> None:
     evil = "</script><script>alert(1)</script>"
-    text = page(calculator.known() | {"evil": evil})
+    text = page(detect_page.known() | {"evil": evil})
     found = DATA.search(text)
     assert found is not None
     assert json.loads(found[1])["evil"] == evil
@@ -74,7 +75,7 @@ def test_data_cannot_end_their_tag() -> None:
 
 
 def test_settings_are_drawn_inside_the_published_ranges() -> None:
-    drawn = calculator.random_settings(stream(1, "settings"), 2000)
+    drawn = detect_page.random_settings(stream(1, "settings"), 2000)
     for name, values in PUBLISHED.items():
         assert drawn[name].min() >= min(values)
         assert drawn[name].max() <= max(values)
@@ -85,12 +86,18 @@ def test_settings_are_drawn_inside_the_published_ranges() -> None:
         assert on_the_grid.mean() < 0.05
 
 
-def test_without_a_name_the_page_lies_here(
+def test_programs_and_notebooks_are_told_which_file_was_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert answer(["calculator", "detect"]) == 0
-    assert [file.name for file in tmp_path.iterdir()] == ["detect.html"]
+    assert answer(["detect", "--page", "d.html", "--format", "json"]) == 0
+    size = Path("d.html").stat().st_size
+    assert json.loads(capsys.readouterr().out) == [{"page": "d.html", "bytes": size}]
+    assert simlab.detect(page="e.html") == Path("e.html")
+    assert Path("e.html").stat().st_size == size
+    with pytest.raises(simlab.InputError, match="the page has sliders for all settings"):
+        simlab.detect(n_human=100, page="f.html")
+    assert not Path("f.html").exists()
 
 
 def test_a_full_disk_leaves_the_older_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,5 +108,5 @@ def test_a_full_disk_leaves_the_older_page(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("simlab.files.write_whole", full)
-    assert answer(["calculator", "detect", "--out", str(file)]) == 2
+    assert answer(["detect", "--page", str(file)]) == 2
     assert file.read_text() == "older"

@@ -1,4 +1,4 @@
-"""Write a calculator: a page that answers what `detect` does, in one file that needs neither simlab nor a network."""
+"""Answer `detect --page`: a page that says what `detect` does, in one file that needs neither simlab nor a network."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from simlab.analysis.adequacy.inverse import rules
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
 from simlab.commands.flags import Form
-from simlab.commands.typed import Given, Launched
-from simlab.messages import legible, or_nearest
+from simlab.commands.typed import Launched
+from simlab.drawing.text import tables
+from simlab.messages import legible
 from simlab.rng import stream
 from simlab.types import Floats, InputError
 
-CALCULATORS = ("detect",)
 SUFFIXES = (".html", ".htm")
 START = {"n_human": 100, "n_metric": 10_000, "n_calibration": 1000, "rho": 0.75, "eta": 0.75, "alpha": 0.6}
 """What the page shows when it is opened: a published setting."""
@@ -37,18 +37,14 @@ CHECKS = 24
 """Settings whose numbers the page brings along, half of them published, to hold its own against."""
 
 
-def carry_out(what: str, out: Path | None = None) -> Path:
-    """Write the calculator `what`, by default to `detect.html` here; return its file.
+def write_page(file: Path) -> Path:
+    """Write the page; return its file.
 
-    Raises InputError for a calculator that there is not, and a file that is no page or cannot be written; then nothing
-    is written.
+    Raises InputError for a file that is no page or cannot be written; then nothing is written.
     """
-    if what not in CALCULATORS:
-        raise InputError(f"there is no calculator {legible(what, 60)}; {or_nearest(what, CALCULATORS)}")
-    file = out or Path(f"{what}.html")
     if file.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--out {legible(file, 120)}: a calculator is a page; name a file that ends in .html")
-    files.check_writable(file, "--out")
+        raise InputError(f"--page {legible(file, 120)}: sliders are a page; name a file that ends in .html")
+    files.check_writable(file, "--page")
     from simlab.drawing.calculators.page import page
 
     text = page(known())
@@ -56,14 +52,17 @@ def carry_out(what: str, out: Path | None = None) -> Path:
         files.write_whole({file: text})
     except OSError as error:
         raise InputError(
-            f"--out {legible(file, 120)}: cannot be written ({files.reason(error)}); {files.needed(error)}"
+            f"--page {legible(file, 120)}: cannot be written ({files.reason(error)}); {files.needed(error)}"
         ) from error
     return file
 
 
-def write(file: Path, form: Form, given: Given) -> Launched:
+def write(file: Path, form: Form) -> Launched:
     """Say what was written."""
-    said = f"{legible(file, 200)}: the measurable difference as a page, {file.stat().st_size / 1000:.0f} kB"
+    size = file.stat().st_size
+    if form != "table":
+        return Launched(tables.write([{"page": str(file), "bytes": size}], form))
+    said = f"{legible(file, 200)}: the measurable difference as a page, {size / 1000:.0f} kB"
     return Launched(f"{said}; open it in any browser, offline")
 
 
@@ -71,7 +70,7 @@ def known() -> dict[str, Any]:
     """Return what the page is told: how to integrate, the published axes, and some settings with their answers."""
     return {
         "simlab": simlab.__version__,
-        "command": "calculator detect",
+        "command": "detect --page",
         "schema": 1,
         "rules": rules(),
         "axes": {name: list(values) for name, values in PUBLISHED.items()},

@@ -1,4 +1,4 @@
-"""Answer what trials can be made of sentences of one's own."""
+"""Answer `mutt --make`: what trials can be made of sentences of one's own."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from simlab.metric_tests import lexicon, sentences
 from simlab.types import InputError
 
 
-def carry_out(source: Path, types: str, words: Path | None, out: Path, *, seed: int) -> sentences.CorruptedSentences:
+def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) -> sentences.CorruptedSentences:
     """Corrupt the sentences of a file and write the trials.
 
     Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
     then.
     """
     if out.suffix.lower() != ".jsonl":
-        raise InputError(f"--out {legible(out)}: trials are written as .jsonl; end the name with it")
+        raise InputError(f"--make {legible(out)}: trials are written as .jsonl; end the name with it")
     if _same(out, source):
-        raise InputError(f"--out {legible(out)}: it holds the sentences themselves; choose another file")
-    check_writable(out, "--out")
+        raise InputError(f"--make {legible(out)}: it holds the sentences themselves; choose another file")
+    check_writable(out, "--make")
     wanted = sentences.chosen(types)
     if words and not lexicon.OWN.keys() & set(wanted):
         raise InputError(f"--words is for {' and '.join(lexicon.OWN)}, which --types leaves out; name one, or drop it")
@@ -40,7 +40,7 @@ def carry_out(source: Path, types: str, words: Path | None, out: Path, *, seed: 
 def write(made: sentences.CorruptedSentences, form: Form, given: Given) -> Launched:
     """Write how many trials there are of which corruption in a form."""
     rows = sentences.summary(made)
-    return Launched(_table(rows, made, given["out"]) if form == "table" else tables.write(rows, form))
+    return Launched(_table(rows, made, given["make"]) if form == "table" else tables.write(rows, form))
 
 
 def _same(out: Path, source: Path) -> bool:
