@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./:+-]*", re.ASCII)
+_BETWEEN = re.compile(r",(?![^()]*\))")
 _WORDS = ("null", "true", "false", "nan", "inf")
 _CROSSED = {"pools": "pools", "document_draws": "draws of documents"}
 
@@ -41,6 +42,15 @@ def word(value: object) -> str:
     ('null', 'true', '0.5', '20', 'mean')
     """
     return value if isinstance(value, str) else f"{value:.12g}" if isinstance(value, float) else shown(value)
+
+
+def split_values(text: str) -> list[str]:
+    """Take values apart at the commas between them; those within parentheses belong to one value.
+
+    >>> split_values("uniform(0.1,0.5),0.3")
+    ['uniform(0.1,0.5)', '0.3']
+    """
+    return _BETWEEN.split(text)
 
 
 def flat(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from simlab.messages import legible, shown
 from simlab.types import InputError
 
 LEDGER = 8
-STORE = 5
+STORE = 6
 PLAN = 3
 """Of a plan's folder, and of what stands beside an assigned or an exported table."""
 FITTED = 3

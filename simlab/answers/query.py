@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
+from pydantic import Field
+
 from simlab.answers.records import Count, Record
 from simlab.messages import word
 
@@ -22,7 +24,8 @@ class QueriedCells(Record):
     `m_high` and `m_failed`, as JSON has them. `clusters` are the words for what measures are replicated over. `missed`
     cells miss a bound within the error, of which a few stand in `missed_within_error`; where no cell meets the
     conditions, the `nearest` are those that come closest. `bounded` names the measures of bounds, and `compared` those
-    and the one that sorts. With `pivot` the values of this axis are columns of the measure `pivoted`.
+    and the one that sorts. With `pivot` the values of this axis are columns of the measure `pivoted`. `drawn` holds the
+    law of each key that worlds draw.
     """
 
     cells: tuple[CellFields, ...]
@@ -40,6 +43,7 @@ class QueriedCells(Record):
     missed: Count = 0
     missed_within_error: tuple[CellFields, ...] = ()
     nearest: tuple[CellFields, ...] = ()
+    drawn: dict[str, str] = Field(default_factory=dict)
 
     def plain(self) -> list[dict[str, Any]]:  # type: ignore[override]
         """Return the cells as JSON holds them, null for what is not finite."""

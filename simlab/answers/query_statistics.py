@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from simlab.answers.records import Record
 
 
@@ -13,7 +15,7 @@ class CellStatistics(Record):
     A row has a field for each of the `axes`, and `value`, `mcse`, `low` and `high`, an interval at `level`; of
     quantiles and shares over worlds beside it `worlds`, `studies` and `reliability`, of `importance` the value with
     the name `main` and the same of `total`, of a `solve` `reach` (crossed, not_reached, reached_everywhere) and `side`.
-    An end of a `solve` that is null lies beyond the sweep.
+    An end of a `solve` that is null lies beyond the sweep. `drawn` holds the law of each key that worlds draw.
     """
 
     statistic: Literal["quantiles", "share", "importance", "solve"]
@@ -22,3 +24,4 @@ class CellStatistics(Record):
     axes: tuple[str, ...]
     level: float
     rows: tuple[dict[str, Any], ...]
+    drawn: dict[str, str] = Field(default_factory=dict)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from simlab.answers.records import Count, Num, Record, Rows
 
 
@@ -12,13 +14,15 @@ class StoredSweep(Record):
 
     `done` of the `asked` cells have all campaigns that were asked. `mcse` is the largest Monte-Carlo standard error of
     `measure`, the first one; NaN where none is known. `dirty`: numbers come from files of simlab that no commit holds.
-    `bytes` lie on the disk. `problem` says why a store could not be read; nothing else is known of it then.
+    `drawn` holds the law of each key that worlds draw. `bytes` lie on the disk. `problem` says why a store could not be
+    read; nothing else is known of it then.
     """
 
     store: str
     sweep: str
     question: str
     axes: dict[str, tuple[Any, ...]]
+    drawn: dict[str, str] = Field(default_factory=dict)
     done: Count
     asked: Count
     measure: str

@@ -24,6 +24,7 @@ from simlab.drawing import view
 from simlab.drawing.text import tables
 from simlab.messages import word
 from simlab.store.coordinates import as_written
+from simlab.store.drawn import laws_in
 from simlab.store.measures import FAILED
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import records, with_views
@@ -112,6 +113,7 @@ class Query:
             kept=len(kept),
             found=n if found is None else len(found.found),
             total=selected.total,
+            drawn=laws_in(dataset),
             missed=0 if found is None else len(found.missed),
             missed_within_error=() if found is None else tuple(_list_cells(selected, found.missed[:MOST_NAMED])),
             nearest=() if found is None else tuple(_list_cells(selected, found.nearest[:MOST_NAMED])),

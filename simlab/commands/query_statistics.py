@@ -11,6 +11,7 @@ from simlab.answers.query_statistics import CellStatistics
 from simlab.commands import query_words, stores
 from simlab.comparing import over_cells, solving
 from simlab.store.coordinates import as_written
+from simlab.store.drawn import laws_in
 from simlab.store.query import with_measures
 from simlab.store.selections import Bound
 from simlab.types import InputError
@@ -58,7 +59,15 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
         level = solving.LEVEL if statistic == "solve" else 0.95
         rows, axes = _rows(laid)
         about = laid[_first(laid)].attrs.get("long_name", measure)
-        return CellStatistics(statistic=statistic, measure=measure, quantity=about, axes=axes, level=level, rows=rows)  # type: ignore[arg-type]
+        return CellStatistics(
+            statistic=statistic,  # type: ignore[arg-type]
+            measure=measure,
+            quantity=about,
+            axes=axes,
+            level=level,
+            rows=rows,
+            drawn=laws_in(dataset),
+        )
 
 
 def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab.commands import stores
 from simlab.drawing import view
 from simlab.measures.labels import range_of
-from simlab.messages import legible, or_nearest, shown, word
+from simlab.messages import legible, or_nearest, shown, split_values, word
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
 from simlab.store.measures import all_measures, means
@@ -137,7 +137,7 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
     name = view.axis(dataset, typed)
     ends = _RANGE.fullmatch(values)
     if ends is None or values in map(word, as_written(dataset[name].values)):
-        return name, values.split(",")
+        return name, split_values(values)
     if not view.is_numeric(dataset, name):
         raise InputError(f"{legible(condition, 60)}: {name} has no numbers, and no range; write {name}=VALUE[,VALUE]")
     low, high = (_number(condition, ends[end], name, "=") for end in ("low", "high"))

@@ -18,7 +18,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
-from simlab.messages import legible, nearest, shown, word
+from simlab.messages import legible, nearest, shown, split_values, word
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[s
             raise InputError(f"{legible(one)} is no KEY=VALUE; a folder of stores is narrowed by these only")
         if key in wanted:
             raise InputError(f"{legible(key)} is given twice; write its values with commas, as {legible(key)}=1,2")
-        wanted[key] = values.split(",")
+        wanted[key] = split_values(values)
     return wanted
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simlab.messages import in_quotes, shortened, shown
+from simlab.studies.drawn_keys import FORMS, HOW, is_call
 from simlab.types import InputError
 
 MAX_VALUES = 10_000
@@ -201,9 +202,16 @@ def _steps(steps: Iterable[int | float]) -> Iterable[int | float]:
 def _unreadable(key: str, text: str) -> str:
     if text.lstrip().startswith(("range(", "choice(")):
         return f"{key}={shortened(text)} cannot be read; write range(START,STOP,STEP) or choice(A,B,C)"
+    if text.lstrip().startswith(tuple(f"{name}(" for name in FORMS)):
+        return f"{key}={shortened(text)} cannot be read; write {HOW}"
     # Advice that is cut short would be wrong, and a longer text is no path.
     advice = in_quotes(key, text) if len(text) <= 4096 else f'{key}="..."'
-    return f"{key}={shortened(text)} cannot be read; if it is one text, write {advice}"
+    law = f"; a law from which worlds draw is {HOW}" if is_call(text) else ""
+    return f"{key}={shortened(text)} cannot be read{law}; if it is one text, write {advice}"
+
+
+def _written_as(name: str) -> Any:
+    return lambda *numbers: f"{name}({','.join(map(str, numbers))})"
 
 
 @functools.cache
@@ -218,4 +226,7 @@ def _parser() -> Any:
     # The grammar's own `choice` refuses null, which is a value like others here.
     functions.register(name="choice", func=lambda *values: ChoiceSweep(list=list(values)))
     functions.register(name="range", func=grammar_functions.range)
+    # A law from which worlds draw stays as it is written; whether it is one, the rules of its key say.
+    for name in FORMS:
+        functions.register(name=name, func=_written_as(name))
     return OverridesParser(functions)

@@ -18,6 +18,8 @@ from annotated_types import Ge, Le, Predicate
 
 from simlab import parts
 from simlab.messages import in_quotes, legible, or_nearest, shown
+from simlab.studies import drawn_keys
+from simlab.studies.drawn_keys import Law, is_call, read_law, takes_number
 from simlab.types import InputError
 from simlab.types.bounds import Count
 
@@ -136,13 +138,41 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
     target = section.get("_target_")
     model = parts.model(target, plugins) if target else _model_of_section(where, tuple(section), plugins)
     own = {key: value for key, value in section.items() if key != "_target_"}
-    try:
-        # Through JSON, where a list is good for a tuple and yet nothing else is converted.
-        checked: dict[str, Any] = model.dump_python(model.validate_json(json.dumps(own)), mode="json")
-    except ValidationError as error:
-        rules = keys_of(section, where, plugins)
-        raise InputError(_line(error.errors(include_url=False)[0], own, where, rules)) from error
-    return ({"_target_": target} if target else {}) | checked
+    laws = _laws(own, section, where, plugins)
+    checked: dict[str, Any] = {}
+    for end in range(2 if laws else 1):
+        reached = {name: law.ends[end] for name, law in laws.items()}
+        try:
+            # Through JSON, where a list is good for a tuple and yet nothing else is converted.
+            checked = model.dump_python(model.validate_json(json.dumps(own | reached)), mode="json")
+        except ValidationError as error:
+            rules, first = keys_of(section, where, plugins), error.errors(include_url=False)[0]
+            if (name := str(first["loc"][0])) in laws:
+                raise InputError(_beyond(f"{where}.{name}", laws[name], reached[name], rules[name])) from error
+            raise InputError(_line(first, own, where, rules)) from error
+    return ({"_target_": target} if target else {}) | checked | {name: str(law) for name, law in laws.items()}
+
+
+def _laws(own: Mapping[str, Any], section: Mapping[str, Any], where: str, plugins: tuple[str, ...]) -> dict[str, Law]:
+    """Read the laws from which worlds draw a key; raise InputError for what is written as one and is none."""
+    calls = [name for name, value in own.items() if is_call(value)]
+    rules = keys_of(section, where, plugins) if calls else {}
+    laws = {}
+    for name in calls:
+        key = f"{where}.{name}".lstrip(".")
+        if where in drawn_keys.SECTIONS and takes_number(rules.get(name)):
+            laws[name] = read_law(key, own[name])
+    return laws
+
+
+def _beyond(key: str, law: Law, reached: float, annotation: Any) -> str:
+    """Say that a law draws what its key may not be, and which would not."""
+    more = "narrow it"
+    if law.name == "normal" and reached < law.first and law.first > 0:
+        more = f"lognormal({law.first:g},{law.second / law.first:.3g}) stays above 0, uniform(A,B) between its ends"
+    elif law.name != "uniform":
+        more = "uniform(A,B) stays between its ends"
+    return f"{key}={law} reaches {reached:.3g}, and must be {rule(annotation)}; {more}"
 
 
 @functools.cache
@@ -161,6 +191,8 @@ def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: M
     text = f"{key}={shown(own[name])} must be {rule(rules[name])}"
     if error["type"] == "string_type" and isinstance(own[name], bool | int | float):
         text += f"; as a text it is written {in_quotes(key, shown(own[name]))}"
+    if is_call(own[name]) and own[name].startswith(tuple(drawn_keys.FORMS)):
+        text += "; worlds draw numbers of systems, raters and metric that are no counts"
     return text
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.messages import legible, or_nearest, word
+from simlab.messages import legible, or_nearest, split_values, word
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import found_beside, records, select
@@ -218,7 +218,7 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
             instead = f"write AXIS=VALUE, AXIS one of {axes}" if axes else "the store holds one cell and has no axis"
             folder = "; of several folders `simlab compare` speaks" if Path(condition).is_dir() else ""
             raise InputError(f"{legible(condition, 100)} is no condition; {instead}{folder}")
-        kept[axis(dataset, name)] = values.split(",")
+        kept[axis(dataset, name)] = split_values(values)
     return select(dataset, kept)
 
 

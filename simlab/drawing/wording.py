@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from simlab.messages import word
@@ -101,6 +102,16 @@ VALUE_LABELS = {
     ("column", "ideal"): "ideal metric",
     ("metric", "scalar"): "scalar scores",
 }
+
+
+def say_drawn(laws: Mapping[str, str]) -> list[str]:
+    """Say in a line, or none, which keys worlds draw, and by which laws.
+
+    >>> say_drawn({"raters.leniency_sd": "uniform(0.1,0.5)"})
+    ['each world draws raters.leniency_sd by uniform(0.1,0.5)']
+    """
+    said = [f"{key} by {law}" for key, law in laws.items()]
+    return [f"each world draws {', '.join(said)}"] if said else []
 
 
 def axis_label(name: str) -> str:

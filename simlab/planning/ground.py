@@ -19,6 +19,7 @@ from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
 from simlab.planning.assumptions import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
 from simlab.planning.terms import Ground
+from simlab.studies.drawn_keys import refuse_drawn
 from simlab.studies.kinds import kind_of
 from simlab.studies.ratings import KIND
 from simlab.studies.worlds import draw_world
@@ -190,8 +191,10 @@ def smallest_of(ground: Ground, given: float | None) -> Smallest:
 
 
 def composed(words: Sequence[str]) -> Config:
-    """Compose a study."""
-    return next(compose_sweep(RUN, list(words)).cells()).config
+    """Compose a study; raise InputError where worlds draw a key of it, whose one value a plan varies."""
+    config = next(compose_sweep(RUN, list(words)).cells()).config
+    refuse_drawn(config, "plan")
+    return config
 
 
 def _ground(

@@ -15,6 +15,7 @@ from simlab.engine import ledger
 from simlab.engine.ledger import FILE
 from simlab.messages import flat, legible, natural, or_nearest, word
 from simlab.store import readme
+from simlab.store.drawn import DRAWN
 from simlab.store.folder import disk_bytes, store_in
 from simlab.store.measures import LARGEST_ERROR
 from simlab.types import InputError
@@ -29,7 +30,7 @@ NO_STORE = "it is no store of simlab, or a damaged one; `simlab verify` says mor
 UNKNOWN: Mapping[str, Any] = {
     **dict.fromkeys(("sweep", "question", "measure", "simlab", "commit", "command"), ""),
     **dict.fromkeys(("done", "asked", "bytes"), 0),
-    **{"axes": {}, "mcse": math.nan, "dirty": False},
+    **{"axes": {}, "drawn": {}, "mcse": math.nan, "dirty": False},
 }
 """What is said of a store that cannot be read."""
 
@@ -115,6 +116,7 @@ def _describe(folder: Path) -> Catalogued:
             sweep=declared["name"],
             question=declared["aim"].partition("\n")[0],
             axes=axes,
+            drawn=json.loads(about.get(DRAWN, "{}")),
             done=asked if "calculation" in declared else done,
             asked=asked,
             measure=next(iter(declared["measures"]), ""),

@@ -25,6 +25,7 @@ from simlab.parts import is_own, target_of
 from simlab.store import fill_values, readme, units
 from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
+from simlab.store.drawn import drawn_values, laws_attribute
 from simlab.store.fill_values import missing_value, stored_type
 from simlab.store.folder import NEW, content, disk_bytes, laying, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
@@ -118,12 +119,12 @@ def lay_arrays(
         arrays.settle(tally)
         measured = summaries(size.names, size.shape, tally.columns(), named)
         measured |= bounds_if_failed(measured, tally.failed)
-        _add_all(root, coordinates(size, tally.document_set) | measured)
+        drawn = drawn_values(size)
+        _add_all(root, coordinates(size, tally.document_set) | drawn | measured)
         for j, (name, about) in enumerate(named.items()):
             _add_influence(root, f"{name}_influence", size, tally, j, about_influence(about))
-        return (
-            attributes(book) | largest_error(measured, next(iter(named), None)) | undivided_attribute(tally.undivided)
-        )
+        about = attributes(book, drawn) | laws_attribute(drawn) | largest_error(measured, next(iter(named), None))
+        return about | undivided_attribute(tally.undivided)
 
 
 def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], variables: Variables) -> None:
@@ -135,8 +136,11 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
     _consolidate(where)
 
 
-def attributes(book: Ledger) -> dict[str, Any]:
-    """Say where a store comes from: the sweep, the config that its cells share, seed and versions."""
+def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
+    """Say where a store comes from: the sweep, the config that its cells share, seed and versions.
+
+    What is `drawn` is named among the coordinates.
+    """
     declared = book.declaration() or {}
     declared["axes"] = list(sort_axes(declared["axes"])[0])
     *earlier, latest = book.provenance() or [{}]
@@ -151,7 +155,9 @@ def attributes(book: Ledger) -> dict[str, Any]:
         # Whether some numbers come from files of simlab that no commit holds.
         "dirty": int(any(commit.endswith(CHANGED) for commit in commits)),
         # How xarray learns which variables are coordinates.
-        "coordinates": " ".join((*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS, *_along(declared))),
+        "coordinates": " ".join(
+            (*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS, *_along(declared), *drawn)
+        ),
     }
     if "reservation" in declared:
         about["reservation"] = declared["reservation"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
+from simlab.studies.drawn_keys import draw_keys
 from simlab.studies.outcomes import rule_of, within, worst
 from simlab.studies.sealing import sealed
 from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, Floats, InputError, Latent, Outputs, Place, World
@@ -51,7 +52,7 @@ def address(config: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=KEPT)
 def drawn_at(written: str, world: int) -> World:
     """Draw the world of an address; its raters decide which questions it answers."""
-    at = json.loads(written)
+    at = draw_keys(json.loads(written), world)
     drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
     drawn = _checked(drawn, "systems", at["systems"])
     if "_target_" in at["raters"]:

@@ -12,6 +12,7 @@ import pytest
 from made_once import made_once
 
 import simlab
+from simlab import schemas
 from simlab.answers.show import StoredSweeps
 from simlab.cli import answer
 from simlab.store import catalogue
@@ -115,7 +116,13 @@ def _old_word(capsys: pytest.CaptureFixture[str]) -> str:
 def test_what_cannot_be_read_is_named_and_hides_nothing(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = outputs / "grid/results.zarr/zarr.json"
     whole = root.read_text()
-    for torn in ("", "{", '{"attributes": 1}', whole.replace('"schema": 5', '"schema": 3', 1), whole[:200]):
+    for torn in (
+        "",
+        "{",
+        '{"attributes": 1}',
+        whole.replace(f'"schema": {schemas.STORE}', '"schema": 3', 1),
+        whole[:200],
+    ):
         root.write_text(torn)
         found = rows(capsys, "outputs", code=3)
         assert found["outputs/grid"]["problem"]

@@ -17,10 +17,11 @@ from simlab.drawing.reports import cells
 from simlab.drawing.reports.terms import Table
 from simlab.drawing.reports.text import write_block
 from simlab.drawing.text import accounts, tables
-from simlab.drawing.wording import currency_of
+from simlab.drawing.wording import currency_of, say_drawn
 from simlab.messages import shown
 from simlab.store import query
 from simlab.store.coordinates import as_written
+from simlab.store.drawn import laws_in
 from simlab.store.intervals import sureness
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import with_found
@@ -73,7 +74,7 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
     """Say what the errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
     condition = view.condition(dataset)
-    lines = [*([condition] if condition else []), *precision(dataset)]
+    lines = [*([condition] if condition else []), *say_drawn(laws_in(dataset)), *precision(dataset)]
     return [*lines, f"stored in {folder}", f"next: {program} {next_words(dataset, folder)}"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from simlab.answers.query import WITHIN_ERROR, CellFields, QueriedCells
 from simlab.drawing.reports import cells, references
 from simlab.drawing.reports.terms import Points, Report, Section, Table
+from simlab.drawing.wording import say_drawn
 from simlab.messages import join_words, several, word
 
 MOST_MARKED = 6
@@ -88,7 +89,8 @@ def _sections(found: QueriedCells, known: Sequence[str]) -> Iterator[Section]:
         lines += [f"and {len(marked) - MOST_MARKED:,} cells more"] if len(marked) > MOST_MARKED else []
     else:
         table = _mark(found, cells.table(rows, found.axes, known))
-    yield Section("", (table, Points((*cells.notes(rows, known, found.axes, [table]), *lines))))
+    notes = (*cells.notes(rows, known, found.axes, [table]), *say_drawn(found.drawn), *lines)
+    yield Section("", (table, Points(notes)))
 
 
 def _marked(found: QueriedCells) -> list[CellFields]:

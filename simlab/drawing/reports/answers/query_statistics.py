@@ -9,6 +9,7 @@ from simlab.answers.query_statistics import CellStatistics
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
 from simlab.drawing.reports.values import said
+from simlab.drawing.wording import say_drawn
 from simlab.messages import several, word
 
 Row = Mapping[str, Any]
@@ -40,6 +41,7 @@ def _sentences(found: CellStatistics) -> Iterator[str]:
 
 
 def _notes(found: CellStatistics) -> Iterator[str]:
+    yield from say_drawn(found.drawn)
     first = found.rows[0]
     if found.statistic in ("quantiles", "share"):
         worlds = min(row["worlds"] for row in found.rows)

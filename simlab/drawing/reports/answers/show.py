@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simlab.answers.show import StoredSweep, StoredSweeps
 from simlab.drawing.reports.terms import Block, Cell, Code, Prose, Report, Section, Table
+from simlab.drawing.wording import say_drawn
 from simlab.messages import legible, several, size, word
 
 LEAST_SIZE = 2**20 / 10
@@ -54,7 +55,10 @@ def _told(rows: Sequence[StoredSweep]) -> Iterator[Block]:
         question = legible(row.question or "one study", 1000).rstrip(".")
         axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())
         by = f" By {legible(axes, 1000)}." if axes else ""
-        yield Prose(f"{legible(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}")
+        drawn = "".join(f" {line[0].upper()}{line[1:]}." for line in say_drawn(row.drawn))
+        yield Prose(
+            f"{legible(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{legible(drawn, 1000)}"
+        )
         yield Code(f"    {legible(row.command or '(the command is not noted)', 2000)}", "console")
 
 

@@ -1,0 +1,93 @@
+"""Lay out what worlds draw of their keys: a variable over worlds for each key whose config names a law."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.store.layout import Grid
+from simlab.store.measures import Variables
+from simlab.studies.drawn_keys import draw_value, laws_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+KEY, LAW = "key", "law"
+"""Attributes of such a variable."""
+DRAWN = "drawn"
+"""The attribute of a store that names the law of each drawn key."""
+PREFIX = "drawn_"
+
+
+def drawn_values(size: Grid) -> Variables:
+    """Lay out each drawn key as `drawn_NAME[of_world]`, by its full name where two keys share the last part.
+
+    Where cells draw a key by different laws, or some have a number, the axes along which they do come first.
+    """
+    laws = {position: laws_of(entry.config) for position, entry in size.entries.items()}
+    keys = sorted({key for of_cell in laws.values() for key in of_cell})
+    last = Counter(key.rpartition(".")[2] for key in keys)
+    variables: Variables = {}
+    for key in keys:
+        section, _, name = key.partition(".")
+        table: Any = np.full((*size.shape, size.worlds), np.nan)
+        held: dict[str, Any] = {}
+        for position, entry in size.entries.items():
+            law = laws[position].get(key)
+            text = str(entry.config.get(section, {}).get(name)) if law is None else str(law)
+            if text not in held:
+                held[text] = _of_worlds(law, entry.config, key, size.worlds)
+            table[position] = held[text]
+        dims, values = _without_alike(size, table)
+        named = f"{PREFIX}{name if last[name] == 1 else key.replace('.', '_')}"
+        by = " or ".join(dict.fromkeys(str(of[key]) for of in laws.values() if key in of))
+        label = f"{key} of each world, drawn by {by}"
+        variables[named] = (dims, values, {"label": label, KEY: key, LAW: by})
+    return variables
+
+
+def laws_attribute(drawn: Variables) -> dict[str, str]:
+    """Write down the laws that keys are drawn from, by key; nothing where none is."""
+    laws = {about[KEY]: about[LAW] for _, _, about in drawn.values()}
+    return {DRAWN: json.dumps(laws)} if laws else {}
+
+
+def laws_in(dataset: xr.Dataset) -> dict[str, str]:
+    """Return the laws that keys of an open store are drawn from, world by world."""
+    laws: dict[str, str] = json.loads(dataset.attrs.get(DRAWN, "{}"))
+    return laws
+
+
+def _of_worlds(law: Any, config: Mapping[str, Any], key: str, worlds: int) -> Any:
+    """Return the value of a key in each world; NaN where it is null or the cell has no such key."""
+    if law is not None:
+        return [draw_value(law, config["seed"], world, key) for world in range(worlds)]
+    section, _, name = key.partition(".")
+    value = config.get(section, {}).get(name)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else np.nan
+
+
+def _without_alike(size: Grid, table: Any) -> tuple[tuple[str, ...], Any]:
+    """Leave out the axes along which all asked cells have the same values."""
+    asked: Any = np.zeros(size.shape, bool)
+    if size.entries:
+        asked[tuple(np.transpose(list(size.entries)))] = True
+    names = list(size.names)
+    for name in size.names:
+        k = names.index(name)
+        # A gap of the grid has the values of a cell beside it.
+        filled = _first_along(table, asked, k)
+        if np.array_equal(np.where(asked[..., None], table, filled), np.broadcast_to(filled, table.shape), True):
+            table, asked = np.squeeze(filled, k), asked.any(k)
+            names.remove(name)
+    return (*names, "of_world"), table
+
+
+def _first_along(table: Any, asked: Any, k: int) -> Any:
+    """Return the values of the first asked cell along an axis, which keeps one place."""
+    first = np.expand_dims(asked.argmax(k), k)
+    return np.take_along_axis(table, first[..., None], k)

@@ -1,0 +1,166 @@
+"""Draw values of a world's keys world by world, by a law that the config names: `raters.leniency_sd=uniform(0.1,0.5)`.
+
+A law is a name and two numbers, and nothing is executed. Each key of each world has an address of its own in the
+stream, and one uniform number there whose quantile is taken: designs meet the same values, also where they name other
+laws, and neither more worlds nor more keys move a value.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+
+from scipy.special import ndtri
+
+from simlab.messages import legible, word
+from simlab.parts import is_own, parameters
+from simlab.rng import stream
+from simlab.types import InputError
+
+SECTIONS = ("systems", "raters", "metric")
+"""Sections of a config that make its worlds."""
+FORMS = {"uniform": "uniform(A,B)", "normal": "normal(MEAN,SD)", "lognormal": "lognormal(MEDIAN,SD)"}
+"""How laws are written; the SD of a lognormal one is that of the logarithm."""
+HOW = f"{', '.join(list(FORMS.values())[:-1])} or {list(FORMS.values())[-1]}"
+LEAST = 2.0**-54
+"""No share of a law is smaller or nearer to 1, so that the range of its values is known."""
+MOST = 1e12
+"""No lognormal law reaches further; no key takes more."""
+_CALL = re.compile(r"\s*([A-Za-z_]+)\s*\(([^()]*)\)\s*", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+class Law(NamedTuple):
+    """Hold a law by its name and two numbers, see `FORMS`."""
+
+    name: str
+    first: float
+    second: float
+
+    def quantile(self, share: float) -> float:
+        """Return the value below which a share of all lies."""
+        share = min(max(share, LEAST), 1 - LEAST * 2)
+        if self.name == "uniform":
+            return self.first + (self.second - self.first) * share
+        deviation = self.second * float(ndtri(share))
+        return self.first + deviation if self.name == "normal" else self.first * math.exp(min(deviation, 709.0))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the least and the greatest value that can be drawn."""
+        return self.quantile(0.0), self.quantile(1.0)
+
+    def __str__(self) -> str:
+        """Write the law as it is typed, always in the same letters."""
+        return f"{self.name}({_written(self.first)},{_written(self.second)})"
+
+
+def is_call(value: object) -> bool:
+    """Tell a text that has the form of a law, whatever its name and numbers are.
+
+    >>> is_call("uniform(.1,.5)"), is_call("unifrom(.1)"), is_call("fresh"), is_call(0.3)
+    (True, True, False, False)
+    """
+    return isinstance(value, str) and _CALL.fullmatch(value) is not None
+
+
+def read_law(key: str, text: str) -> Law:
+    """Read a law; raise InputError, naming the key, for a text that is none.
+
+    >>> str(read_law("raters.leniency_sd", "uniform(.10, .5)"))
+    'uniform(0.1,0.5)'
+    """
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise InputError(f"{key}={legible(text, 60)} is no law; write {HOW}")
+    said = f"{key}={legible(text, 60)}"
+    name, numbers = call[1], [part.strip() for part in call[2].split(",")]
+    if name not in FORMS:
+        raise InputError(f"{said}: {name} is no law; write {HOW}")
+    if len(numbers) != 2 or not all(_NUMBER.fullmatch(one) for one in numbers):
+        raise InputError(f"{said}: a law has two numbers; write {FORMS[name]}")
+    first, second = map(float, numbers)
+    if not (math.isfinite(first) and math.isfinite(second)):
+        raise InputError(f"{said} must have finite numbers")
+    if name == "uniform" and not first < second:
+        raise InputError(f"{said}: the first number must be less than the second; a fixed value is {key}=A")
+    if name != "uniform" and not second > 0:
+        raise InputError(f"{said}: the second number is a standard deviation and must be above 0")
+    if name == "lognormal" and not first > 0:
+        raise InputError(
+            f"{said}: the first number is the median and must be above 0 (for a mean M of the logarithm it is exp(M))"
+        )
+    law = Law(name, first, second)
+    if name == "lognormal" and law.ends[1] > MOST:
+        raise InputError(
+            f"{said} reaches more than {MOST:g}; give a smaller second number, the standard deviation of the logarithm"
+        )
+    return law
+
+
+def takes_number(annotation: Any) -> bool:
+    """Tell a key of a number that is no count from others.
+
+    >>> takes_number(Annotated[float, "of any size"] | None), takes_number(int), takes_number(float | str)
+    (True, False, False)
+    """
+    inside = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return takes_number(inside[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return str not in inside and any(map(takes_number, inside))
+    return annotation is float
+
+
+def laws_of(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, Law]:
+    """Return the laws of the keys of a checked config that worlds draw, by key in full.
+
+    What keys of a plug-in may be is asked of those in `plugins`; of others, which are not imported, each law counts.
+    """
+    return {
+        f"{section}.{name}": read_law(f"{section}.{name}", value)
+        for section in SECTIONS
+        for name, value in _calls(config.get(section, {}), plugins)
+    }
+
+
+def _calls(section: Mapping[str, Any], plugins: Sequence[str]) -> Iterator[tuple[str, str]]:
+    found = [(name, value) for name, value in section.items() if is_call(value)]
+    if not found:
+        return
+    known = is_own(section) or str(section["_target_"]).partition(".")[0] in plugins
+    rules = parameters(section["_target_"], plugins) if known else {}
+    for name, value in found:
+        if takes_number(rules[name]) if known else value.startswith(tuple(FORMS)):
+            yield name, value
+
+
+def draw_value(law: Law, seed: int, world: int, key: str) -> float:
+    """Draw the value that a key has in a world."""
+    return law.quantile(float(stream(seed, "world", world, "drawn", key).random()))
+
+
+def draw_keys(config: Mapping[str, Any], world: int) -> dict[str, Any]:
+    """Return a config with the values of a world in place of the laws that they are drawn from."""
+    laws = laws_of(config, config.get("plugins", ()))
+    drawn = {section: dict(config[section]) for section in SECTIONS if section in config}
+    for key, law in laws.items():
+        section, _, name = key.partition(".")
+        drawn[section][name] = draw_value(law, config["seed"], world, key)
+    return {**config, **drawn}
+
+
+def refuse_drawn(config: Mapping[str, Any], what: str) -> None:
+    """Raise InputError where a key is drawn world by world for a verb that takes one value."""
+    for key, law in laws_of(config, config.get("plugins", ())).items():
+        raise InputError(
+            f"{key}={law}: {what} takes one value of each key; give {key} a number (`simlab run` and `simlab sweep` "
+            "draw it world by world)"
+        )
+
+
+def _written(number: float) -> str:
+    return word(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

@@ -1,0 +1,117 @@
+"""Draw keys of a world world by world: laws that are read, values that stay where they are, bounds that hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kstest, lognorm, norm, uniform
+from small_studies import study
+
+from simlab.config import compose, compose_sweep
+from simlab.config.sweepfile import RUN
+from simlab.planning.ground import composed
+from simlab.studies.drawn_keys import draw_keys, draw_value, laws_of, read_law
+from simlab.studies.worlds import address, draw_world, drawn_at
+from simlab.types import InputError
+
+KEY = "raters.leniency_sd"
+WORLDS = range(400)
+OF_LAW = {
+    "uniform(.1,.5)": uniform(0.1, 0.4),
+    "normal(.3,.01)": norm(0.3, 0.01),
+    "lognormal(.3,.5)": lognorm(0.5, scale=0.3),
+}
+
+
+def values(law: str, seed: int = 1, key: str = KEY) -> list[float]:
+    return [draw_value(read_law(key, law), seed, world, key) for world in WORLDS]
+
+
+@pytest.mark.parametrize("law", OF_LAW)
+def test_values_have_the_law_that_is_named(law: str) -> None:
+    assert kstest(values(law), OF_LAW[law].cdf).pvalue > 0.01
+    # The control: another law is told from it.
+    assert kstest(values(law), uniform(0.1, 0.2).cdf).pvalue < 1e-6
+    low, high = read_law(KEY, law).ends
+    assert low < min(values(law)) < max(values(law)) < high
+
+
+def test_laws_share_the_chance_of_a_world_and_keys_do_not() -> None:
+    drawn = np.array([values(law) for law in OF_LAW])
+    assert (np.argsort(drawn) == np.argsort(drawn[0])).all()
+    other = values("uniform(.1,.5)", key="raters.rater_system_sd")
+    assert abs(np.corrcoef(drawn[0], other)[0, 1]) < 0.15
+    assert values("uniform(.1,.5)", seed=2) != values("uniform(.1,.5)")
+
+
+def test_a_world_is_the_one_that_has_the_drawn_number() -> None:
+    config = study() | {"raters": study()["raters"] | {"leniency_sd": "uniform(0.1,0.9)"}}
+    for world in range(3):
+        fixed = draw_keys(config, world)
+        assert fixed["raters"]["leniency_sd"] == draw_value(read_law(KEY, "uniform(.1,.9)"), 1, world, KEY)
+        one, other = (drawn_at(address(of), world) for of in (config, fixed))
+        np.testing.assert_array_equal(one.truth, other.truth)
+        for law in one.answers:
+            assert json.dumps(one.answers[law], default=repr) == json.dumps(other.answers[law], default=repr)
+    assert laws_of(study()) == {}
+
+
+@pytest.mark.parametrize("design", [{"design.documents": 10}, {"seed": 1, "worlds": 40, "studies": 3}])
+def test_neither_designs_nor_more_worlds_move_a_draw(design: dict[str, Any]) -> None:
+    words = [f"{key}={value}" for key, value in design.items()]
+    one, other = (compose([f"{KEY}=uniform(.1,.5)", *more]) for more in ([], words))
+    assert [draw_keys(one, w)["raters"] for w in range(5)] == [draw_keys(other, w)["raters"] for w in range(5)]
+
+
+def test_laws_are_values_of_an_axis_and_are_always_written_alike() -> None:
+    sweep = compose_sweep(None, [f"{KEY}=uniform(.10, .5)"])
+    assert sweep.base["raters"]["leniency_sd"] == "uniform(0.1,0.5)"
+    again = compose_sweep(None, [f"{KEY}='uniform( 1e-1,0.50 )'"])
+    assert again.base == sweep.base
+    several = compose_sweep(replace(RUN, one_cell=False), [f"{KEY}=uniform(.1,.5),.3,lognormal(1,.2)"])
+    assert several.axes[0].values == ("uniform(0.1,0.5)", 0.3, "lognormal(1,0.2)")
+
+
+@pytest.mark.parametrize(
+    ("word", "line"),
+    [
+        (f"{KEY}=normal(.3,.1)", "reaches -0.529, and must be a number >= 0 and <= 1000; lognormal(0.3,0.333) stays"),
+        (f"{KEY}=uniform(-.1,1)", "reaches -0.1, and must be a number >= 0 and <= 1000; narrow it"),
+        ("raters.noise_share=uniform(.5,1.5)", "reaches 1.5, and must be a number >= 0 and <= 1"),
+        ("raters.noise_share=lognormal(.5,1)", "uniform(A,B) stays between its ends"),
+        (f"{KEY}=uniform(.5,.1)", "the first number must be less than the second"),
+        (f"{KEY}=normal(.5,0)", "the second number is a standard deviation and must be above 0"),
+        (f"{KEY}=lognormal(-1,1)", "the first number is the median and must be above 0"),
+        (f"{KEY}=lognormal(1,99)", "reaches more than 1e+12"),
+        (f"{KEY}=uniform(.5)", "a law has two numbers; write uniform(A,B)"),
+        (f"{KEY}=uniform(a,b)", "a law has two numbers; write uniform(A,B)"),
+        (f"{KEY}=uniform(1e400,2)", "a law has two numbers"),
+        (f"{KEY}=gamma(1,2)", "a law from which worlds draw is uniform(A,B), normal(MEAN,SD) or lognormal(MEDIAN,SD)"),
+        (f'{KEY}="gamma(1,2)"', "gamma is no law; write uniform(A,B)"),
+        (f'{KEY}="__import__(os)"', "__import__ is no law"),
+        ("raters.pool_size=uniform(3,9)", "must be a whole number >= 1 and <= 1000000000; worlds draw numbers of"),
+        ("design.documents=uniform(10,20)", "worlds draw numbers of systems, raters and metric that are no counts"),
+        ("budget.price_per_rating=uniform(1,2)", "worlds draw numbers of systems, raters and metric"),
+        ("raters.noise=uniform(1,2)", "must be fresh or potential"),
+    ],
+)
+def test_what_is_no_law_of_a_key_is_refused_in_a_line(word: str, line: str) -> None:
+    with pytest.raises(InputError) as error:
+        compose([word])
+    assert line in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_plan_takes_no_drawn_keys() -> None:
+    with pytest.raises(InputError, match=r"leniency_sd=uniform\(0.1,0.5\): plan takes one value of each key"):
+        composed([f"{KEY}=uniform(.1,.5)"])
+    assert composed([f"{KEY}=.1"])["raters"]["leniency_sd"] == 0.1
+
+
+def test_worlds_of_a_law_are_drawn_once() -> None:
+    config = study() | {"raters": study()["raters"] | {"leniency_sd": "uniform(0.1,0.9)"}}
+    assert draw_world(config, 1) is draw_world(config, 1)
