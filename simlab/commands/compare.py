@@ -45,34 +45,45 @@ class ComparedDesigns(NamedTuple):
 def ask(
     store: Store | Sequence[Store] | None,
     conditions: Sequence[Setting],
-    by: str | None,
+    by: Sequence[str] | str | None,
     measure: str | None,
     baseline: str | None,
     at_equal: str | None,
 ) -> ComparedDesigns:
-    """Take the paired differences between the designs along an axis, `at_equal` where these cost the same.
+    """Take the paired differences between the designs along an axis, or several, `at_equal` where these cost the same.
 
     Without `by`, those between the cells of several stores, which may stand among the conditions. Raises InputError for
     a store, an axis, a value or a measure that is not there, for folders of the same name, and for stores without a
     measure in common.
     """
     folders, wanted = _folders(store, conditions)
-    if (by is None) == (len(folders) < 2):
+    axes = [one.strip() for one in by.split(",")] if isinstance(by, str) else list(by or ())
+    if len(folders) > 1 and bool(axes) != (at_equal is not None):
+        raise InputError(
+            "several stores are compared cell by cell, or their designs --by AXIS[,AXIS] --at-equal cost; "
+            "give both of these, or neither"
+        )
+    if not axes and len(folders) < 2:
         raise InputError("name the axis with --by, or several stores without it; `simlab compare --help` shows how")
-    if at_equal is not None and by is None:
-        raise InputError("--at-equal goes with --by AXIS in one store; `simlab compare --help` shows how")
     typed = [one for one in wanted if isinstance(one, str)]
     with ExitStack() as stack:
-        if by is None:
+        if len(folders) > 1 and axes:
+            opened = stores.several(stack, folders)
+            said = stores.compared_jointly(opened, stores.apart(wanted), axes, measure, baseline, at_equal)
+            return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
+        if not axes:
             opened = stores.several(stack, folders)
             said = stores.compared_stores(opened, stores.apart(wanted), measure, baseline)
             return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
         where, _ = stores.choose(folders[0] if folders else None, ())
         dataset = stack.enter_context(stores.opened(where, stores.apart(wanted)))
-        said = stores.compared(dataset, by, measure, baseline, at_equal)
-        axes = {axis: dict(dataset[axis].attrs) for axis in axes_of(dataset)}
+        if len(axes) > 1:
+            said = stores.compared_jointly({"": dataset}, [], axes, measure, baseline, at_equal)
+        else:
+            said = stores.compared(dataset, axes[0], measure, baseline, at_equal)
+        attributes = {axis: dict(dataset[axis].attrs) for axis in axes_of(dataset)}
         conditional = int(dataset.attrs.get("conditional", 0))
-        return ComparedDesigns(said, axes, conditional, where, typed, stores.remarks(dataset))
+        return ComparedDesigns(said, attributes, conditional, where, typed, stores.remarks(dataset))
 
 
 def ask_changed(
@@ -118,12 +129,15 @@ def label(found: ComparedDesigns) -> xr.Dataset:
         answer[name].attrs.update(unit)
     about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}
     about |= {"differing": ", ".join(said.differing)}
-    if found.conditional is None:
-        return answer.assign_attrs(about)
-    for axis in answer.coords:
-        answer[axis].attrs.update(found.axes[str(axis)])
     if said.equal is not None:
         about |= {"at_equal": said.equal.level, "along": said.equal.along}
+    for axis in answer.coords:
+        answer[axis].attrs.update(found.axes.get(str(axis), {}))
+    for part in dict.fromkeys(part for design in said.designs.values() for part in design):
+        values = contrasts.column([said.designs[design].get(part) for design in answer[said.by].values.tolist()])
+        answer = answer.assign_coords({part: (said.by, values, found.axes.get(part, {}))})
+    if found.conditional is None:
+        return answer.assign_attrs(about)
     return answer.assign_attrs(about | {"conditional": found.conditional})
 
 
@@ -134,7 +148,10 @@ def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> L
     notes, said = stores.said(found.remarks), found.comparison
     listed = contrasts.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
-    listed = [{**record, **cells, **fixed} for record, cells in zip(listed, _cells(said), strict=True)]
+    parts = [said.designs.get(row.design, {}) for row in said.rows]
+    listed = [
+        {**record, **part, **cells, **fixed} for record, part, cells in zip(listed, parts, _cells(said), strict=True)
+    ]
     if form != "table":
         return Launched(tables.write(contrasts.flat(listed) if form == "csv" else listed, form), notes, _code(said))
     words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
@@ -153,14 +170,23 @@ def _write_changed(found: ChangedStores, form: Form) -> Launched:
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:
-    """Say of each row between which cells it lies, and how near it is to the second; nothing without equal costs."""
+    """Say of each row between which cells it lies, and how near it is to the second; nothing without equal costs.
+
+    A row that is unreached lies between none.
+    """
     equal = said.equal
     if equal is None:
         return [{} for _ in said.rows]
     values = equal.values
     return [
-        {"at_equal": equal.level, "between": [values[k] for k in pair], "weight": weight}
-        for pair, weight in zip(equal.between.reshape(-1, 2).tolist(), equal.weight.ravel().tolist(), strict=True)
+        {
+            "at_equal": equal.level,
+            "between": [values[k] for k in pair] if reached else None,
+            "weight": weight if reached else None,
+        }
+        for pair, weight, reached in zip(
+            equal.between.reshape(-1, 2).tolist(), equal.weight.ravel().tolist(), equal.reached.ravel(), strict=True
+        )
     ]
 
 

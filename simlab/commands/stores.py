@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import traceback
 import warnings
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from simlab.commands.flags import Setting, Store
 from simlab.commands.notes import note
-from simlab.comparing import contrasts, several_stores
+from simlab.comparing import contrasts, joint_designs, over_cells, several_stores
 from simlab.comparing.contrasts import Comparison
+from simlab.comparing.several_stores import EqualLevels
 from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
@@ -58,13 +60,57 @@ def compared(
     Raises InputError for an axis, a measure or a baseline that the store does not hold, and for costs that designs do
     not have in common.
     """
-    if at_equal is not None and at_equal not in EQUAL:
-        raise InputError(f"--at-equal {legible(at_equal)} cannot be made equal; {or_nearest(at_equal, EQUAL)}")
-    dataset = with_measures(dataset, [name for name in (measure, at_equal) if name])
+    levels = read_levels(at_equal)
+    dataset = with_measures(dataset, [name for name in (measure, levels and levels.name) if name])
     axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
+    _refuse_uninfluenced(dataset, name)
+    found = several_stores.compare_designs(dataset, axis, name, baseline, levels)
+    return found if levels is not None else over_cells.add_world_shares(dataset, found)
+
+
+def read_levels(text: str | None, *, of_two: bool = False) -> EqualLevels | None:
+    """Read what designs are to have in common, `cost` or `cost=600,1200`; raises InputError for anything else."""
+    if text is None:
+        return None
+    name, equals, values = text.partition("=")
+    if name not in EQUAL:
+        raise InputError(f"--at-equal {legible(name)} cannot be made equal; {or_nearest(name, EQUAL)}")
+    try:
+        costs = sorted({float(one) for one in values.split(",")}) if equals else []
+    except ValueError:
+        costs = [math.nan]
+    if not all(map(math.isfinite, costs)):
+        raise InputError(f"--at-equal {legible(text, 60)}: write {name}, or {name}=VALUE[,VALUE] with numbers")
+    return EqualLevels(name, tuple(costs), of_two)
+
+
+def _refuse_uninfluenced(dataset: xr.Dataset, name: str) -> None:
     if f"{name}_influence" not in dataset:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
-    return several_stores.compare_designs(dataset, axis, name, baseline, at_equal)
+
+
+def compared_jointly(
+    stores: Mapping[str, xr.Dataset],
+    conditions: Sequence[Condition],
+    by: Sequence[str],
+    measure: str | None,
+    baseline: str | None,
+    at_equal: str | None,
+) -> Comparison:
+    """Rank the designs along several axes, and those of several stores, together; `at_equal` where they cost the same.
+
+    A condition narrows the stores that have its axis. Raises InputError for what the stores do not hold or vary alike.
+    """
+    levels = read_levels(at_equal, of_two=True)
+    wanted = [name for name in (measure, levels and levels.name) if name]
+    chosen = _narrowed_each(stores, conditions, wanted)
+    known = {key: axis for dataset in chosen.values() for key, axis in _axis_names(dataset).items()}
+    axes = [known.get(one) or view.nearest(one, list(dict.fromkeys(known.values())), "the axis") for one in by]
+    if len({*axes}) < len(axes):
+        raise InputError(f"--by {','.join(by)} names an axis twice; name each once")
+    for dataset in chosen.values():
+        _refuse_uninfluenced(dataset, name := _common_measure(chosen, measure))
+    return joint_designs.compare_jointly(chosen, axes, name, baseline, levels)
 
 
 def compared_stores(
@@ -75,15 +121,8 @@ def compared_stores(
     A condition narrows the stores that have its axis. Raises InputError where none has it, and where the stores have
     no measure in common.
     """
-    _refuse_unknown(stores, conditions)
-    chosen = {}
-    for name, dataset in stores.items():
-        own = [condition for condition in conditions if _axis_of(condition) in _known(dataset)]
-        chosen[name] = with_measures(narrowed(dataset, own), [measure] if measure else [])
-    common = several_stores.common_measures(chosen)
-    if not common:
-        raise InputError("these stores have no measure in common; name one with --measure")
-    name = view.nearest(measure, common, "the measure") if measure else common[0]
+    chosen = _narrowed_each(stores, conditions, [measure] if measure else [])
+    name = _common_measure(chosen, measure)
     joined, by = several_stores.join(chosen, name), several_stores.DESIGN
     if baseline is not None:
         view.nearest(baseline, joined.dataset[by].values.tolist(), "the design")
@@ -92,6 +131,25 @@ def compared_stores(
         joined.dataset, by=by, measure=name, baseline=baseline, against=joined.against, unlike=unlike
     )
     return contrasts.describe(rows, by, joined.dataset[name], paired=joined.paired, differing=joined.differing)
+
+
+def _narrowed_each(
+    stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition], measures: Sequence[str]
+) -> dict[str, xr.Dataset]:
+    """Keep of each store the cells that meet the conditions on its axes, with measures."""
+    _refuse_unknown(stores, conditions)
+    chosen = {}
+    for name, dataset in stores.items():
+        own = [condition for condition in conditions if _axis_of(condition) in _known(dataset)]
+        chosen[name] = with_measures(narrowed(dataset, own), measures)
+    return chosen
+
+
+def _common_measure(stores: Mapping[str, xr.Dataset], measure: str | None) -> str:
+    common = several_stores.common_measures(stores)
+    if not common:
+        raise InputError("these stores have no measure in common; name one with --measure")
+    return view.nearest(measure, common, "the measure") if measure else common[0]
 
 
 class Remarks(NamedTuple):
@@ -228,5 +286,10 @@ def _axis_of(condition: Condition) -> str:
 
 def _known(dataset: xr.Dataset) -> list[str]:
     """Name the axes of a store, and their keys."""
+    return list(_axis_names(dataset))
+
+
+def _axis_names(dataset: xr.Dataset) -> dict[str, str]:
+    """Return the axes of a store by their names and by their keys."""
     axes = opening.axes_of(dataset)
-    return [*axes, *(str(dataset[name].attrs["key"]) for name in axes)]
+    return {name: name for name in axes} | {str(dataset[name].attrs["key"]): name for name in axes}

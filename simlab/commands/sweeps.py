@@ -240,14 +240,17 @@ def _label_compare(found: ComparedDesigns | ChangedStores) -> xr.Dataset | Chang
 def compare(
     store: Annotated[Store | Sequence[Store] | None, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)] = None,
     *conditions: Annotated[Setting, typer.Argument(metavar="DIR|AXIS=VALUE", hidden=True)],
-    by: Annotated[str | None, typer.Option(metavar="AXIS", help="Compare the values of this axis.")] = None,
+    by: Annotated[
+        Sequence[str] | str | None,
+        typer.Option(metavar="AXIS[,AXIS]", help="Compare the values of this axis, or of these together."),
+    ] = None,
     measure: Measure = None,
     baseline: Annotated[
         str | float | None, typer.Option(metavar="VALUE", help="Take differences from it, not from the best.")
     ] = None,
     at_equal: Annotated[
         str | None,
-        typer.Option("--at-equal", metavar="NAME", help="Compare where they have the same: cost, hours, days."),
+        typer.Option("--at-equal", metavar="NAME[=X]", help="Compare where they have the same: cost, hours, days."),
     ] = None,
     changed: Annotated[
         bool, typer.Option("--changed", help="Of two stores, OLD NEW: say which settings differ, which values moved.")
@@ -259,16 +262,18 @@ def compare(
     Designs met the same worlds, so their difference has less error than they have. A design ties with the best
     when the 95 % interval of their difference includes 0. AXIS=VALUE[,VALUE] keeps the cells with these values.
     Several stores are compared cell by cell, whatever kind of studies they hold; leave out --by.
-    With --at-equal cost, designs stand on the line between their cells along the axis on which cost rises.
+    With --at-equal cost, designs stand on the line between their cells along the axis on which cost rises: --by
+    raters,grouping --at-equal cost ranks all that there are, of several stores too. Nothing is extrapolated.
     With --changed, two stores are held against each other, cells with the same settings each: exit code 3 where a value
     moved by more than chance (differences over combined errors, Benjamini-Hochberg at .05).
 
     Returns, over the axes (of several stores: along `design`), the measure as `query` does, then `difference`,
     `difference_mcse`, `difference_low` and `difference_high` (a 95 % t interval), in the unit of the measure and NaN
-    for the baseline itself, `clusters`, `baseline`, `standing` (best, tied, behind, marked, unranked, unknown) and
-    `marked`: what speaks against calling the design the best; `.to_dataframe()` gives a row per design. Attributes:
-    `by`, `measure`, `cluster`, `paired`, False where some designs did not meet the same worlds, and `differing`, the
-    keys in which their systems differ. In notebooks several stores may be a list. With `changed` a record: `keys` that
+    for the baseline itself, `clusters`, `baseline`, `standing` (best, tied, behind, marked, unranked, unreached,
+    unknown) and `marked`: what speaks against calling the design the best; `.to_dataframe()` gives a row per design.
+    Attributes: `by`, `measure`, `cluster`, `paired`, False where some designs did not meet the same worlds, and
+    `differing`, the keys in which their systems differ. Of several axes together `design` is the axis, with theirs
+    along it; `by` may be a list. In notebooks several stores may be a list, too. With `changed` a record: `keys` that
     differ, `values`, and those that `moved`.
 
     Raises InputError for an axis, a value or a measure that the store does not hold.

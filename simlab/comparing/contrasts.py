@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.comparing.several_stores import Equal
+    from simlab.comparing.world_distribution import WorldStatistic
 
-Standing = Literal["best", "tied", "behind", "unknown", "marked", "unranked"]
-"""`marked`: not behind the best, and something speaks against it. `unranked`: designs met worlds of their own."""
+Standing = Literal["best", "tied", "behind", "unknown", "marked", "unranked", "unreached"]
+"""`marked`: not behind the best, and something speaks against it. `unranked`: designs met worlds of their own.
+
+`unreached`: at this cost the design has no cells on both sides."""
+BETTER_BY = 0.02
+"""By so much a design is better, of a measure that is a share, in the worlds that are counted."""
 DIFFERENCES = {
     "difference": "difference from the baseline",
     "difference_mcse": "Monte-Carlo standard error of the difference",
@@ -42,6 +47,8 @@ class Row:
     `at` holds the values of the axes that are not compared; `n` campaigns in so many `clusters` give the value, `low`
     and `high` bound it. `contrast` is None for the baseline itself. `failed` of the campaigns that `ran` failed;
     `marks` say what speaks against calling the design the best, or that it rests on fewer clusters than others.
+    `better` and `worse` are the shares of worlds in which it is so than the baseline by `BETTER_BY` or more (None: not
+    told).
     """
 
     at: Mapping[str, object]
@@ -58,6 +65,8 @@ class Row:
     failed: int = 0
     ran: int = 0
     marks: tuple[str, ...] = ()
+    better: WorldStatistic | None = None
+    worse: WorldStatistic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Comparison:
 
     `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
     differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
-    studies share.
+    studies share. `designs` says of designs that several axes make up what they are on each, and in which store.
     """
 
     rows: Sequence[Row]
@@ -79,6 +88,7 @@ class Comparison:
     unit: str | None
     held_fixed: str
     equal: Equal | None = None
+    designs: Mapping[object, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,9 +327,18 @@ def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
             "clusters": row.contrast.clusters if row.contrast else None,
             "standing": row.standing,
             "marked": list(row.marks),
+            **(_shares(row) if any(one.better for one in rows) else {}),
         }
         for row in rows
     ]
+
+
+def _shares(row: Row) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name, share in (("better_share", row.better), ("worse_share", row.worse)):
+        for end in ("value", "mcse", "low", "high"):
+            found[name if end == "value" else f"{name}_{end}"] = None if share is None else getattr(share, end)
+    return found
 
 
 def flat(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -333,8 +352,13 @@ def of_rows(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
     dataset = over(listed, {name: list(dict.fromkeys(row[name] for row in listed)) for name in (*rows[0].at, by)})
     for name, label in DIFFERENCES.items():
         dataset[name].attrs["long_name"] = label
-    dataset["standing"].attrs["long_name"] = "best, tied with the best, behind it, marked, unranked or unknown"
+    dataset["standing"].attrs["long_name"] = (
+        "best, tied with the best, behind it, marked, unranked, unreached or unknown"
+    )
     dataset["marked"].attrs["long_name"] = "what speaks against calling the design the best"
+    for which in ("better", "worse"):
+        for name in [str(one) for one in dataset if str(one).startswith(f"{which}_share")]:
+            dataset[name].attrs["long_name"] = f"share of worlds in which it is {which} by {BETTER_BY} or more"
     dataset["clusters"].attrs["long_name"] = "clusters over which the difference is paired"
     return dataset
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlab.comparing.contrasts import less_is_better
+from simlab.comparing.contrasts import BETTER_BY, Comparison, less_is_better
 from simlab.comparing.importance import grid_importance
 from simlab.comparing.solving import LEVEL, solve_curve
-from simlab.comparing.world_distribution import WorldDistribution, estimate_distribution, share_of_worlds_better
+from simlab.comparing.world_distribution import (
+    LEAST_WORLDS,
+    WorldDistribution,
+    estimate_distribution,
+    share_of_worlds_better,
+)
 from simlab.comparing.world_values import values_by_study
 from simlab.measures.labels import Range
+from simlab.measures.precision import is_share
 from simlab.messages import legible, or_nearest, word
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
@@ -26,6 +34,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=)\s*(-?\d*\.?\d+(?:e-?\d+)?)\s*")
+MOST_CELLS = 24
+"""So many cells are read from a store, study by study, for a comparison that has shares of worlds beside it."""
 BOUNDS = {
     "value": "",
     "mcse": "standard error over worlds",
@@ -124,6 +134,37 @@ def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: floa
     found = _of_cells(rest, compare)
     about = f"share of worlds with {measure} better by {margin:g} or more than with {by}={word(baseline)}"
     return _labelled(rest, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+
+
+def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
+    """Say of the designs along an axis in what share of worlds each is better than its baseline, if that can be told.
+
+    It can of shares, for designs that met the same worlds, 20 or more, with several studies of each whose outcomes are
+    kept; of more than `MOST_CELLS` cells nothing is read.
+    """
+    telling = said.paired and said.cluster == "world" and is_share(range_in(dataset, said.measure))
+    if not telling or len(said.rows) > MOST_CELLS or min(row.clusters for row in said.rows) < LEAST_WORLDS:
+        return said
+    axes, rows = axes_of(dataset), []
+    values = cache(lambda at: values_by_study(dataset, at, said.measure))
+    less = less_is_better(said.measure)
+    try:
+        for row in said.rows:
+            own, other = (
+                tuple(place_on(dataset, axis, {**row.at, said.by: design}[axis]) for axis in axes)
+                for design in (row.design, row.baseline)
+            )
+            if row.contrast is None:
+                rows.append(row)
+                continue
+            better, worse = (
+                share_of_worlds_better(values(one), values(two), BETTER_BY, less_is_better=less).shares[0]
+                for one, two in ((own, other), (other, own))
+            )
+            rows.append(replace(row, better=better, worse=worse))
+    except InputError:
+        return said
+    return replace(said, rows=rows)
 
 
 def axis_importance(dataset: xr.Dataset, measure: str) -> xr.Dataset:

@@ -16,19 +16,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.comparing.contrasts import Comparison, compare, describe
+from simlab.comparing.contrasts import Comparison, Row, compare, describe
 from simlab.comparing.promises import Doubts, doubts
 from simlab.messages import flat, word
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records
 from simlab.store.reservations import HELD_FIXED, held_fixed
-from simlab.types import Array, Floats, InputError, Ints
+from simlab.types import Array, Bools, Floats, InputError, Ints
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,23 +41,35 @@ SURE = 4.0
 
 
 def compare_designs(
-    dataset: xr.Dataset, by: str, measure: str, baseline: object = None, at_equal: str | None = None
+    dataset: xr.Dataset, by: str, measure: str, baseline: object = None, levels: EqualLevels | None = None
 ) -> Comparison:
-    """Hold the designs along an axis of a store against each other; `at_equal` where they cost, or take, the same.
+    """Hold the designs along an axis of a store against each other; with `levels` where they cost, or take, the same.
 
     Raises InputError for a baseline that the store does not hold, and for costs that designs do not have in common.
     """
     key, other = str(dataset[by].attrs.get("key", by)), other_systems(dataset, by)
     paired, differing = not other and key != SEED, (key,) if other else ()
     equal = None
-    if at_equal is not None:
+    if levels is not None:
         against = doubts(dataset, measure, axes_of_doubts(dataset, by, measure))
-        equal = equalised(dataset, by, measure, at_equal, against)
+        equal = equalised(dataset, by, measure, levels, against)
     held = dataset if equal is None else equal.dataset
     held = held if paired else alone(held, by, measure)
     speaking = None if equal is None else equal.against
     rows = compare(held, by=by, measure=measure, baseline=baseline, against=speaking, unlike=other)
+    rows = rows if equal is None else mark_unreached(rows, equal)
     return describe(rows, by, dataset[measure], paired=paired, differing=differing, equal=equal)
+
+
+def mark_unreached(rows: Sequence[Row], equal: Equal) -> list[Row]:
+    """Say of rows at a cost for which their design has no cells that it is unreached, and where its cells lie."""
+    ends = np.broadcast_to(equal.ends[..., None, :, :], (*equal.reached.shape, 2)).reshape(-1, 2)
+    return [
+        row
+        if there
+        else replace(row, standing="unreached", marks=(*row.marks, f"{equal.level} {low:.4g} to {high:.4g} only"))
+        for row, there, (low, high) in zip(rows, equal.reached.ravel(), ends.tolist(), strict=True)
+    ]
 
 
 def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
@@ -87,11 +99,11 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
     """
     import xarray as xr
 
-    _check(stores, measure)
+    check_stores(stores, measure)
     rows = [row for name, dataset in stores.items() for row in _cells(name, dataset, measure)]
     met = [json.dumps(row.worlds, sort_keys=True) for row in rows]
     slots = {worlds: k for k, worlds in enumerate(dict.fromkeys(met))}
-    influence = _beside([row.influence for row in rows], [slots[worlds] for worlds in met])
+    influence = lay_beside([row.influence for row in rows], [slots[worlds] for worlds in met])
     variables: dict[str, Any] = {
         f"{measure}{suffix}": (DESIGN, np.array([row.record[f"{measure}{suffix}"] for row in rows]))
         for suffix in ("", "_mcse", "_n", "_low", "_high")
@@ -109,7 +121,7 @@ def alone(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
     """Give each design along an axis clusters of its own, since worlds of one index are not the same worlds."""
     name = f"{measure}_influence"
     moved = dataset[name].transpose(by, ..., "cluster")
-    spread = _beside(list(moved.values), range(moved.sizes[by]))
+    spread = lay_beside(list(moved.values), range(moved.sizes[by]))
     rest = dataset.drop_vars(name).drop_dims("cluster", errors="ignore")
     return rest.assign({name: (moved.dims, spread)})
 
@@ -127,7 +139,7 @@ def other_systems(dataset: xr.Dataset, axis: str) -> bool:
     return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in held)
 
 
-def _beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
+def lay_beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
     """Lay `influence[..., cluster]` of each design into columns that only those of its slot share."""
     size = max(values.shape[-1] for values in influence)
     laid = np.full((len(influence), *influence[0].shape[:-1], size * (max(slots) + 1)), np.nan)
@@ -142,7 +154,8 @@ def _doubts_of_stores(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
     return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
 
 
-def _check(stores: Mapping[str, xr.Dataset], measure: str) -> None:
+def check_stores(stores: Mapping[str, xr.Dataset], measure: str) -> None:
+    """Raise InputError for stores without a value of a measure, or that do not replicate it over worlds."""
     for name, dataset in stores.items():
         if not np.isfinite(dataset[measure].values).any():
             raise InputError(f"{measure} has no value in {name}; name another --measure")
@@ -173,17 +186,33 @@ def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[_Cell]:
 
 def _worlds(dataset: xr.Dataset, record: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what determines the systems of a cell's worlds."""
-    config = json.loads(dataset.attrs["config"])
-    shared = {SEED: config.get(SEED), "systems": config.get("systems")}
     axes = json.loads(dataset.attrs["sweep"])["axes"]
     varied = [axis for axis in axes if axis["key"] == SEED or axis["key"].partition(".")[0] == "systems"]
-    return {**dict(flat(shared)), **{axis["key"]: record[axis["name"]] for axis in varied}}
+    return {**shared_worlds(dataset), **{axis["key"]: record[axis["name"]] for axis in varied}}
+
+
+def shared_worlds(dataset: xr.Dataset) -> dict[str, Any]:
+    """Write down what determines the systems of the worlds of all cells; what axes change is left out."""
+    config = config_of(dataset)
+    return dict(flat({SEED: config.get(SEED), "systems": config.get("systems")}))
+
+
+class EqualLevels(NamedTuple):
+    """Hold what designs are to have in common, and how much of it.
+
+    Without `values` there are a few: from the least to the greatest that all designs have, `of_two` that two have.
+    """
+
+    name: str
+    values: tuple[float, ...] = ()
+    of_two: bool = False
 
 
 class Equal(NamedTuple):
     """Hold a store at equal cost: its measure over `by`, and over `level`, the costs in place of the axis `along`.
 
-    `values` are those of that axis.
+    `values` are those of that axis. `reached` tells the costs that lie among those of a design, and `ends[..., 2]` are
+    the least and the greatest cost of each.
 
     `against` says what speaks against the cells that a value rests on; `between[..., 2]` are these cells, as places on
     the axis, and `weight` is that of the second.
@@ -196,6 +225,8 @@ class Equal(NamedTuple):
     against: Doubts
     between: Ints
     weight: Floats
+    reached: Bools
+    ends: Floats
 
 
 class _Line(NamedTuple):
@@ -217,24 +248,26 @@ class _At(NamedTuple):
     n: int
     places: tuple[int, int]
     weight: float
+    reached: bool
 
 
-def equalised(dataset: xr.Dataset, by: str, measure: str, level: str, doubts: Doubts) -> Equal:
+def equalised(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, doubts: Doubts) -> Equal:
     """Interpolate a measure to costs that all designs along `by` can have, in every cell of the axes that are left.
 
-    `level` names what is made equal, the mean of an outcome such as `cost`; `doubts` stand over the measure's axes but
+    `levels` name what is made equal, the mean of an outcome such as `cost`; `doubts` stand over the measure's axes but
     `by`, and `by`. Raises InputError where costs do not rise along one other axis, and where those of the designs have
     no range in common.
     """
     import xarray as xr
 
+    level = levels.name
     _check_clusters(dataset, measure, level)
     along = _along(dataset, by, measure, level)
     rest = [str(dim) for dim in dataset[measure].dims if dim not in (by, along)]
     shape = tuple(dataset.sizes[name] for name in (*rest, by))
     lines = {at: _line(dataset, [*rest, by, along], measure, level, at) for at in np.ndindex(*shape)}
     _refuse_flat(dataset, by, along, level, lines)
-    costs = _common(dataset, by, along, level, lines)
+    costs = _costs(dataset, by, along, levels, lines)
     found = {at: [_interpolated(line, cost) for cost in costs] for at, line in lines.items()}
     dims = (*rest, by, level)
     variables: dict[str, Any] = {
@@ -259,6 +292,8 @@ def equalised(dataset: xr.Dataset, by: str, measure: str, level: str, doubts: Do
         _doubts_of_costs(dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)),
         np.moveaxis(between, -2, -3),
         np.moveaxis(weight, -1, -2),
+        np.moveaxis(_laid(found, shape, [[one.reached for one in row] for row in found.values()]), -1, -2),
+        _laid(found, shape, [(line.cost[0], line.cost[-1]) for line in lines.values()]),
     )
 
 
@@ -344,18 +379,38 @@ def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: di
             )
 
 
-def _common(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _Line]) -> Floats:
-    """Return costs from about the least to the greatest that all designs have."""
+def _costs(
+    dataset: xr.Dataset, by: str, along: str, levels: EqualLevels, lines: dict[tuple[int, ...], _Line]
+) -> Floats:
+    """Return the costs that are asked for, else from about the least to the greatest that designs have in common."""
     low = max(lines.items(), key=lambda entry: entry[1].cost[0])
     high = min(lines.items(), key=lambda entry: entry[1].cost[-1])
     least, most = float(low[1].cost[0]), float(high[1].cost[-1])
+    if levels.values or levels.of_two:
+        ends = np.array([[line.cost[0], line.cost[-1]] for line in lines.values()])
+        least, most = _of_two(ends) if levels.of_two else (float(ends[:, 0].min()), float(ends[:, 1].max()))
     if least > most:
         names = [word(value) for value in as_written(dataset[by].values)]
         raise InputError(
-            f"--at-equal {level}: {by}={names[high[0][-1]]} costs {most:.6g} at most and {by}={names[low[0][-1]]} "
-            f"{least:.6g} at least, so that no {level} is common to both; sweep more of {along}"
+            f"--at-equal {levels.name}: {by}={names[high[0][-1]]} costs {high[1].cost[-1]:.6g} at most and "
+            f"{by}={names[low[0][-1]]} {low[1].cost[0]:.6g} at least, so that no {levels.name} is common to both; "
+            f"sweep more of {along}"
         )
-    return _between(least, most)
+    for cost in levels.values:
+        if not least <= cost <= most:
+            raise InputError(
+                f"--at-equal {levels.name}={word(cost)}: no design has it, and nothing is extrapolated; choose "
+                f"from {least:.6g} to {most:.6g}"
+            )
+    return np.array(levels.values) if levels.values else _between(least, most)
+
+
+def _of_two(ends: Floats) -> tuple[float, float]:
+    """Return the least and the greatest cost that two designs have, of `ends[design, 2]`; inf, -inf if none are."""
+    low, high = ends.T
+    first, last = np.maximum.outer(low, low), np.minimum.outer(high, high)
+    pairs = (first <= last) & ~np.eye(len(ends), dtype=bool)
+    return float(first[pairs].min(initial=np.inf)), float(last[pairs].max(initial=-np.inf))
 
 
 def _between(least: float, most: float) -> Floats:
@@ -372,7 +427,7 @@ def _between(least: float, most: float) -> Floats:
 
 
 def _interpolated(line: _Line, cost: float) -> _At:
-    """Return the measure of a design at a cost within the range of its cells."""
+    """Return the measure of a design at a cost; beyond the range of its cells it has no value there."""
     k = int(np.clip(np.searchsorted(line.cost, cost, side="right") - 1, 0, len(line.cost) - 2))
     step = line.cost[k + 1] - line.cost[k]
     w = float((cost - line.cost[k]) / step)
@@ -385,8 +440,10 @@ def _interpolated(line: _Line, cost: float) -> _At:
     absent = np.isnan(parts[used]).all(axis=0)
     influence = np.where(absent, np.nan, np.nansum(parts, axis=0))
     places = (int(line.place[k]), int(line.place[k + 1]))
+    if not line.cost[0] <= cost <= line.cost[-1]:
+        return _At(np.nan, np.full(influence.shape, np.nan), 0, places, np.nan, reached=False)
     value = float(share @ line.value[pair])
-    return _At(value, _unscaled(influence), int(line.n[pair][used].min()), places, w)
+    return _At(value, _unscaled(influence), int(line.n[pair][used].min()), places, w, reached=True)
 
 
 def _doubts_of_costs(

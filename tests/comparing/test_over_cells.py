@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,11 @@ import pytest
 import xarray as xr
 from scipy.stats import norm
 
-from simlab.comparing import over_cells
+from simlab.comparing import contrasts, over_cells
 from simlab.comparing.over_cells import read_bound
+from simlab.comparing.several_stores import compare_designs
+from simlab.drawing.reports.sweeping.comparing import report
+from simlab.drawing.reports.text import page
 from simlab.rng import stream
 from simlab.store.opening import open_results
 from simlab.store.selections import Bound
@@ -114,3 +118,24 @@ def test_axes_have_the_shares_of_a_sum_of_lines() -> None:
     assert found["axis"].values.tolist() == ["grouping", "documents"]
     assert found["main"].values == pytest.approx(shares)
     assert found["total"].values == pytest.approx(shares)
+
+
+def test_comparisons_say_in_what_share_of_worlds_designs_are_better_or_worse(dataset: xr.Dataset) -> None:
+    said = compare_designs(dataset, "grouping", "power", dataset["grouping"].values[0])
+    assert over_cells.add_world_shares(dataset, said) is said, "five worlds are too few"
+    many = replace(said, rows=[replace(row, clusters=WORLDS) for row in said.rows])
+    rows = over_cells.add_world_shares(dataset, many).rows
+    assert [row.better is None for row in rows] == [row.contrast is None for row in rows]
+    for row in rows:
+        if row.better is None or row.worse is None:
+            continue
+        # Worlds are shared, so that the true difference is the same in each: +.2 or +.1.
+        assert row.better.value > 0.9
+        assert row.worse.value < 0.1
+    listed = contrasts.records(rows, "grouping", "power")
+    assert {"better_share", "better_share_low", "worse_share_mcse"} <= listed[0].keys()
+    assert "better_share" not in contrasts.records(said.rows, "grouping", "power")[0]
+    text = page(report(replace(many, rows=rows)))
+    assert "better in 1.00 of worlds" in text
+    unlike = replace(many, paired=False)
+    assert over_cells.add_world_shares(dataset, unlike) is unlike

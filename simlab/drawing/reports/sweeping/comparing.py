@@ -9,10 +9,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better, rests_on_few
+from simlab.comparing.contrasts import BETTER_BY, Comparison, Row, by_cell, less_is_better, rests_on_few
 from simlab.drawing.reports.cells import BOUNDS, replication
 from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value
-from simlab.drawing.reports.values import between, cells, places
+from simlab.drawing.reports.values import between, cells, places, said
 from simlab.drawing.text import tables
 from simlab.drawing.view import cluster_word
 from simlab.measures.labels import FEW_CLUSTERS
@@ -29,6 +29,14 @@ PLAIN_WORDS = {
     "unknown": "?",
     "marked": "",
     "unranked": "not ranked",
+    "unreached": "no such cells",
+}
+COUNTED = {
+    "behind": "behind it beyond error",
+    "tied": "tied with it",
+    "marked": "with something against them",
+    "unreached": "without cells at that cost",
+    "unknown": "of unknown standing",
 }
 MOST_MARKS = 8
 """So many reasons are written; the rest is counted."""
@@ -36,26 +44,70 @@ MOST_MARKS = 8
 
 def report(comparison: Comparison) -> Report:
     """Make the report of an answer of `simlab compare`: one line per design, in every cell of the other axes."""
-    rows, others = comparison.rows, list(comparison.rows[0].at)
-    head = (*others, comparison.by, comparison.measure, *columns(rows))
+    rows, others = _ranked(comparison), list(comparison.rows[0].at)
+    head = (*others, comparison.by, comparison.measure, *columns(rows, named=not comparison.designs))
+    shared = any(row.better for row in rows)
+    head = (*head, f"by {word(BETTER_BY)[1:]} or more") if shared else head
     at = [tuple(word(row.at[name]) for name in others) for row in rows]
     named = [(*cell, word(row.design)) for cell, row in zip(at, rows, strict=True)]
-    table = Table("", head, tuple((*name, *line) for name, line in zip(named, lines(rows), strict=True)))
+    tail = [(_share(row, less=less_is_better(comparison.measure)),) if shared else () for row in rows]
+    table = Table(
+        "", head, tuple((*name, *line, *more) for name, line, more in zip(named, lines(rows), tail, strict=True))
+    )
     return Report(
         "Designs beside each other",
         f"Which {comparison.by} is the best by {comparison.measure}?",
-        (),
+        tuple(_leaders(comparison)) if comparison.designs else (),
         (Section("", (table, Points(tuple(notes(comparison, [table]))))),),
         held_fixed=tuple(filter(None, (comparison.held_fixed,))),
         reservations=tuple(reservations(comparison)),
     )
 
 
-def columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Name what `lines` say of designs behind the measure; differences from what leads where that changes by cell."""
-    named = {word(row.baseline) for row in rows}
+def _share(row: Row, *, less: bool) -> str:
+    if row.contrast is None or row.better is None or row.worse is None:
+        return ""
+    ahead = row.contrast.difference < 0 if less else row.contrast.difference > 0
+    share = said(Value((row.better if ahead else row.worse).value, digits=2))
+    return f"{'better' if ahead else 'worse'} in {share} of worlds"
+
+
+def _ranked(comparison: Comparison) -> Sequence[Row]:
+    """Put designs of several axes in order in each cell, the best first, without those that have no value there.
+
+    Those of one axis lie as it does.
+    """
+    if not comparison.designs:
+        return comparison.rows
+    sign = 1 if less_is_better(comparison.measure) else -1
+    cells = [[row for row in cell if row.standing != "unreached"] for cell in by_cell(comparison.rows)]
+    return [row for cell in cells for row in sorted(cell, key=lambda row: (math.isnan(row.value), sign * row.value))]
+
+
+def _leaders(comparison: Comparison) -> Iterator[str]:
+    """Name the best of each cell, and how many are behind it beyond error, tied or unreached."""
+    for cell in by_cell(comparison.rows):
+        best = next((row for row in cell if row.standing == "best"), None)
+        if best is None:
+            continue
+        at = ", ".join(f"{name} {word(value)}" for name, value in best.at.items())
+        counted = [f"{n} {words}" for standing, words in COUNTED.items() if (n := _count(cell, standing))]
+        said = f"{at}: {word(best.design)} is the best" if at else f"{word(best.design)} is the best"
+        yield f"{said}; of {len(cell) - 1} others {', '.join(counted)}."
+
+
+def _count(cell: Sequence[Row], standing: str) -> int:
+    return sum(row.standing == standing for row in cell)
+
+
+def columns(rows: Sequence[Row], *, named: bool = True) -> tuple[str, ...]:
+    """Name what `lines` say of designs behind the measure; differences from what leads where that changes by cell.
+
+    The best is not `named` where names of designs are long.
+    """
+    names = {word(row.baseline) for row in rows}
     best = all(row.standing == "best" for row in rows if row.contrast is None)
-    baseline = named.pop() if len(named) == 1 else "the best" if best else "the first"
+    baseline = names.pop() if len(names) == 1 and (named or not best) else "the best" if best else "the first"
     return f"minus {baseline}", INTERVAL, "standing"
 
 
@@ -107,12 +159,13 @@ def _interval(gap: Value | None, digits: int | None) -> str:
 
 def standing(row: Row) -> str:
     """Write where a design stands."""
-    return PLAIN_WORDS[row.standing] if math.isfinite(row.value) else "no value"
+    return PLAIN_WORDS[row.standing] if math.isfinite(row.value) or row.standing == "unreached" else "no value"
 
 
 def notes(comparison: Comparison, shown: Sequence[Table]) -> Iterator[str]:
     """Say what tables of `lines` rest on, and what their signs mean."""
-    rows, cluster = comparison.rows, cluster_word(comparison.cluster)
+    rows = [row for row in comparison.rows if row.standing != "unreached"]
+    cluster = cluster_word(comparison.cluster)
     known = [row for row in rows if math.isfinite(row.value)]
     clusters = [row.contrast.clusters for row in rows if row.contrast and math.isfinite(row.contrast.difference)]
     if all(map(_is_calculated, known)):
@@ -126,6 +179,8 @@ def notes(comparison: Comparison, shown: Sequence[Table]) -> Iterator[str]:
         yield shared if comparison.paired else UNPAIRED
         yield f"± Monte-Carlo standard error; n = {values} behind each value."
         yield "95 % t intervals, one at a time; tied: the difference from the best may be 0."
+    if any(row.better for row in rows):
+        yield "Shares of worlds have the noise of studies removed; their intervals: --format json."
     if less_is_better(comparison.measure):
         yield "Less is better."
     if all(map(rests_on_few, known)):
@@ -141,12 +196,27 @@ def notes(comparison: Comparison, shown: Sequence[Table]) -> Iterator[str]:
     if (equal := comparison.equal) is not None:
         along = f"between the cells along {equal.along}; errors hold that of the {equal.level}, too"
         yield f"At equal mean {equal.level}: {along}."
+        yield from _unreached(comparison.rows)
+
+
+def _unreached(rows: Sequence[Row]) -> Iterator[str]:
+    """Name the designs that do not reach some costs, and from where to where theirs go."""
+    lacking = {word(row.design): row.marks[-1] for row in rows if row.standing == "unreached"}
+    alike: dict[str, list[str]] = {}
+    for design, ends in [*lacking.items()][:MOST_MARKS]:
+        alike.setdefault(ends, []).append(design)
+    if alike:
+        named = "; ".join(f"{ends} for {' and '.join(designs)}" for ends, designs in alike.items())
+        more = f"; and {len(lacking) - MOST_MARKS} designs more" if len(lacking) > MOST_MARKS else ""
+        yield f"Nothing is extrapolated: {named}{more}."
 
 
 def reservations(comparison: Comparison) -> Iterator[str]:
     """Say what speaks against designs, a line for each and sort of reason, and why none is called the best."""
     alike: dict[tuple[str, str], list[str]] = {}
     for row in comparison.rows:
+        if row.standing == "unreached":
+            continue
         at = ", ".join(f"{name}={word(value)}" for name, value in row.at.items())
         for mark in row.marks:
             # What differs from cell to cell is the number that was found.

@@ -1,0 +1,188 @@
+"""Put the designs of several axes, and of several stores, along one axis, so that they are ranked together.
+
+A design is a value of each of these axes, and a store where there are several. Designs that met the same worlds share
+clusters, so that their differences are paired; others have clusters of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from simlab.comparing.contrasts import Comparison, compare, describe
+from simlab.comparing.promises import Doubts, doubts
+from simlab.comparing.several_stores import (
+    DESIGN,
+    SEED,
+    EqualLevels,
+    check_stores,
+    differing,
+    equalised,
+    lay_beside,
+    mark_unreached,
+    other_systems,
+    shared_worlds,
+)
+from simlab.messages import or_nearest, word
+from simlab.store.coordinates import as_written
+from simlab.store.opening import axes_of
+from simlab.types import Array, InputError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+STORE = "store"
+
+
+class _Part(NamedTuple):
+    """Hold the designs of one store along `design`: their cells, values, what is held against them, their worlds."""
+
+    cells: xr.Dataset
+    designs: list[dict[str, object]]
+    against: Doubts
+    worlds: list[dict[str, Any]]
+
+
+def compare_jointly(
+    stores: Mapping[str, xr.Dataset],
+    by: Sequence[str],
+    measure: str,
+    baseline: object = None,
+    levels: EqualLevels | None = None,
+) -> Comparison:
+    """Rank the designs along several axes of stores together; with `levels` where they cost, or take, the same.
+
+    Designs without cells on both sides of a cost are said to be unreached there: nothing is extrapolated. Raises
+    InputError for stores that vary other axes than each other, and for costs that no two designs have in common.
+    """
+    if len(stores) > 1:
+        check_stores(stores, measure)
+    others = _other_axes(stores, by)
+    parts = [_take_part(name, dataset, by, others, measure, levels) for name, dataset in stores.items()]
+    designs = [one for part in parts for one in part.designs]
+    if len(stores) == 1:
+        designs = [{axis: value for axis, value in one.items() if axis != STORE} for one in designs]
+    met = [json.dumps(one, sort_keys=True) for part in parts for one in part.worlds]
+    slots = {worlds: k for k, worlds in enumerate(dict.fromkeys(met))}
+    held = _join(parts, [slots[worlds] for worlds in met], list(map(_name, designs)))
+    held[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
+    against = _lay_doubts(parts, held, others)
+    keys = differing([one for part in parts for one in part.worlds])
+    equal = None
+    if levels is not None:
+        equal = equalised(held, DESIGN, measure, levels, against)
+        held, against = equal.dataset, equal.against
+    rows = compare(held, by=DESIGN, measure=measure, baseline=baseline, against=against, unlike=bool(keys))
+    if equal is not None:
+        rows = mark_unreached(rows, equal)
+    said = describe(rows, DESIGN, held[measure], paired=len(slots) == 1, differing=keys, equal=equal)
+    return replace(said, designs=dict(zip(map(_name, designs), designs, strict=True)))
+
+
+def _name(design: Mapping[str, object]) -> str:
+    axes = ", ".join(f"{axis}={word(value)}" for axis, value in design.items() if axis != STORE)
+    return ": ".join(filter(None, (str(design.get(STORE, "")), axes)))
+
+
+def _other_axes(stores: Mapping[str, xr.Dataset], by: Sequence[str]) -> list[str]:
+    """Name the axes that are not ranked along, which all stores have alike."""
+    known = dict.fromkeys(axis for dataset in stores.values() for axis in axes_of(dataset))
+    for axis in by:
+        if axis not in known:
+            raise InputError(f"no store has the axis {axis}; {or_nearest(axis, list(known))}")
+    first, *rest = [[axis for axis in axes_of(dataset) if axis not in by] for dataset in stores.values()]
+    for name, others in zip([*stores][1:], rest, strict=True):
+        if odd := sorted({*first} ^ {*others}):
+            where = name if odd[0] in others else next(iter(stores))
+            raise InputError(f"{where} alone varies {odd[0]}; name it in --by, or keep one value: {odd[0]}=VALUE")
+    if DESIGN in first:
+        raise InputError(f"the store has an axis {DESIGN} itself; name it in --by, too, or keep one of its values")
+    return first
+
+
+def _take_part(
+    name: str,
+    dataset: xr.Dataset,
+    by: Sequence[str],
+    others: Sequence[str],
+    measure: str,
+    levels: EqualLevels | None,
+) -> _Part:
+    """Put the axes of a store that are ranked along, the last one fastest, into one."""
+    own = [axis for axis in by if axis in axes_of(dataset)]
+    values = [as_written(dataset[axis].values) for axis in own]
+    places = list(np.ndindex(*(len(one) for one in values)))
+    named = [dict(zip(own, (of[k] for of, k in zip(values, at, strict=True)), strict=True)) for at in places]
+    found = doubts(dataset, measure, [*others, *own])
+    shape = (*(dataset.sizes[axis] for axis in others), len(places))
+    against = Doubts(found.marks.reshape(shape), found.failed.reshape(shape), found.ran.reshape(shape))
+    moving = {str(dataset[axis].attrs.get("key", axis)): axis for axis in own if _moves_worlds(dataset, axis)}
+    shared = shared_worlds(dataset)
+    return _Part(
+        _stack(dataset, own, others, dict.fromkeys([measure, *([levels.name] if levels else [])])),
+        [{STORE: name, **one} for one in named],
+        against,
+        [{**shared, **{key: one[axis] for key, axis in moving.items()}} for one in named],
+    )
+
+
+def _moves_worlds(dataset: xr.Dataset, axis: str) -> bool:
+    return str(dataset[axis].attrs.get("key", axis)) == SEED or other_systems(dataset, axis)
+
+
+def _stack(dataset: xr.Dataset, own: Sequence[str], others: Sequence[str], names: Mapping[str, None]) -> xr.Dataset:
+    import xarray as xr
+
+    variables: dict[str, Any] = {}
+    shape = [dataset.sizes[axis] for axis in others]
+    for name in names:
+        for suffix in ("", "_mcse", "_n", "_influence"):
+            more = ["cluster"] if suffix == "_influence" else []
+            laid = dataset[f"{name}{suffix}"].transpose(*others, *own, *more).values
+            laid = laid.reshape(*shape, -1, *laid.shape[len(laid.shape) - len(more) :])
+            variables[f"{name}{suffix}"] = ((*others, DESIGN, *more), laid, dataset[name].attrs)
+    return xr.Dataset(variables, {axis: dataset[axis] for axis in others})
+
+
+def _join(parts: Sequence[_Part], slots: Sequence[int], names: Sequence[str]) -> xr.Dataset:
+    """Put the cells of all stores beside each other, on all values of the axes that they share."""
+    import xarray as xr
+
+    measured = {str(name): array.attrs for name, array in parts[0].cells.data_vars.items()}
+    aligned = xr.align(*(part.cells for part in parts), join="outer", exclude=[DESIGN, "cluster"])
+    others = [str(dim) for dim in next(iter(aligned[0].data_vars.values())).dims if dim != DESIGN]
+    variables: dict[str, Any] = {}
+    for name, attrs in measured.items():
+        dims = (DESIGN, *others)
+        if name.endswith("_influence"):
+            rows = [row for one in aligned for row in one[name].transpose(*dims, "cluster").values]
+            variables[name] = ((*dims, "cluster"), lay_beside(rows, slots), attrs)
+        else:
+            variables[name] = (dims, np.concatenate([one[name].transpose(*dims).values for one in aligned]), attrs)
+    joined = xr.Dataset(variables, {**{axis: aligned[0][axis] for axis in others}, DESIGN: list(names)})
+    return joined.transpose(*others, DESIGN, "cluster")
+
+
+def _lay_doubts(parts: Sequence[_Part], joined: xr.Dataset, others: Sequence[str]) -> Doubts:
+    """Lay out what is held against each cell as the cells lie; what is in no store has nothing against it."""
+    shape = tuple(joined.sizes[axis] for axis in others)
+    laid = [_lay_part(part, joined, others, shape) for part in parts]
+    marks, failed, ran = (np.concatenate(of, axis=-1) for of in zip(*laid, strict=True))
+    return Doubts(marks, failed, ran)
+
+
+def _lay_part(part: _Part, joined: xr.Dataset, others: Sequence[str], shape: tuple[int, ...]) -> Iterator[Array]:
+    held = [list(joined[axis].values) for axis in others]
+    places = np.ix_(
+        *([of.index(value) for value in part.cells[axis].values] for axis, of in zip(others, held, strict=True)),
+        range(len(part.designs)),
+    )
+    for of in (part.against.marks, part.against.failed, part.against.ran):
+        empty = np.empty((*shape, len(part.designs)), of.dtype)
+        empty.fill(() if of.dtype == object else 0)
+        empty[places] = of
+        yield empty
