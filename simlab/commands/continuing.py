@@ -26,9 +26,11 @@ _ENDINGS = (".yaml", ".yml")
 def find_folder(name: str) -> Path | None:
     """Return the folder of a sweep that a name stands for; None where it is another name."""
     from simlab.config.catalogue import is_sweep
-    from simlab.engine.ledger import FILE
+    from simlab.engine.ledger import FILE, is_archive
 
     folder = Path(name)
+    if is_archive(folder):
+        return folder
     return folder if (folder / FILE).is_file() and ("/" in name or not is_sweep(name)) else None
 
 

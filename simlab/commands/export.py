@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simlab.store.exporting import Whole
 
 
-Form: TypeAlias = Literal["table", "events", "netcdf", "parquet"]
+Form: TypeAlias = Literal["table", "events", "netcdf", "parquet", "archive"]
 
 
 class RepeatedCampaign(NamedTuple):
@@ -58,10 +58,12 @@ def carry_out(
     Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
     for a folder that cannot be trusted.
     """
-    if form == "netcdf" or form == "parquet":
+    if form == "netcdf" or form == "parquet" or form == "archive":
         from simlab.commands.stores import apart, named
 
         where = named(folder)
+        if form == "archive":
+            return _archive(where, conditions, given, out)
         files, code = whole(where, apart(conditions), given, out, form)
         return ExportedFiles(files, (), step(*reported(where)), code)
     from simlab.commands.words import words
@@ -92,14 +94,50 @@ def whole(
     from simlab.commands.stores import named, opened
     from simlab.store import exporting
 
+    _refuse_place(given, form)
+    exporting.check(out, form)
+    with opened(named(folder), conditions) as dataset:
+        return exporting.export(dataset, out, form), launch.soundness(dataset)
+
+
+def _refuse_place(given: Mapping[str, int | None], form: Whole) -> None:
     if one := [f"--{name}" for name, number in given.items() if number is not None]:
         raise InputError(
             f"--as {form} exports all campaigns of its cells; leave {', '.join(one)} out, or export one campaign with "
             "--as table"
         )
-    exporting.check(out, form)
-    with opened(named(folder), conditions) as dataset:
-        return exporting.export(dataset, out, form), launch.soundness(dataset)
+
+
+def _archive(
+    folder: Path, conditions: Sequence[str | Mapping[str, object]], given: Mapping[str, int | None], out: Path
+) -> ExportedFiles:
+    """Write a store, with what tells where it comes from, to one file.
+
+    Raises InputError, before anything is written, for cells of it, for an archive, and for a store that is not there,
+    damaged, or behind its ledger.
+    """
+    from simlab.commands import launch
+    from simlab.engine.ledger import is_archive
+    from simlab.store import archive, exporting
+    from simlab.store.catalogue import describe_store
+    from simlab.store.folder import valid_store
+    from simlab.store.opening import labels_of, open_laid
+
+    _refuse_place(given, "archive")
+    if [one for one in conditions if one]:
+        raise InputError("an archive holds a whole store; leave AXIS=VALUE out, or export these cells with --as netcdf")
+    exporting.check(out, "archive")
+    if is_archive(folder):
+        raise InputError(f"{legible(folder)} is an archive already; copy it")
+    dataset, incomplete = open_laid(folder)
+    with dataset:
+        about = describe_store(folder).entry
+        beside = archive.describe(dataset.attrs, folder, about, labels_of(dataset))
+        code = launch.soundness(dataset)
+    with exporting.aside([out]) as parts:
+        archive.write(parts[out], valid_store(folder), beside)
+    doubts = (incomplete,) if incomplete else ()
+    return ExportedFiles([out], doubts, step("query", out), RESERVED if incomplete else code)
 
 
 def _following(files: Sequence[Path]) -> str:

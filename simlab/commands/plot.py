@@ -19,6 +19,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.commands.words import words
 from simlab.drawing import view
 from simlab.drawing.figures import around, files, look, orders, sweep
+from simlab.engine.ledger import is_archive
 from simlab.store.folder import last_store
 from simlab.store.measures import undefined
 from simlab.store.opening import axes_of
@@ -58,7 +59,7 @@ def draw_sweep(
     """
     where, wanted = stores.choose(store, conditions)
     # Of a folder that is not there whoever opens it says so.
-    if not isinstance(where, Path) or where.is_dir():
+    if not isinstance(where, Path) or where.exists():
         files.check_suffix(out)
     with stores.opened(where, stores.apart(wanted)) as dataset:
         figure = files.write(drawing(dataset, measure, x=x, target=target), out)
@@ -81,7 +82,7 @@ def draw_campaign(
     """
     where, wanted = stores.choose(store, conditions)
     # Of a folder that is not there whoever opens it says so.
-    if not isinstance(where, Path) or where.is_dir():
+    if not isinstance(where, Path) or where.exists():
         files.check_suffix(out)
     place = Place(**index)
     if timeline:
@@ -104,11 +105,13 @@ def _draw_timeline(
 
 
 def fill(given_words: Sequence[Any], given: Given) -> Given:
-    """Name the file of a figure that has none: one in the folder of the store, by what is drawn."""
+    """Name the file of a figure that has none: one in the folder of the store, or beside an archive."""
     one = any(given[name] is not None for name in Place._fields)
     name = "timeline.png" if given["timeline"] else "order.png" if one else "figure.png"
     folder, _ = stores.split_words(given_words[0], given_words[1:])
-    return {**given, "out": files.choose_file(given["out"], folder or last_store(), name)}
+    where = folder or last_store()
+    beside = (where.parent, f"{where.stem}-{name}") if is_archive(where) else (where, name)
+    return {**given, "out": files.choose_file(given["out"], *beside)}
 
 
 def write(found: DrawnFigure, form: Form, given: Given) -> Launched:

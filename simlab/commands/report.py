@@ -13,6 +13,7 @@ from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.next_steps import step
 from simlab.commands.stores import named
 from simlab.commands.typed import Given, Launched
+from simlab.engine.ledger import is_archive
 from simlab.messages import legible, or_nearest
 from simlab.types import InputError
 
@@ -95,6 +96,8 @@ def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Repo
     """
     if not os.path.lexists(target):
         raise InputError(f"{legible(target, 200)}: is not there; name the folder of a sweep or of a plan, or {KEPT}")
+    if is_archive(target):
+        return _of_store(target, heds, plugins)
     if not target.is_dir():
         return _of_answer(target, heds=heds)
     return _of_plan(target, heds=heds) if report_plans.is_plan(target) else _of_store(target, heds, plugins)
@@ -128,12 +131,17 @@ def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
 
 
 def _unsound(folder: Path) -> list[str]:
-    """Say what `simlab verify` finds in a store: measures that are simlab's own are recomputed."""
+    """Say what `simlab verify` finds in a store: measures that are simlab's own are recomputed.
+
+    An archive has no ledger from which they could be.
+    """
     from simlab.commands.verify import own
     from simlab.drawing.text.soundness import MOST, summed_up
     from simlab.engine import ledger
     from simlab.store import calculations, verifying
 
+    if ledger.is_archive(folder):
+        return []
     if not (folder / ledger.FILE).exists() and (calculated := calculations.verify(folder)):
         return summed_up(calculated[1], MOST)
     return summed_up(verifying.verify(folder, own(folder)).problems, MOST)
@@ -222,7 +230,7 @@ def _next(targets: Sequence[Path], file: Path, form: Form) -> str:
     """Name what comes after a page: its tables for a paper; and after these, whether the store is sound."""
     if form == "html":
         return step("report", *targets, "--out", file.with_suffix(".tex"))
-    folder = next((target for target in targets if target.is_dir() and not report_plans.is_plan(target)), None)
+    folder = next((one for one in targets if one.is_dir() and not report_plans.is_plan(one)), None)
     return step("verify", folder) if folder else step("report", *targets, "--out", file.with_suffix(".html"))
 
 

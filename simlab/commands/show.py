@@ -18,6 +18,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
+from simlab.engine.ledger import is_archive
 from simlab.messages import legible, nearest, shown, split_values, word
 from simlab.types import InputError
 
@@ -58,7 +59,7 @@ def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | N
     if not words:
         return _list_all(config_dir, plugins)
     first, *conditions = words
-    if isinstance(first, str) and os.path.isdir(first):
+    if isinstance(first, str) and (os.path.isdir(first) or is_archive(Path(first))):
         is_name = first.isidentifier() and not conditions
         if is_name and is_sweep(first):
             return explain(first, config_dir, plugins)

@@ -72,11 +72,11 @@ def export(
     out: Annotated[
         File,
         typer.Option(
-            metavar="FILE", help="Write .csv (events: .jsonl) and FILE.study.yaml; of a whole store .nc or .parquet."
+            metavar="FILE", help="Write .csv (events: .jsonl) and FILE.study.yaml; of a store .nc, .parquet or .zip."
         ),
     ],
     form: Annotated[
-        Literal["table", "events", "netcdf", "parquet"],
+        Literal["table", "events", "netcdf", "parquet", "archive"],
         typer.Option("--as", help="Of one campaign, a row or an event for each answer; or the whole store."),
     ] = "table",
     world: Annotated[int | None, typer.Option(metavar="N", help="Index of the world; 0 if left out.", min=0)] = None,
@@ -93,12 +93,16 @@ def export(
 
     --as netcdf or parquet writes measures and all campaigns for other programs; AXIS=VALUE[,VALUE] keeps these cells.
 
+    --as archive writes one file to share: the store with its sweep file and versions, without the ledger; query,
+    compare, plot, report and show take it as they take DIR.
+
     Returns the files. In notebooks conditions may be mappings or keywords, too.
 
     Warns where the campaign came out otherwise than the folder keeps it. Raises InputError, before anything is written,
     where not exactly one cell is named, and for a campaign that the folder does not hold or that failed.
 
     >>> simlab.export("outputs/item_grouping", out="all.nc", form="netcdf")  # doctest: +SKIP
+    >>> simlab.export("outputs/item_grouping", out="all.zip", form="archive")  # doctest: +SKIP
     >>> simlab.export("outputs/item_grouping", grouping="ungrouped", documents=20, out="a.csv")  # doctest: +SKIP
     """
     from simlab.commands.export import carry_out

@@ -30,9 +30,9 @@ _OWN: ContextVar[Path | None] = ContextVar("own_options", default=None)
 
 
 def folder(name: str) -> Path:
-    """Locate `conf`, `sweeps` or `examples`: inside the installed package, else beside it in a checkout."""
+    """Locate what is shipped beside the package, as `conf`, `sweeps` or `examples`: in it, else in the checkout."""
     package = Path(__file__).resolve().parent.parent
-    return package / name if (package / name).is_dir() else package.parent / name
+    return package / name if (package / name).exists() else package.parent / name
 
 
 def find_options(plugins: Sequence[str] = ()) -> Options:

@@ -21,6 +21,7 @@ from simlab.config.sweep import Alike
 from simlab.engine.addresses import Address, Finished, gaps
 from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
 from simlab.engine.ledger_file import (
+    ARCHIVE,
     COLUMNS,
     FILE,
     SEALED,
@@ -28,6 +29,7 @@ from simlab.engine.ledger_file import (
     DamagedLedger,
     LostLedger,
     Salvaged,
+    is_archive,
     lost_ledger,
     open_alone,
     open_to_read,
@@ -79,7 +81,7 @@ class Known(NamedTuple):
     sizes: Sequence[Any] | None = None
 
 
-__all__ = ["FILE", "STORE", "Entry", "Ledger", "Record", "Row", "reading", "writing"]
+__all__ = ["ARCHIVE", "FILE", "STORE", "Entry", "Ledger", "Record", "Row", "is_archive", "reading", "writing"]
 
 
 @contextmanager

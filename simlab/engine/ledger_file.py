@@ -17,6 +17,8 @@ from simlab.types import InputError
 
 FILE = "ledger.sqlite"
 STORE = "results.zarr"
+ARCHIVE = ".zip"
+"""How the names of archives of stores end."""
 APPLICATION = 0x53494D4C
 LOCK_SECONDS = 1.0
 
@@ -98,6 +100,11 @@ def open_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
         yield database
 
 
+def is_archive(path: Path) -> bool:
+    """Tell whether a path is that of an archive of a store, or of a file that is called as one."""
+    return path.suffix.lower() == ARCHIVE and path.is_file()
+
+
 @contextmanager
 def open_to_read(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the ledger of a folder so that nothing can be changed; wait so many seconds where a run is writing to it.
@@ -106,6 +113,10 @@ def open_to_read(folder: Path, patience: float | None = None, *, whole: bool = F
     of it are bad.
     """
     path = folder / FILE
+    if is_archive(folder):
+        raise InputError(
+            f"{legible(folder)} is an archive, which has no {FILE}; name the folder that it was exported from"
+        )
     if not path.is_file():
         raise InputError(
             f"{folder} holds no sweep: it has no {FILE}; name a folder that `simlab sweep` or `simlab run` filled"

@@ -9,18 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab import files, schemas
+from simlab import schemas
 from simlab.answers.show import StoredSweep
 from simlab.engine import ledger
-from simlab.engine.ledger import FILE
+from simlab.engine.ledger import FILE, is_archive
 from simlab.messages import flat, legible, natural, or_nearest, word
 from simlab.store import readme
+from simlab.store.archive import VERSIONS, reading
 from simlab.store.drawn import DRAWN
 from simlab.store.folder import disk_bytes, store_in
 from simlab.store.measures import LARGEST_ERROR
+from simlab.store.wholeness import METADATA, Files, FilesOfFolder
 from simlab.types import InputError
 
-MOST_METADATA = 64 * 2**20
 DEPTH = 4
 """So many folders deep stores are looked for."""
 PATIENCE = 0.1
@@ -43,8 +44,11 @@ class Catalogued(NamedTuple):
 
 
 def find_stores(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
-    """Yield the folders of stores in a folder, itself one of them, in natural order; links are not followed."""
-    if store_in(folder) is not None or (folder / FILE).is_file():
+    """Yield the folders of stores in a folder, itself one of them, in natural order; links are not followed.
+
+    An archive is a store, too; those that lie in folders are not opened.
+    """
+    if is_archive(folder) or store_in(folder) is not None or (folder / FILE).is_file():
         yield folder
         return
     try:
@@ -95,20 +99,27 @@ def _values_of(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
     }
 
 
+class _Read(NamedTuple):
+    """Hold what was read of a store: its attributes, or the declaration of one that is not laid yet, and how far it is.
+
+    `asked` is None where nothing says how many of the grid's cells are.
+    """
+
+    about: Mapping[str, Any]
+    declared: Mapping[str, Any]
+    done: int
+    asked: int | None
+    bytes: int
+
+
 def _describe(folder: Path) -> Catalogued:
-    path = store_in(folder)
-    about = {} if path is None else _attributes(path)
-    done, noted, kept = 0, None, {}
-    if (folder / FILE).is_file():
-        with ledger.reading(folder, PATIENCE) as book:
-            declared, noted = book.declaration() or {} if path is None else {}, book.noted("bytes")
-            done = _count_done(book)
-            kept = (book.provenance() or [{}])[-1]
+    read = _read_archive(folder) if is_archive(folder) else _read_folder(folder)
+    about = read.about
     try:
-        declared = json.loads(about["sweep"]) if path is not None else declared
-        config = json.loads(about["config"]) if path is not None else declared["base"]
+        declared = json.loads(about["sweep"]) if read.declared is about else read.declared
+        config = json.loads(about["config"]) if read.declared is about else declared["base"]
         axes = {str(axis["name"]): tuple(axis["values"]) for axis in declared["axes"]}
-        asked = math.prod(map(len, axes.values()))
+        asked = math.prod(map(len, axes.values())) if read.asked is None else read.asked
         settings = {key.removesuffix(TARGET): (_short(key, value),) for key, value in flat(config)}
         named = {str(axis["key"]): axis["values"] for axis in declared["axes"]}
         entry = StoredSweep(
@@ -117,14 +128,14 @@ def _describe(folder: Path) -> Catalogued:
             question=declared["aim"].partition("\n")[0],
             axes=axes,
             drawn=json.loads(about.get(DRAWN, "{}")),
-            done=asked if "calculation" in declared else done,
+            done=asked if "calculation" in declared else read.done,
             asked=asked,
             measure=next(iter(declared["measures"]), ""),
             mcse=about.get(LARGEST_ERROR, math.nan),
-            simlab=str((about or kept).get("simlab", "")),
-            commit=str((about or kept).get("commit", "")),
+            simlab=str(about.get("simlab", "")),
+            commit=str(about.get("commit", "")),
             dirty=bool(about.get("dirty", 0)),
-            bytes=_measure_size(folder, noted),
+            bytes=read.bytes,
             command=readme.command_in(folder),
             problem=None,
         )
@@ -133,30 +144,58 @@ def _describe(folder: Path) -> Catalogued:
     return Catalogued(entry, {**settings, **named, **axes, "sweep": (declared["name"],)})
 
 
+def _read_folder(folder: Path) -> _Read:
+    """Read the attributes of a store, or what its ledger declares, and what the ledger says of it."""
+    path = store_in(folder)
+    about = {} if path is None else _attributes(FilesOfFolder(path))
+    if not (folder / FILE).is_file():
+        return _Read(about, about, 0, None, disk_bytes(folder))
+    with ledger.reading(folder, PATIENCE) as book:
+        declared = about if path is not None else book.declaration() or {}
+        wanted = book.wanted().campaigns()
+        size = _measure_size(folder, book.noted("bytes"))
+        kept = about or (book.provenance() or [{}])[-1]
+        return _Read(kept, declared, _count_done(book, wanted), len(wanted), size)
+
+
+def _read_archive(file: Path) -> _Read:
+    """Read the attributes of the store in an archive, and what it says of how far that was filled."""
+    with reading(file) as held:
+        about = _attributes(held)
+        try:
+            cells = json.loads(held.read(VERSIONS))["cells"]
+            done, asked = (int(cells[name]) for name in ("done", "asked"))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"{legible(file)}: {NO_STORE}") from error
+    return _Read(about, about, done, asked, file.stat().st_size)
+
+
 def _short(key: str, value: Any) -> Any:
     """Name the option of a part by its function."""
     return str(value).rpartition(".")[2] if key.endswith(TARGET) else value
 
 
-def _attributes(path: Path) -> Mapping[str, Any]:
+def _attributes(held: Files) -> Mapping[str, Any]:
     """Read what a store says of itself; raises InputError for what is none, and for one of another schema."""
-    held = files.content(path / "zarr.json", legible(path / "zarr.json"), most=MOST_METADATA, remedy=NO_STORE)
+    path = held.path
     try:
-        text = held.decode("utf-8")
+        text = held.read(METADATA).decode("utf-8")
         # What follows are the metadata of all arrays, which are long.
         about: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index(OPENING) + len(OPENING))[0]
         schemas.refuse_other(legible(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))
+    except InputError:
+        raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{legible(path)}: {NO_STORE}") from error
     return about
 
 
-def _count_done(book: ledger.Ledger) -> int:
+def _count_done(book: ledger.Ledger, wanted: Mapping[str, int]) -> int:
     """Count the cells of which all campaigns are there that were asked."""
     held: dict[str, int] = {}
     for (cell, _), count in book.campaigns().items():
         held[cell] = held.get(cell, 0) + count
-    return sum(held.get(cell, 0) >= count for cell, count in book.wanted().campaigns().items())
+    return sum(held.get(cell, 0) >= count for cell, count in wanted.items())
 
 
 def _measure_size(folder: Path, noted: object) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab import files
+from simlab.engine.ledger import ARCHIVE
 from simlab.messages import legible
 from simlab.store.fill_values import HOLDS, missing_value, stored_type
 from simlab.types import InputError, Outcome
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 CHUNK = 2**20
 """Bytes of a compressed chunk of the file: HDF5 holds one at a time in memory, so that a slice is read fast."""
 
-Whole: TypeAlias = Literal["netcdf", "parquet"]
-ENDINGS: Mapping[Whole, str] = {"netcdf": ".nc", "parquet": ".parquet"}
+Whole: TypeAlias = Literal["netcdf", "parquet", "archive"]
+ENDINGS: Mapping[Whole, str] = {"netcdf": ".nc", "parquet": ".parquet", "archive": ARCHIVE}
 NEEDS: Mapping[Whole, tuple[str, ...]] = {"netcdf": ("h5netcdf", "h5py", "dask"), "parquet": ("pyarrow",)}
 
 AT_ONCE = 32 * 2**20
@@ -141,12 +142,12 @@ def check(out: Path, form: Whole) -> None:
     """
     if out.suffix.lower() != ENDINGS[form]:
         raise InputError(f"--out {legible(out)}: with --as {form} end the name with {ENDINGS[form]}")
-    for package in NEEDS[form]:
+    for package in NEEDS.get(form, ()):
         if find_spec(package) is None:
             raise InputError(
                 f"--as {form} needs the package {package}, which is not installed; pip install 'simlab[export]'"
             )
-    for file in [out] if form == "netcdf" else [out, *beside(out).values()]:
+    for file in [out, *beside(out).values()] if form == "parquet" else [out]:
         files.check_writable(file, "--out")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.engine.ledger import FILE, STORE
+from simlab.engine.ledger import FILE, STORE, is_archive
 from simlab.files import reason
 from simlab.messages import Reservation, legible
 from simlab.store.fill_values import HOLDS, absent_cells, restored
@@ -20,7 +20,7 @@ from simlab.store.kept import compare_with_ledger, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.reservations import say
-from simlab.store.wholeness import Examined, examine, refuse_damaged, remedy
+from simlab.store.wholeness import Examined, Files, examine, refuse_damaged, remedy
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def open_results(folder: str | Path, chunks: Any = None) -> xr.Dataset:
-    """Open a store; values are read when they are used.
+    """Open a store, by its folder or by the archive that `export` made of it; values are read when they are used.
 
     `chunks` ({}: as they lie on the disk; sizes by dimension; "auto") gives Dask arrays, which compute with outcomes
     that no memory holds; without it what is used is read as a whole.
@@ -51,6 +51,23 @@ def open_results(folder: str | Path, chunks: Any = None) -> xr.Dataset:
         )
     where = Path(folder)
     return _results(where.parent if where.name == STORE else where, filled=False, chunks=chunks)
+
+
+def open_laid(folder: Path) -> tuple[xr.Dataset, str | None]:
+    """Open the store that lies in a folder, with a line where fewer campaigns are there than were asked for.
+
+    Raises InputError where none lies there, or its ledger holds campaigns that the store lacks.
+    """
+    dataset = _opened(valid_store(folder))
+    if not (folder / FILE).is_file():
+        return dataset, None
+    lacks, incomplete = compare_with_ledger(folder, dataset)
+    if lacks:
+        raise InputError(
+            f"{legible(folder)}: its run was interrupted, and its {STORE} lacks campaigns; the same command continues "
+            "it"
+        )
+    return dataset, incomplete
 
 
 def open_filled(folder: Path) -> xr.Dataset:
@@ -82,6 +99,11 @@ def axes_of(dataset: xr.Dataset) -> tuple[str, ...]:
 def measures_of(dataset: xr.Dataset) -> tuple[str, ...]:
     """Name the measures of a store, in the order of the sweep."""
     return tuple(str(name) for name in dataset.data_vars if f"{name}_mcse" in dataset)
+
+
+def labels_of(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Return what each measure of a store is called."""
+    return {name: {"label": dataset[name].attrs.get("label", name)} for name in measures_of(dataset)}
 
 
 def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Array]:
@@ -136,6 +158,8 @@ def _ordered(dataset: xr.Dataset) -> list[str]:
 
 
 def _results(folder: Path, *, filled: bool, chunks: Any = None) -> xr.Dataset:
+    if is_archive(folder):
+        return _archived(folder, chunks)
     path = store_in(folder)
     if not (folder / FILE).is_file():
         return _opened(valid_store(folder), chunks)
@@ -164,12 +188,31 @@ def _view(folder: Path, chunks: Any) -> xr.Dataset:
 
 def _opened(path: Path, chunks: Any = None) -> xr.Dataset:
     """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
-    from simlab.store.wholeness import CheckedStore
+    from simlab.store.wholeness import CheckedStore, FilesOfFolder
 
-    examined = examine(path)
-    refuse_damaged(path, examined)
-    refuse_strange_attributes(examined, path)
-    return _dataset(CheckedStore(path, read_only=True), path, chunks)
+    store = CheckedStore(path, read_only=True)
+    store.sizes = _examine(FilesOfFolder(path)).sizes()
+    return _dataset(store, path, chunks)
+
+
+def _archived(file: Path, chunks: Any) -> xr.Dataset:
+    """Open the store in an archive, as strict as that of a folder and stricter on what it takes."""
+    from simlab.store.archive import CheckedArchive, reading, refuse_large
+
+    with reading(file) as held:
+        examined = _examine(held)
+    refuse_large(file, examined)
+    store = CheckedArchive(file)
+    store.sizes = examined.sizes()
+    return _dataset(store, file / STORE, chunks)
+
+
+def _examine(held: Files) -> Examined:
+    """Look at a store; raise InputError where something of it is lost, damaged or not simlab's."""
+    examined = examine(held)
+    refuse_damaged(held.path, examined)
+    refuse_strange_attributes(examined, held.path)
+    return examined
 
 
 def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset:

@@ -13,11 +13,12 @@ from typing import Any
 
 import yaml
 
-from simlab.engine.ledger import FILE, STORE
+from simlab.engine.ledger import FILE, STORE, is_archive
 from simlab.files import reason
 from simlab.messages import replicated, shown
 from simlab.store.layout import sort_axes
 from simlab.store.measures import Labels
+from simlab.types import InputError
 
 PAGE = "README.txt"
 WIDTH = 100
@@ -38,10 +39,31 @@ and without simlab (xarray and zarr are enough):
     import xarray
 
     results = xarray.open_zarr("{STORE}", chunks=None)
+"""
 
-Dimensions are the axes below, then those of the outcomes; a measure m stands beside m_mcse (its Monte-Carlo
-standard error), m_n (the campaigns behind it) and m_influence. Every variable has a long_name, and units where it
-has one. What was not simulated (status other than 0), or is of no pair of a cell (pair_exists), is NaN."""
+OPENING_ARCHIVE = """To open it with simlab, from the folder that this archive is in, whatever it is called:
+
+    simlab query FILE.zip
+    simlab report FILE.zip
+
+in Python:
+
+    import simlab
+
+    results = simlab.open_results("FILE.zip")
+
+and without simlab (xarray and zarr are enough):
+
+    import xarray
+    import zarr
+
+    results = xarray.open_zarr(zarr.storage.ZipStore("FILE.zip", mode="r"), chunks=None)
+"""
+
+DIMENSIONS = """Dimensions are the axes below, then those of the outcomes; a measure m stands beside m_mcse (its
+Monte-Carlo standard error), m_n (the campaigns behind it) and m_influence. Every variable has a long_name,
+and units where it has one. What was not simulated (status other than 0), or is of no pair of a cell
+(pair_exists), is NaN."""
 
 LEDGER = """The ledger without simlab (numpy is enough). A row is a block of studies of one world of a cell:
 
@@ -78,41 +100,64 @@ def write(folder: Path, text: str) -> list[str]:
     return []
 
 
-def of_studies(declared: Mapping[str, Any], labels: Labels, command: str) -> str:
-    """Say what a folder of studies holds, from what its sweep declares."""
-    size = math.prod(len(axis["values"]) for axis in declared["axes"])
+def of_studies(declared: Mapping[str, Any], labels: Labels, command: str, cells: int | None = None) -> str:
+    """Say what a folder of studies holds, from what its sweep declares; of the grid there are so many `cells`."""
     files = [
         (STORE, "measures, and what every campaign concluded, as labelled arrays (Zarr)"),
         (FILE, f"every finished block of campaigns (SQLite): the truth that {STORE} is laid from"),
     ]
-    campaigns = f"Cells: {size}, each {replicated(declared, 'x')}."
     more = "The same command (with the same --out, if one was given) computes what is missing and mends damage."
-    settings = {key: value for key, value in declared["base"].items() if key != "measure"}
-    return _page(declared, labels, files, _made(command, more), [campaigns], [LEDGER], settings)
+    return _page(declared, labels, files, _made(command, more), [LEDGER], cells)
 
 
 def of_calculation(declared: Mapping[str, Any], labels: Labels, command: str) -> str:
     """Say what the folder of a calculation holds, from what it declares."""
-    size = math.prod(len(axis["values"]) for axis in declared["axes"])
-    files = [(STORE, "values over the axes, as labelled arrays (Zarr)")]
+    return _page(declared, labels, [(STORE, "values over the axes, as labelled arrays (Zarr)")], _made(command, ""), [])
+
+
+def of_archive(
+    declared: Mapping[str, Any], labels: Labels, command: str, cells: int, beside: Sequence[tuple[str, str]]
+) -> str:
+    """Say what an archive holds, from what its sweep declares and the files beside its arrays."""
+    files = [("the folders", "measures and outcomes, as labelled arrays (Zarr)"), *beside]
+    more = "That command fills a folder with a ledger, which an archive has not: campaigns are carried out again there."
+    return _page(declared, labels, files, _made(command, "" if "calculation" in declared else more), [], cells)
+
+
+def _studies(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
+    """Say how many cells of studies there are, and return the settings that they share."""
+    settings = {key: value for key, value in declared["base"].items() if key != "measure"}
+    return f"Cells: {size}, each {replicated(declared, 'x')}.", settings
+
+
+def _calculation(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
+    """Say how many settings of a calculation there are, and return what they share."""
     on_axes = {axis["key"]: axis["values"] for axis in declared["axes"]}
     settings = {key: value for key, value in declared["calculation"].items() if key not in on_axes}
     error = "no sampling error"
     if "drawn" in on_axes.get("counts", [settings.get("counts")]):
         error = f"what rests on draws ({settings['draws']} of each setting) has a Monte-Carlo error, the rest none"
-    calculated = f"Settings: {size}, calculated without simulation: {error}."
-    return _page(declared, labels, files, _made(command, ""), [calculated], [], settings)
+    return f"Settings: {size}, calculated without simulation: {error}.", settings
 
 
-def command_in(folder: Path) -> str:
-    """Return the command that a folder's page says it was made by; empty where the page is not there, or says none."""
+def command_in(store: Path) -> str:
+    """Return the command that the page of a folder, or of an archive, says it was made by; empty where none does."""
     try:
-        lines = iter((folder / PAGE).read_text(encoding="utf-8", errors="replace").splitlines())
-    except OSError:
+        lines = iter(_read_page(store).splitlines())
+    except (OSError, InputError):
         return ""
     if MADE not in lines:
         return ""
     return next((line.strip() for line in lines if line.strip()), "")
+
+
+def _read_page(store: Path) -> str:
+    if not is_archive(store):
+        return (store / PAGE).read_text(encoding="utf-8", errors="replace")
+    from simlab.store.archive import reading
+
+    with reading(store) as held:
+        return held.read(PAGE).decode("utf-8", "replace")
 
 
 def _made(command: str, more: str) -> list[str]:
@@ -124,20 +169,22 @@ def _page(
     labels: Labels,
     files: Sequence[tuple[str, str]],
     made: Sequence[str],
-    counted: Sequence[str],
     last: Sequence[str],
-    settings: Mapping[str, Any],
+    cells: int | None = None,
 ) -> str:
+    size = math.prod(len(axis["values"]) for axis in declared["axes"]) if cells is None else cells
+    counted, settings = (_calculation if "calculation" in declared else _studies)(declared, size)
     head = [f"{declared['name']}{OURS}", *([_filled(declared["aim"])] if declared["aim"] else [])]
     head += [_filled(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]
     in_order = sort_axes(declared["axes"])[0]
     axes = [f"    {axis['name']} ({axis['key']}): {_values(axis['values'])}" for axis in in_order]
-    what = "\n".join([*counted, *(["Axes:", *axes] if axes else []), "Measures:", *measures])
+    what = "\n".join([counted, *(["Axes:", *axes] if axes else []), "Measures:", *measures])
+    opening = (OPENING if STORE in dict(files) else OPENING_ARCHIVE) + "\n" + DIMENSIONS
     kept = yaml.safe_dump(dict(settings), sort_keys=True, allow_unicode=True, width=WIDTH)
     shared = f"What all cells share:\n\n{textwrap.indent(kept, '    ')}"
-    return "\n\n".join([*head, listed, *made, OPENING, what, *last, shared.rstrip()]) + "\n"
+    return "\n\n".join([*head, listed, *made, opening, what, *last, shared.rstrip()]) + "\n"
 
 
 def _filled(text: str) -> str:

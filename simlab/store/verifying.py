@@ -25,7 +25,7 @@ from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import cut, grid
 from simlab.store.measures import LARGEST_ERROR, Measures
-from simlab.store.wholeness import SEAL, examine, remedy
+from simlab.store.wholeness import SEAL, FilesOfFolder, examine, remedy
 from simlab.store.writing import lay_arrays
 from simlab.types import Array, InputError, Place
 
@@ -167,7 +167,7 @@ def _without_ledger(folder: Path, *, lost: bool) -> list[str]:
     """Say what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
     path = store_in(folder)
     try:
-        problems = None if path is None else examine(path).problems
+        problems = None if path is None else examine(FilesOfFolder(path)).problems
     except InputError:
         problems = ("it cannot be read",)
     if problems is None:
@@ -182,7 +182,7 @@ def _check_store(book: Ledger, measures: Measures, jobs: int) -> tuple[int, list
 
     try:
         path = valid_store(book.folder)
-        examined = examine(path)
+        examined = examine(FilesOfFolder(path))
         root = zarr.open_group(path, mode="r", use_consolidated=False)
         arrays = {name: root[name] for name in examined.arrays}
     except InputError as error:

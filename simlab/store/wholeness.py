@@ -6,12 +6,13 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import google_crc32c
 from zarr.core.buffer.core import default_buffer_prototype
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
 
 _CHECKSUM = 4
+_FRAME = bytes.fromhex("28b52ffd")
+"""How a chunk that is packed by zstd begins."""
 
 SEAL = "seal"
 METADATA = "zarr.json"
@@ -47,11 +50,73 @@ GONE = (
 _WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
 _TEXTS = "fixed_length_utf32"
-_CODECS = frozenset(["bytes", "zstd", "crc32c"])
+_CODECS = ["bytes", "zstd", "crc32c"]
+
+
+class Listing(NamedTuple):
+    """Hold the names of the folders and of the regular files in a folder."""
+
+    folders: frozenset[str]
+    files: frozenset[str]
+
+
+class Files(Protocol):
+    """Hand out the files of a store, by their names within it; `path` is where it lies."""
+
+    @property
+    def path(self) -> Path:
+        """Say where the store lies."""
+
+    def read(self, name: str) -> bytes:
+        """Return what a file holds; raise InputError for what is no regular file of bounded size."""
+
+    def is_link(self, name: str) -> bool:
+        """Tell whether a file or folder is a link."""
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is such a file."""
+
+    def list(self, name: str) -> Listing:
+        """List a folder; nothing lies in one that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOfFolder:
+    """Hand out the files of a store that is a folder."""
+
+    path: Path
+
+    def read(self, name: str) -> bytes:
+        """Return what a file holds; raise InputError for what is no regular file of bounded size."""
+        file = self.path / name
+        return files.content(file, str(file), most=MOST_METADATA, remedy="it is no file of a store")
+
+    def is_link(self, name: str) -> bool:
+        """Tell whether a file or folder is a link."""
+        return (self.path / name).is_symlink()
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is such a file."""
+        return (self.path / name).exists()
+
+    def list(self, name: str) -> Listing:
+        """List a folder; nothing lies in one that is not there. Links are nothing that a store has."""
+        try:
+            with os.scandir(self.path / name) as entries:
+                found = list(entries)
+        except OSError:
+            found = []
+        inner = frozenset(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
+        return Listing(inner, frozenset(entry.name for entry in found if entry.is_file(follow_symlinks=False)))
 
 
 class CheckedStore(LocalStore):
-    """Hand out what the files of a store hold; raise InputError, whenever that is read, for a damaged chunk."""
+    """Hand out what the files of a store hold; raise InputError, whenever that is read, for a damaged chunk.
+
+    `sizes` are the bytes of each array's chunks, unpacked.
+    """
+
+    sizes: Mapping[str, int] = MappingProxyType({})
 
     async def get(
         self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
@@ -61,17 +126,43 @@ class CheckedStore(LocalStore):
             held = await super().get(key, prototype or default_buffer_prototype(), byte_range)
         except OSError as error:
             raise self._damaged(key, files.reason(error)) from error
-        if "c" not in key.split("/")[1:2]:
-            return held
-        if held is None:
-            raise self._damaged(key, "it is lost")
-        content = held.to_bytes()
-        if google_crc32c.value(content[:-_CHECKSUM]).to_bytes(4, "little") != content[-_CHECKSUM:]:
-            raise self._damaged(key, "its checksum does not hold")
+        if is_chunk(key) and (why := damage(held, self.sizes[key.partition("/")[0]])):
+            raise self._damaged(key, why)
         return held
 
     def _damaged(self, key: str, why: str) -> InputError:
         return InputError(f"{legible(self.root / key)} is damaged ({why}); {remedy(self.root)}")
+
+
+def is_chunk(key: str) -> bool:
+    """Tell whether a file of a store is a chunk of an array."""
+    return "c" in key.split("/")[1:2]
+
+
+def damage(held: Buffer | None, size: int) -> str | None:
+    """Say in what a chunk is damaged that has so many bytes unpacked."""
+    if held is None:
+        return "it is lost"
+    content = held.to_bytes()
+    if google_crc32c.value(content[:-_CHECKSUM]).to_bytes(4, "little") != content[-_CHECKSUM:]:
+        return "its checksum does not hold"
+    # Whoever unpacks a frame takes as much memory as it says, or as it turns out to hold.
+    return None if _unpacked(content) in (size, None) else "unpacked it has another size"
+
+
+def _unpacked(content: bytes) -> int | None:
+    """Return how many bytes a frame of zstd says that it holds, 0 where it says nothing; None for what is no frame.
+
+    >>> _unpacked(bytes.fromhex("28b52ffd 20 05") + b"abcde")
+    5
+    """
+    if not content.startswith(_FRAME):
+        return None
+    about = content[len(_FRAME)]
+    single = about >> 5 & 1
+    start = len(_FRAME) + 1 + (1 - single) + (0, 1, 2, 4)[about & 3]
+    width = (single, 2, 4, 8)[about >> 6]
+    return int.from_bytes(content[start : start + width], "little") + (256 if width == 2 else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +177,17 @@ class Examined:
     lossy: frozenset[str]
     problems: tuple[str, ...]
 
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each array's chunks, unpacked."""
+        return {
+            name: _bytes_of(about, about["chunk_grid"]["configuration"]["chunk_shape"])
+            for name, about in self.arrays.items()
+        }
+
+    def held_bytes(self) -> int:
+        """Count the bytes of the arrays that readers take as a whole."""
+        return sum(_bytes_of(about, about["shape"]) for about in self.arrays.values() if not _is_long(about))
+
 
 def attributes_seal(attributes: Mapping[str, Any]) -> str:
     """Seal the attributes of a store, which no chunk's checksum covers."""
@@ -95,6 +197,8 @@ def attributes_seal(attributes: Mapping[str, Any]) -> str:
 
 def remedy(path: Path) -> str:
     """Say how a damaged store is mended: it is laid anew, where studies were run from their ledger."""
+    if path.parent.is_file():
+        return "export the archive again, from the folder of the store"
     file = path.parent / FILE
     mended = (file.exists() and file.stat().st_size) or _is_calculation(path)
     return "run the same command again to lay it anew" if mended else GONE
@@ -103,7 +207,7 @@ def remedy(path: Path) -> str:
 def _is_calculation(path: Path) -> bool:
     """Tell whether a store says that it holds a calculation; one that says nothing any more may be one of studies."""
     try:
-        return "calculation" in json.loads(_json(path / METADATA)["attributes"]["sweep"])
+        return "calculation" in json.loads(_json(FilesOfFolder(path), METADATA)["attributes"]["sweep"])
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -118,63 +222,64 @@ def refuse_damaged(path: Path, examined: Examined) -> None:
     raise InputError(f"{where}: {legible(first)}{others}; {remedy(path)}")
 
 
-def examine(path: Path) -> Examined:
+def examine(held: Files) -> Examined:
     """Look at all of a store but the content of its chunks, each folder once.
 
     Raises InputError where there is nothing that can be taken for a store, and for one of another schema.
     """
-    root = _root(path)
+    root = _root(held)
     attributes = root["attributes"]
     sealed = attributes.get(SEAL) == attributes_seal(attributes)
     problems = [] if sealed else [f"{STORE}: its attributes are damaged"]
     gathered = root.get("consolidated_metadata")
     gathered = gathered.get("metadata") if isinstance(gathered, dict) else None
+    folders = held.list("").folders
     if not isinstance(gathered, dict) or not gathered:
         problems.append(f"{STORE}: the metadata of its arrays, gathered at the root, are lost")
-        gathered = dict(_own(path))
+        gathered = dict(_own(held, folders))
     readable, lossy = {}, set()
     for name, about in sorted(gathered.items()):
-        wrong = _wrong_array(path, name, about)
+        wrong = _wrong_array(held, name, about)
         problems += [f"{STORE}/{wrong}"] if wrong else []
-        if wrong is None and (lost := _lost(path / name, about)):
+        if wrong is None and (lost := _lost(held, name, about)):
             lossy.add(name)
             problems += [f"{STORE}/{name}/{chunk} is lost" for chunk in lost]
         elif wrong is None:
             readable[name] = about
-    strangers = sorted(entry for entry in _folders(path) if entry not in gathered)
+    strangers = sorted(folders - gathered.keys())
     problems += [f"{STORE}/{name}: its metadata are not those at the root" for name in strangers]
     return Examined(attributes, readable, frozenset(lossy), tuple(problems))
 
 
-def _root(path: Path) -> dict[str, Any]:
+def _root(held: Files) -> dict[str, Any]:
+    where = legible(held.path)
     try:
-        root = _json(path / METADATA)
+        root = _json(held, METADATA)
         about = root["attributes"]
         if type(about["schema"]) is not int:
             raise TypeError("the schema is no number")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{legible(path)} is damaged or no store of simlab; {remedy(path)}") from error
-    schemas.refuse_other(legible(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))
+        raise InputError(f"{where} is damaged or no store of simlab; {remedy(held.path)}") from error
+    schemas.refuse_other(where, "a store", about["schema"], schemas.STORE, about.get("simlab"))
     return dict(root)
 
 
-def _json(file: Path) -> Any:
+def _json(held: Files, name: str) -> Any:
     """Read a file of metadata; raise InputError for what is no regular file of bounded size, ValueError for others."""
-    held = files.content(file, str(file), most=MOST_METADATA, remedy="it is no file of a store")
-    return json.loads(held.decode("utf-8"))
+    return json.loads(held.read(name).decode("utf-8"))
 
 
-def _wrong_array(path: Path, name: str, about: Any) -> str | None:
+def _wrong_array(held: Files, name: str, about: Any) -> str | None:
     """Say why an array cannot be read, or may not be."""
     if not name or "/" in name or "\\" in name or name in (".", "..", "c") or not name.isprintable():
         return f"{legible(name, 80)}: that is no name of an array"
-    folder = path / name
-    if folder.is_symlink() or (folder / METADATA).is_symlink():
+    metadata = f"{name}/{METADATA}"
+    if held.is_link(name) or held.is_link(metadata):
         return f"{name}: is a link, which no store has"
     try:
-        own = _json(folder / METADATA)
+        own = _json(held, metadata)
     except (InputError, ValueError, RecursionError):
-        return f"{name}: its metadata are {'damaged' if (folder / METADATA).exists() else 'lost'}"
+        return f"{name}: its metadata are {'damaged' if held.has(metadata) else 'lost'}"
     if own != about:
         return f"{name}: its metadata are not those at the root"
     try:
@@ -196,16 +301,25 @@ def _strange(about: Mapping[str, Any]) -> str | None:
     kind, codecs = about["data_type"], [codec["name"] for codec in about["codecs"]]
     if (width := _width(kind)) is None:
         return f"arrays of {legible(kind, 60)} are not read"
-    if not _CODECS.issuperset(codecs):
+    if codecs != _CODECS:
         return f"what is packed by {legible(', '.join(map(str, codecs)), 60)} is not read"
-    long = {"replicate", "of_world"} & set(about.get("dimension_names") or ())
-    most = MOST_BYTES if long else MOST_HELD
+    most = MOST_BYTES if _is_long(about) else MOST_HELD
     if width * math.prod(shape) > most:
         return f"it says that it takes more than {most / 2**30:,.0f} GiB"
     if width * math.prod(chunks) > MOST_HELD:
         return f"it says that a chunk takes more than {MOST_HELD / 2**30:,.0f} GiB"
     too_many = math.prod(_counts(about)) > MOST_CHUNKS
     return f"it says that it has more than {MOST_CHUNKS:,} chunks" if too_many else None
+
+
+def _is_long(about: Mapping[str, Any]) -> bool:
+    """Tell whether an array holds outcomes, which are read chunk by chunk."""
+    return not {"replicate", "of_world"}.isdisjoint(about.get("dimension_names") or ())
+
+
+def _bytes_of(about: Mapping[str, Any], shape: Sequence[int]) -> int:
+    """Return the bytes of so many values of an array."""
+    return (_width(about["data_type"]) or 0) * math.prod(shape)
 
 
 def _width(kind: Any) -> int | None:
@@ -221,35 +335,26 @@ def _counts(about: Mapping[str, Any]) -> list[int]:
     return [-(-size // chunk) for size, chunk in zip(about["shape"], chunks, strict=True)]
 
 
-def _lost(folder: Path, about: Mapping[str, Any]) -> list[str]:
+def _lost(held: Files, name: str, about: Mapping[str, Any]) -> list[str]:
     """List the chunks of an array that are not there as regular files."""
     counts = _counts(about)
     if not counts:
-        return [] if "c" in _regular(folder, depth=0) else ["c"]
-    there = _regular(folder / "c", depth=len(counts) - 1)
+        return [] if "c" in held.list(name).files else ["c"]
+    there = _regular(held, f"{name}/c", depth=len(counts) - 1)
     wanted = ("/".join(place) for place in itertools.product(*([str(k) for k in range(n)] for n in counts)))
     return [f"c/{place}" for place in wanted if place not in there]
 
 
-def _regular(folder: Path, depth: int) -> set[str]:
-    """Name the regular files so many folders below one; links are nothing that a store has."""
-    try:
-        with os.scandir(folder) as entries:
-            if depth == 0:
-                return {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
-            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return set()
-    return {f"{name}/{file}" for name in inner for file in _regular(folder / name, depth - 1)}
+def _regular(held: Files, folder: str, depth: int) -> set[str]:
+    """Name the regular files so many folders below one."""
+    inner, there = held.list(folder)
+    if depth == 0:
+        return set(there)
+    return {f"{name}/{file}" for name in inner for file in _regular(held, f"{folder}/{name}", depth - 1)}
 
 
-def _own(path: Path) -> Iterator[tuple[str, Any]]:
+def _own(held: Files, folders: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Gather the arrays' own metadata, where they can be read."""
-    for name in _folders(path):
+    for name in folders:
         with suppress(InputError, ValueError, RecursionError):
-            yield name, _json(path / name / METADATA)
-
-
-def _folders(path: Path) -> Iterator[str]:
-    with os.scandir(path) as entries:
-        yield from (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            yield name, _json(held, f"{name}/{METADATA}")

@@ -62,7 +62,8 @@ def materialise(
         lay_store(book, measures, labels or {}, jobs)
     elif not book.laid():
         book.mark_laid(laid)
-    return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command))
+    cells = len(book.wanted().campaigns())
+    return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command, cells))
 
 
 def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:

@@ -38,7 +38,8 @@ def reproduce(seen: Seen, folder: Path) -> tuple[str, ...]:
     where = shlex.quote(shown_folder(folder))
     made = command_in(folder) or command_of(seen.dataset)
     asked = [compare_command(seen, folder)] if seen.by else [f"simlab query {where}"]
-    checked = [] if "calculation" in _sweep(seen.dataset) else [f"simlab verify {where}"]
+    # An archive has no ledger that it could be held against.
+    checked = [] if "calculation" in _sweep(seen.dataset) or folder.is_file() else [f"simlab verify {where}"]
     return (*([made] if made else []), *checked, *asked, f"simlab report {where} --out report.html")
 
 
