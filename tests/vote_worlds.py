@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.analysis.multiplicity import Family
-from simlab.analysis.preferences.cluster_flips import Pooling, flipped_lead, observed_lead, studentize, sums_of
+from simlab.analysis.preferences.cluster_flips import Pooling, flip_leads, lead_observed, studentise_lead, sum_clusters
 from simlab.analysis.preferences.strengths import probabilities
 from simlab.analysis.preferences.votes import Votes
 from simlab.types import Floats, Ints
@@ -92,10 +92,12 @@ def flips_of_studies(lead: Ints, votes: int, patterns: int = 1999, at_once: int 
     found = []
     for start in range(0, len(lead), at_once):
         some = lead[start : start + at_once].T.astype(float)
-        sums = [sums_of(csr_matrix(some), csr_matrix(np.full(some.shape, float(votes))))]
+        sums = [sum_clusters(csr_matrix(some), csr_matrix(np.full(some.shape, float(votes))))]
         n = some.shape[1]
         alone = Pooling(sums[0].squares.clip(1.0), np.ones(n), np.zeros(n, bool), 0.0)
-        null, every = flipped_lead(np.random.default_rng([start, len(some)]), sums, patterns)
-        observed, flipped = (np.abs(studentize(one, alone, sums[0].n).statistic) for one in (observed_lead(sums), null))
+        null, every = flip_leads(np.random.default_rng([start, len(some)]), sums, patterns)
+        observed, flipped = (
+            np.abs(studentise_lead(one, alone, sums[0].n).statistic) for one in (lead_observed(sums), null)
+        )
         found.append(Family(observed, flipped, every, 1e-6).p_values())
     return np.concatenate(found)

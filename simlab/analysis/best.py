@@ -48,10 +48,10 @@ class Candidates(NamedTuple):
         return np.where(may & (may.sum() == 1), 0.0, np.maximum(most, 0.0))
 
 
-def leads(t: Floats, n_systems: int) -> Floats:
+def lay_out_leads(t: Floats, n_systems: int) -> Floats:
     """Lay t of pairs, first less second, out as leads of rivals, `[..., candidate, rival]`; -inf on the diagonal.
 
-    >>> leads(np.array([2.0]), 2).tolist()
+    >>> lay_out_leads(np.array([2.0]), 2).tolist()
     [[-inf, -2.0], [2.0, -inf]]
     """
     first, second = np.triu_indices(n_systems, 1)
@@ -63,11 +63,11 @@ def leads(t: Floats, n_systems: int) -> Floats:
 
 def candidates(family: TFamily, direction: Floats, n_systems: int, level: float) -> Candidates:
     """Test each system's being the best; `direction[pair]` is +1 where the first came out better, -1 the second."""
-    lead = leads(family.size * direction, n_systems)
+    lead = lay_out_leads(family.size * direction, n_systems)
     bar = bars(family, n_systems, level)
     if isinstance(family, StudentFamily):
         return Candidates(_sidak(family, lead), bar, lead)
-    largest = np.sort(_largest(family, n_systems))
+    largest = np.sort(_largest_statistics(family, n_systems))
     beyond = [largest.shape[1] - np.searchsorted(of, one) for of, one in zip(largest, lead.max(1), strict=True)]
     return Candidates((1 + np.array(beyond)) / (1 + largest.shape[1]), bar, lead)
 
@@ -77,13 +77,13 @@ def bars(family: TFamily, n_systems: int, level: float) -> Floats:
     from scipy.special import stdtrit
 
     if isinstance(family, SimulatedFamily):
-        each = upper(np.sort(_largest(family, n_systems)), level)
+        each = upper(np.sort(_largest_statistics(family, n_systems)), level)
         return np.repeat(each[:, None], n_systems, 1)
-    freedom = _symmetric(family.freedom, n_systems)
+    freedom = _make_symmetric(family.freedom, n_systems)
     return np.asarray(stdtrit(freedom, (1 + (1 - level) ** (1 / (n_systems - 1))) / 2))
 
 
-def _largest(family: SimulatedFamily, n_systems: int) -> Floats:
+def _largest_statistics(family: SimulatedFamily, n_systems: int) -> Floats:
     """Return the largest |t| of each candidate's comparisons, `[candidate, study]`."""
     first, second = np.triu_indices(n_systems, 1)
     return np.stack([family.null[:, (first == k) | (second == k)].max(1) for k in range(n_systems)])
@@ -94,11 +94,11 @@ def _sidak(family: StudentFamily, lead: Floats) -> Floats:
     from scipy.special import stdtr
 
     n = len(lead)
-    least = 2 * stdtr(_symmetric(family.freedom, n), -np.maximum(lead, 0.0)).min(1)
+    least = 2 * stdtr(_make_symmetric(family.freedom, n), -np.maximum(lead, 0.0)).min(1)
     return np.asarray(-np.expm1((n - 1) * np.log1p(-np.minimum(least, 1 - EPSILON))))
 
 
-def _symmetric(of_pair: Floats, n_systems: int) -> Floats:
+def _make_symmetric(of_pair: Floats, n_systems: int) -> Floats:
     first, second = np.triu_indices(n_systems, 1)
     laid = np.ones((n_systems, n_systems))
     laid[first, second] = laid[second, first] = of_pair

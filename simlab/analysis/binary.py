@@ -4,20 +4,20 @@ All that a user of von Däniken et al. 2022 needs, gathered from the rooms in wh
 """
 
 from simlab.analysis.adequacy.grid import PUBLISHED, Drawn, drawn_differences, measurable_grid
-from simlab.analysis.adequacy.inverse import Mix, Prices, cheapest_mix, smallest
-from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
+from simlab.analysis.adequacy.inverse import Mix, Prices, find_cheapest_mix, find_smallest_number
+from simlab.analysis.adequacy.joint_power import joint_detectable_difference, joint_power
 from simlab.analysis.adequacy.measurable_difference import (
     Among,
     Joint,
     Measurable,
+    approximate_power,
     detectable_difference,
     joint_difference,
     measurable_difference,
-    power_of,
 )
 from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.adequacy.posterior import Posterior, alpha_posterior
-from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
+from simlab.analysis.adequacy.thresholds import best_threshold, rates_at_threshold, tuned_threshold
 
 __all__ = [
     "PUBLISHED",
@@ -30,17 +30,17 @@ __all__ = [
     "Posterior",
     "Prices",
     "alpha_posterior",
-    "at_threshold",
+    "approximate_power",
     "best_threshold",
-    "cheapest_mix",
     "detectable_difference",
     "drawn_differences",
-    "joint_detectable",
+    "find_cheapest_mix",
+    "find_smallest_number",
+    "joint_detectable_difference",
     "joint_difference",
     "joint_power",
     "measurable_difference",
     "measurable_grid",
-    "power_of",
-    "smallest",
+    "rates_at_threshold",
     "tuned_threshold",
 ]

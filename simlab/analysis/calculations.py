@@ -19,9 +19,9 @@ from simlab.analysis.adequacy.measurable_difference import (
     Among,
     Find,
     Rule,
+    approximate_power,
     detectable_difference,
     joint_difference,
-    power_of,
 )
 from simlab.analysis.adequacy.measurable_difference import measurable_difference as difference_of
 from simlab.analysis.adequacy.plans import Plan
@@ -79,7 +79,7 @@ def measurable_difference(
         if name not in plan | several:
             raise InputError(f"{name} cannot be an axis of this calculation; choose from {', '.join(plan | several)}")
     _check(wanted, every | dict(axes))
-    found = _calculated(axes, wanted, every)
+    found = _calculate(axes, wanted, every)
     shape = tuple(len(values) for values in axes.values())
     of = {key: key.removesuffix("_influence") for key in found}
     return {
@@ -107,49 +107,47 @@ def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
         raise InputError(f"counts=drawn changes nothing of {', '.join(wanted)}; leave it out")
 
 
-def _calculated(
-    axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]
-) -> dict[str, Floats]:
+def _calculate(axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]) -> dict[str, Floats]:
     for name in axes:
         # Without any calibration outputs rho and eta are known, which is another formula.
         if name in ONE_BY_ONE or (name == "n_calibration" and None in axes[name]):
-            return _one_by_one(name, axes, wanted, every)
+            return _calculate_one_by_one(name, axes, wanted, every)
     named = dict(every) | dict(axes)
     systems = Among(named["n_systems"], named["multiplicity"], named["find"]).checked()
     asked = {"level": systems.level(named["level"]), "constrain": named["constrain"]}
-    found = _expected(axes, wanted, named, systems, asked)
+    found = _calculate_expected(axes, wanted, named, systems, asked)
     if named["counts"] == "drawn":
-        found |= _drawn(axes, named, systems, asked)
+        found |= _calculate_drawn(axes, named, systems, asked)
     return found
 
 
-def _expected(
+def _calculate_expected(
     axes: Mapping[str, Sequence[Any]],
     wanted: Sequence[str],
-    named: Mapping[str, Any],
+    settings: Mapping[str, Any],
     systems: Among,
-    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> dict[str, Floats]:
     """Return what follows from expected counts, which have one measurable difference: its own quantiles."""
-    plan, power = _broadcast(axes, named), systems.power(named["power"])
+    plan, power = _broadcast(axes, settings), systems.power(settings["power"])
     found: dict[str, Floats] = {}
-    if named["counts"] == "expected" and {"measurable_difference", *QUANTILES} & set(wanted):
-        found |= dict.fromkeys(("measurable_difference", *QUANTILES), _published(axes, named, **asked))
+    if settings["counts"] == "expected" and {"measurable_difference", *QUANTILES} & set(wanted):
+        found |= dict.fromkeys(("measurable_difference", *QUANTILES), _published_epsilon(axes, settings, **options))
     if "joint_difference" in wanted:
-        found["joint_difference"] = joint_difference(plan, power=power, **asked).epsilon
+        found["joint_difference"] = joint_difference(plan, power=power, **options).epsilon
     if "detectable_difference" in wanted:
-        found["detectable_difference"] = detectable_difference(plan, power=power, **asked)
-    if named["counts"] == "expected" and named["difference"] is not None:
-        found["difference_power"] = systems.found(power_of(plan, named["difference"], **asked))
+        found["detectable_difference"] = detectable_difference(plan, power=power, **options)
+    if settings["counts"] == "expected" and settings["difference"] is not None:
+        found["difference_power"] = systems.found(approximate_power(plan, settings["difference"], **options))
     return found
 
 
-def _drawn(
-    axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], systems: Among, asked: Mapping[str, Any]
+def _calculate_drawn(
+    axes: Mapping[str, Sequence[Any]], settings: Mapping[str, Any], systems: Among, options: Mapping[str, Any]
 ) -> dict[str, Floats]:
     """Return what draws of the counts give, and their influence."""
-    how = {name: named[name] for name in ("draws", "seed", "difference")}
-    drawn = drawn_differences(_broadcast(axes, named), **how, **asked)
+    how = {name: settings[name] for name in ("draws", "seed", "difference")}
+    drawn = drawn_differences(_broadcast(axes, settings), **how, **options)
     mean, power = drawn.epsilon.mean(-1), drawn.found.mean(-1)
     # What several systems add is a function of the power of a pair, whose slope carries its error over.
     slope = (systems.found(np.minimum(power + STEP, 1)) - systems.found(np.maximum(power - STEP, 0))) / (
@@ -163,13 +161,13 @@ def _drawn(
     return found
 
 
-def _one_by_one(
+def _calculate_one_by_one(
     name: str, axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]
 ) -> dict[str, Floats]:
     """Go through the values of an axis one by one."""
     position = list(axes).index(name)
     others = {key: values for key, values in axes.items() if key != name}
-    parts = [_calculated(others, wanted, dict(every) | {name: value}) for value in axes[name]]
+    parts = [_calculate(others, wanted, dict(every) | {name: value}) for value in axes[name]]
     shape = [len(values) for values in others.values()]
     # Beside draws, what is calculated without any is never off.
     extra = {
@@ -184,7 +182,9 @@ def _one_by_one(
     return {key: np.stack([part[key] for part in laid], axis=position) for key in keys}
 
 
-def _published(axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], level: float, constrain: bool) -> Floats:
+def _published_epsilon(
+    axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], level: float, constrain: bool
+) -> Floats:
     """Return the published epsilon `[axis, ...]`."""
     size = int(np.prod([len(values) for values in axes.values()]))
     if size < GRID_FROM or named["accuracy"] is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def chains_of(model: Callable[[], None], *, chains: int, warmup: int, draws: int) -> Any:
+def make_chains(model: Callable[[], None], *, chains: int, warmup: int, draws: int) -> Any:
     """Return NumPyro's MCMC by NUTS of a model: so many chains, so many draws of each after the warm-up."""
     from numpyro.infer import MCMC, NUTS
 

@@ -10,7 +10,7 @@ from simlab.analysis.means.bootstrap import (
     empirical_data_efficiency,
     noiseless_judgements,
     perfect_metric,
-    perfect_metric_published,
+    simulate_perfect_metric,
 )
 from simlab.analysis.means.components import VarianceComponents, variance_component_errors, variance_components
 from simlab.analysis.means.documents import DocumentMean, Totals, document_mean, totals
@@ -39,7 +39,7 @@ from simlab.analysis.means.stopping import (
     anytime_bernstein_looks,
     betting_looks,
     empirical_bernstein_looks,
-    first_narrow,
+    find_first_narrow_look,
     geometric_looks,
     range_with_metric,
 )
@@ -66,18 +66,18 @@ __all__ = [
     "effective_number",
     "empirical_bernstein_looks",
     "empirical_data_efficiency",
-    "first_narrow",
+    "find_first_narrow_look",
     "geometric_looks",
     "interval",
     "judgements_for_variance",
     "judgements_for_width",
     "noiseless_judgements",
     "perfect_metric",
-    "perfect_metric_published",
     "ppi",
     "price_of_precision",
     "range_with_metric",
     "sample_mean",
+    "simulate_perfect_metric",
     "split_budget",
     "totals",
     "variance_component_errors",

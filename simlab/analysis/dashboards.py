@@ -47,17 +47,21 @@ def dashboard(
     """
     # Centred, so that sums of squares do not cancel.
     value = arrived.value - arrived.value.mean() if len(arrived.value) else arrived.value
-    count, total, square = _so_far(arrived, value)
+    count, total, square = _running_sums(arrived, value)
     with np.errstate(invalid="ignore"):
         mean = total / count
     first, second = _neighbours(mean, ranking)
     if looks == "end":
         first, second = first[-1:], second[-1:]
-    gaps = _welch(count, total, square, first, second) if test == "welch" else _paired(arrived, value, first, second)
+    gaps = (
+        _welch(count, total, square, first, second)
+        if test == "welch"
+        else _compare_shared_segments(arrived, value, first, second)
+    )
     return _claims(arrived, gaps, first, second, float(value.var()) if len(value) else 0.0, level)
 
 
-def _so_far(arrived: Arrived, value: Floats) -> tuple[Floats, Floats, Floats]:
+def _running_sums(arrived: Arrived, value: Floats) -> tuple[Floats, Floats, Floats]:
     """Count the segments of each system up to each screen, and add up their scores and their squares."""
     shape = (int(arrived.screen.max(initial=0)) + 1, arrived.n_systems)
     cell = arrived.screen * arrived.n_systems + arrived.system
@@ -91,9 +95,9 @@ def _welch(count: Floats, total: Floats, square: Floats, first: Ints, second: In
         return Gaps(gap, a + b, (a + b) ** 2 / (a**2 / least[0] + b**2 / least[1]))
 
 
-def _paired(arrived: Arrived, value: Floats, first: Ints, second: Ints) -> Gaps:
+def _compare_shared_segments(arrived: Arrived, value: Floats, first: Ints, second: Ints) -> Gaps:
     """Compare the segments that both have; a segment counts from the screen on by which both have it."""
-    scores, screen = _by_segment(arrived, value)
+    scores, screen = _lay_out_by_segment(arrived, value)
     i, j = np.triu_indices(arrived.n_systems, 1)
     both = (screen[:, i] >= 0) & (screen[:, j] >= 0)
     row, pair = np.nonzero(both)
@@ -113,7 +117,7 @@ def _paired(arrived: Arrived, value: Floats, first: Ints, second: Ints) -> Gaps:
     return Gaps(np.where(first < second, mean, -mean), variance, n - 1)
 
 
-def _by_segment(arrived: Arrived, value: Floats) -> tuple[Floats, Ints]:
+def _lay_out_by_segment(arrived: Arrived, value: Floats) -> tuple[Floats, Ints]:
     """Lay out scores and their screens, `[segment and number of the rating, system]`; -1 is the screen of none."""
     output = arrived.item * arrived.n_systems + arrived.system
     order = np.argsort(output, kind="stable")

@@ -17,25 +17,25 @@ from simlab.analysis import sign_test
 from simlab.analysis.preferences.betting import (
     Estimand,
     Unit,
-    beyond,
     both_ways,
     document_totals,
     exact_bets,
-    trail_of,
-    within,
+    is_beyond,
+    is_within,
+    require_trail,
 )
-from simlab.analysis.preferences.cluster_flips import flips_asymptotic, flips_exact
-from simlab.analysis.preferences.families import OfEValues, OfPValues, ever_crossed, ever_rejected, holm
+from simlab.analysis.preferences.cluster_flips import asymptotic_flip_p_values, exact_flip_p_values
+from simlab.analysis.preferences.families import OfEValues, OfPValues, holm, was_ever_crossed, was_ever_rejected
 from simlab.analysis.preferences.posterior import Sharing, priors
 from simlab.analysis.preferences.sequential import (
     Spending,
     betting_evidence,
-    corrected,
-    corrected_crossed,
-    documents_cross,
+    corrected_statistic,
+    has_corrected_crossed,
+    has_crossed_boundary,
+    have_documents_crossed,
     last_reading,
     mixture_evidence,
-    spending_boundary_crossed,
 )
 from simlab.formulas import passes, stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
@@ -78,7 +78,9 @@ def fixed(evidence: Evidence, *, level: Level, form: Form, unit: Unit, multiplic
         significant = holm(by_campaign.swapaxes(1, 2), level).swapaxes(1, 2).reshape(p_value.shape)
     verdict = _signs(evidence.human, significant)
     never = np.zeros(verdict.shape, bool)
-    return Verdicts(verdict, never, np.full(verdict.shape, np.nan), _human, joint=multiplicity != "none")
+    return Verdicts(
+        verdict, never, np.full(verdict.shape, np.nan), _summarise_human_ratings, joint=multiplicity != "none"
+    )
 
 
 def human_only(evidence: Evidence, *, level: Level) -> Verdicts:
@@ -89,7 +91,7 @@ def human_only(evidence: Evidence, *, level: Level) -> Verdicts:
     """
     theta = win_probability(evidence.human)
     verdict = (theta > 1 - level / 2).astype(np.int8) - (theta < level / 2).astype(np.int8)
-    return Verdicts(verdict, verdict != 0, theta, _human)
+    return Verdicts(verdict, verdict != 0, theta, _summarise_human_ratings)
 
 
 def bayes(
@@ -104,8 +106,9 @@ def bayes(
     """Decide as `human_only` does, from the posterior given human and metric ratings.
 
     The metric's mixture matrix is learned from the outputs that both rated: pair by pair, or with the help of the other
-    pairs of the campaign (`sharing`, see `preferences.pooling`); or it is known: `mu[metric][oracle]`. Assumes that the
-    metric errs alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]` says.
+    pairs of the campaign (`sharing`, see `preferences.pool_variances`); or it is known: `mu[metric][oracle]`. Assumes
+    that the metric errs alike on all outputs of a pair, and that humans are the oracle or err as
+    `rater[human][oracle]` says.
     `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, section 3 and algorithm 1.
 
     Raises InputError for a `rater` or `mu` that is no confusion matrix, for a metric that does what it is said not to
@@ -117,7 +120,7 @@ def bayes(
     model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater, "mu": mu}
     pairs = len(evidence.human) // evidence.campaigns
 
-    def told(confusion: Ints) -> dict[str, Any]:
+    def known_confusion(confusion: Ints) -> dict[str, Any]:
         return {} if sharing == "own" else {"prior": priors(confusion, pairs, sharing, two_outcomes=two_outcomes)}
 
     verdict = np.zeros(evidence.human.shape[:2], np.int8)
@@ -126,7 +129,10 @@ def bayes(
     for look in range(1, len(evidence.annotations)):
         # A pair that is decided is read no further, and tells the others what it has.
         read[open_] = look
-        more = {name: prior[open_] for name, prior in told(evidence.confusion[np.arange(len(read)), read]).items()}
+        more = {
+            name: prior[open_]
+            for name, prior in known_confusion(evidence.confusion[np.arange(len(read)), read]).items()
+        }
         human, confusion, metric = (
             counts[open_, look] for counts in (evidence.human, evidence.confusion, evidence.metric)
         )
@@ -137,11 +143,11 @@ def bayes(
             break
 
     def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
-        return posterior_summary(human, confusion, metric, **model, **told(confusion))
+        return posterior_summary(human, confusion, metric, **model, **known_confusion(confusion))
 
     if sharing == "own":
         return Verdicts(verdict, verdict != 0, theta, summarise)
-    return _as_it_stands(verdict, theta, summarise)
+    return _repeat_verdicts(verdict, theta, summarise)
 
 
 def _refuse_what_cannot_be(
@@ -174,7 +180,7 @@ def _refuse_what_cannot_be(
         raise InputError(f"decision.mu: row {outcome} is 0, and the metric says {outcome}; give what it says a chance")
 
 
-def _as_it_stands(verdict: Array, theta: Floats, summarise: Callable[[Ints, Ints, Ints], Summary]) -> Verdicts:
+def _repeat_verdicts(verdict: Array, theta: Floats, summarise: Callable[[Ints, Ints, Ints], Summary]) -> Verdicts:
     """Let what was decided stand at all later looks: the last one counts where pairs are judged together."""
     decided = np.where(verdict != 0, np.arange(verdict.shape[1]), -1).max(1)
     look = np.arange(verdict.shape[1])
@@ -193,14 +199,14 @@ def anytime(
     `level`. Assumes that ratings are exchangeable draws from the outputs asked about. With `use_metric` bets are on
     the human preference less what the metric lets expect (`sequential.betting_evidence`, which see): that assumes, too,
     that the metric's mean preference over its outputs is the population's (many more outputs than annotations);
-    `betting` does not. `multiplicity` says what the level is of; see `families.ever_rejected`.
+    `betting` does not. `multiplicity` says what the level is of; see `families.was_ever_rejected`.
     Sources: Ville 1939; Robbins 1970; Ramdas et al. 2023.
     """
     log_e = betting_evidence(evidence) if use_metric else mixture_evidence(evidence.human, concentration)
-    crossed = ever_rejected(log_e, evidence.campaigns, level, multiplicity)
+    crossed = was_ever_rejected(log_e, evidence.campaigns, level, multiplicity)
     verdict = _signs(evidence.human, crossed)
     nothing = np.full(verdict.shape, np.nan)
-    return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
+    return Verdicts(verdict, verdict != 0, nothing, _summarise_human_ratings, joint=multiplicity != "none")
 
 
 def betting(
@@ -213,13 +219,13 @@ def betting(
     everything is known.
     With `use_metric` bets are on what the metric leaves open; the population takes fresh outputs that the metric alone
     has seen, at least one a step. With `unit=document` a step is a document, and outputs of a document may resemble
-    each other. Raters are taken as given. `multiplicity` says what the level is of; see `families.ever_rejected`.
+    each other. Raters are taken as given. `multiplicity` says what the level is of; see `families.was_ever_rejected`.
     Sources: see `preferences.betting`.
     """
     log_e, ahead = both_ways(*exact_bets(evidence, estimand=estimand, use_metric=use_metric, unit=unit))
-    verdict = ahead * ever_rejected(log_e, evidence.campaigns, level, multiplicity)
+    verdict = ahead * was_ever_rejected(log_e, evidence.campaigns, level, multiplicity)
     nothing = np.full(verdict.shape, np.nan)
-    return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
+    return Verdicts(verdict, verdict != 0, nothing, _summarise_human_ratings, joint=multiplicity != "none")
 
 
 def group_sequential(
@@ -235,9 +241,10 @@ def group_sequential(
 
     The looks and their number are planned: information is the share of the planned annotations. Boundaries are exact
     given how many ratings of each look are no draws; with `unit=document`, given how far apart wins and losses are in
-    each document (`sequential.documents_cross`). `multiplicity=holm`: the level is that of all pairs of a campaign
-    together. `metric=correct`: a z test of human preferences corrected by the metric's, for the population; it holds
-    for many annotations, whatever the metric is like (`preferences.corrected`). Source: Lan and DeMets 1983.
+    each document (`sequential.have_documents_crossed`). `multiplicity=holm`: the level is that of all pairs of a
+    campaign together. `metric=correct`: a z test of human preferences corrected by the metric's, for the population;
+    it holds
+    for many annotations, whatever the metric is like (`preferences.corrected_statistic`). Source: Lan and DeMets 1983.
 
     Raises InputError for `metric=correct` without a metric, or by document.
     """
@@ -246,21 +253,21 @@ def group_sequential(
             "decision.metric=correct counts outputs one by one, and decision.unit=document does not; choose one, or "
             "decision=betting, which can do both"
         )
-    cross = spending_boundary_crossed if unit == "output" else documents_cross
+    cross = has_crossed_boundary if unit == "output" else have_documents_crossed
     if metric == "correct":
-        cross = corrected_crossed
+        cross = has_corrected_crossed
     if multiplicity == "none":
         crossed = cross(evidence, level, spending)
     else:
         ended = last_reading(evidence)
-        crossed = ever_crossed(
+        crossed = was_ever_crossed(
             lambda share: np.take_along_axis(cross(evidence, share, spending), ended, axis=1), evidence.campaigns, level
         )
     verdict = _signs(evidence.human, crossed)
     if metric == "correct":
-        verdict = (np.sign(corrected(evidence)) * crossed).astype(np.int8)
+        verdict = (np.sign(corrected_statistic(evidence)) * crossed).astype(np.int8)
     nothing = np.full(verdict.shape, np.nan)
-    return Verdicts(verdict, verdict != 0, nothing, _human, joint=multiplicity != "none")
+    return Verdicts(verdict, verdict != 0, nothing, _summarise_human_ratings, joint=multiplicity != "none")
 
 
 def equivalence(
@@ -281,15 +288,18 @@ def equivalence(
     `preferences.margins`.
     """
     if holds == "given_prior":
-        above, below = beyond_margin(evidence.human, margin), beyond_margin(evidence.human[..., ::-1], margin)
+        above, below = (
+            probability_beyond_margin(evidence.human, margin),
+            probability_beyond_margin(evidence.human[..., ::-1], margin),
+        )
         better, worse, equal = above > 1 - level / 2, below > 1 - level / 2, 1 - above - below > 1 - level
     else:
         planned, plan = int(evidence.annotations[-1]), holds == "within_the_plan"
-        better = beyond(evidence.human, planned, margin, level / 2, plan=plan)
-        worse = beyond(evidence.human[..., ::-1], planned, margin, level / 2, plan=plan)
-        equal = within(evidence.human, planned, margin, level, plan=plan)
+        better = is_beyond(evidence.human, planned, margin, level / 2, plan=plan)
+        worse = is_beyond(evidence.human[..., ::-1], planned, margin, level / 2, plan=plan)
+        equal = is_within(evidence.human, planned, margin, level, plan=plan)
     verdict = better.astype(np.int8) - worse.astype(np.int8)
-    return Verdicts(verdict, (verdict != 0) | equal, win_probability(evidence.human), _human)
+    return Verdicts(verdict, (verdict != 0) | equal, win_probability(evidence.human), _summarise_human_ratings)
 
 
 def win_probability(counts: Array) -> Floats:
@@ -301,7 +311,7 @@ def win_probability(counts: Array) -> Floats:
     return np.asarray(1 - betainc(counts[..., 0] + 1.0, counts[..., 2] + 1.0, 0.5))
 
 
-def beyond_margin(counts: Array, margin: float) -> Floats:
+def probability_beyond_margin(counts: Array, margin: float) -> Floats:
     """Return `P(p> - p< > margin)` given human ratings `counts[..., outcome]` and a uniform prior.
 
     With `r = p> + p<` and `u = p> / r`, independent Betas, this is the mean over r of `P(u > (1 + margin / r) / 2)`.
@@ -328,11 +338,11 @@ def _test(form: Form) -> sign_test.Test:
 
 def _flips(evidence: Evidence, form: Form) -> Floats:
     """Return p-values `[row, look]` of flipping whole documents."""
-    total = document_totals(trail_of(evidence), evidence.annotations, whole=False)
-    return {"exact": flips_exact, "asymptotic": flips_asymptotic}[form](total)
+    total = document_totals(require_trail(evidence), evidence.annotations, whole=False)
+    return {"exact": exact_flip_p_values, "asymptotic": asymptotic_flip_p_values}[form](total)
 
 
-def _human(human: Ints, confusion: Ints, metric: Ints) -> Summary:
+def _summarise_human_ratings(human: Ints, confusion: Ints, metric: Ints) -> Summary:
     """Summarise the posterior given human ratings only."""
     return Summary((human + 1) / (human.sum(-1, keepdims=True) + 3), *_beta_bounds(human))
 

@@ -14,13 +14,20 @@ from simlab.analysis.adequacy.joint import Counts
 from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.means import estimates
 from simlab.analysis.means.estimates import Finite, Rest
-from simlab.analysis.means.intervals import RESAMPLED, Kind, OfMean, chosen_for, of_documents, of_judgements
+from simlab.analysis.means.intervals import (
+    RESAMPLED,
+    Kind,
+    OfMean,
+    choose_interval,
+    estimate_from_documents,
+    estimate_from_judgements,
+)
 from simlab.analysis.sharing import (
     check_sharing,
-    with_joint_rates,
-    with_known_rates,
-    with_own_rates,
-    with_partial_rates,
+    estimate_with_joint_rates,
+    estimate_with_known_rates,
+    estimate_with_own_rates,
+    estimate_with_partial_rates,
 )
 from simlab.types import Estimates, Floats, InputError, Judged, KnownRates
 
@@ -37,11 +44,11 @@ def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Kind, lev
     Raises InputError for fewer than 2 judgements (documents), a bootstrap of a finite test set, and an interval of
     shares where scores are judged.
     """
-    _enough(judged, "sample_mean", 3 if interval in RESAMPLED else 2)
-    kind = chosen_for(interval, judged)
+    _check_enough(judged, "sample_mean", 3 if interval in RESAMPLED else 2)
+    kind = choose_interval(interval, judged)
     if judged.document is not None:
-        return of_documents(rng, judged, kind, level)
-    return of_judgements(rng, estimates.sample_mean(judged.y, _finite(judged)), judged, kind, level)
+        return estimate_from_documents(rng, judged, kind, level)
+    return estimate_from_judgements(rng, estimates.sample_mean(judged.y, _finite_test_set(judged)), judged, kind, level)
 
 
 def control_variates(
@@ -59,7 +66,7 @@ def control_variates(
 
     Raises InputError for too few judgements, no metric, or a slope that is not known.
     """
-    _enough(judged, "control_variates", 3)
+    _check_enough(judged, "control_variates", 3)
     g = _metric(judged, "control_variates")
     slope = judged.slope if coefficient == "known" else None
     if slope is not None and np.isnan(slope).any():
@@ -68,10 +75,12 @@ def control_variates(
             "choose plug_in"
         )
     if judged.document is not None:
-        return of_documents(rng, judged, interval, level, g=g, slope=slope)
+        return estimate_from_documents(rng, judged, interval, level, g=g, slope=slope)
     rest = None if judged.rest is None else Rest(*judged.rest)
-    found = estimates.control_variates(judged.y, g, rest, slope, _finite(judged))
-    return of_judgements(rng, found, judged, interval, level, lost=2 if slope is None else 1, g=g, slope=slope)
+    found = estimates.control_variates(judged.y, g, rest, slope, _finite_test_set(judged))
+    return estimate_from_judgements(
+        rng, found, judged, interval, level, lost=2 if slope is None else 1, g=g, slope=slope
+    )
 
 
 def ppi(rng: np.random.Generator, judged: Judged, *, interval: OfMean, level: Level) -> Estimates:
@@ -81,7 +90,7 @@ def ppi(rng: np.random.Generator, judged: Judged, *, interval: OfMean, level: Le
 
     Raises InputError for fewer than 3 judgements, no metric, or fewer than 2 outputs that only it has seen.
     """
-    _enough(judged, "ppi", 3)
+    _check_enough(judged, "ppi", 3)
     g = _metric(judged, "ppi")
     if judged.rest is None or judged.rest[0] < 2:
         raise InputError(
@@ -89,8 +98,10 @@ def ppi(rng: np.random.Generator, judged: Judged, *, interval: OfMean, level: Le
             "systems.test_set=fresh"
         )
     if judged.document is not None:
-        return of_documents(rng, judged, interval, level, g=g, slope=None)
-    return of_judgements(rng, estimates.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, lost=2, g=g)
+        return estimate_from_documents(rng, judged, interval, level, g=g, slope=None)
+    return estimate_from_judgements(
+        rng, estimates.ppi(judged.y, g, Rest(*judged.rest)), judged, interval, level, lost=2, g=g
+    )
 
 
 def binary(
@@ -142,21 +153,21 @@ def binary(
         raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
     counts = Counts(n_plus, n, np.round(m * said), np.full(len(n), float(m)))
     if quality == "known":
-        return with_known_rates(counts, judged.nominal, level)
+        return estimate_with_known_rates(counts, judged.nominal, level)
     if sharing == "own":
-        calibration = _counted(judged.calibration, len(n))
-        return with_own_rates(counts, calibration, constrain, level)
-    parts = _counted(judged.calibration_parts, len(n))
+        calibration = _count_calibration(judged.calibration, len(n))
+        return estimate_with_own_rates(counts, calibration, constrain, level)
+    parts = _count_calibration(judged.calibration_parts, len(n))
     if sharing == "partial":
-        return with_partial_rates(counts, parts, constrain, level, alpha_slope_sd)
-    return with_joint_rates(counts, parts.sum(0), constrain, level, youden_bound)
+        return estimate_with_partial_rates(counts, parts, constrain, level, alpha_slope_sd)
+    return estimate_with_joint_rates(counts, parts.sum(0), constrain, level, youden_bound)
 
 
-def _counted(calibration: Floats | None, n_systems: int) -> Floats:
+def _count_calibration(calibration: Floats | None, n_systems: int) -> Floats:
     return np.zeros((n_systems, 4)) if calibration is None else calibration
 
 
-def _enough(judged: Judged, name: str, least: int) -> None:
+def _check_enough(judged: Judged, name: str, least: int) -> None:
     n = judged.y.shape[1]
     if n < least:
         raise InputError(f"budget.human_ratings={n} is too few for analysis.estimator={name}; it needs {least}")
@@ -173,5 +184,5 @@ def _metric(judged: Judged, name: str) -> Floats:
     return judged.g
 
 
-def _finite(judged: Judged) -> Finite | None:
+def _finite_test_set(judged: Judged) -> Finite | None:
     return None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)

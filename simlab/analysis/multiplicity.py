@@ -43,7 +43,7 @@ class Family(NamedTuple):
         order = np.argsort(-self.observed, kind="stable")
         largest = np.maximum.accumulate(self.null[:, order[::-1]], axis=1)[:, ::-1]
         step = self._share(np.count_nonzero(largest >= (self.observed - self.slack)[order], axis=0))
-        return _placed(np.maximum.accumulate(step), order)
+        return _restore_order(np.maximum.accumulate(step), order)
 
     def single_step(self) -> Floats:
         """Return p-values of the largest statistic of all pairs, in a single step."""
@@ -71,7 +71,7 @@ def holm(p_value: Floats) -> Floats:
     """
     order = np.argsort(p_value, kind="stable")
     step = np.minimum(p_value[order] * np.arange(len(p_value), 0, -1), 1.0)
-    return _placed(np.maximum.accumulate(step), order)
+    return _restore_order(np.maximum.accumulate(step), order)
 
 
 def bh(p_value: Floats) -> Floats:
@@ -82,15 +82,15 @@ def bh(p_value: Floats) -> Floats:
     order = np.argsort(-p_value, kind="stable")
     n = len(p_value)
     step = np.minimum(p_value[order] * (n / np.arange(n, 0, -1)), 1.0)
-    return _placed(np.minimum.accumulate(step), order)
+    return _restore_order(np.minimum.accumulate(step), order)
 
 
-def adjusted(p_value: Floats, multiplicity: Literal["holm", "bh"]) -> Floats:
+def adjust_p_values(p_value: Floats, multiplicity: Literal["holm", "bh"]) -> Floats:
     """Adjust p-values by one of the rules that need nothing else."""
     return {"holm": holm, "bh": bh}[multiplicity](p_value)
 
 
-def _placed(values: Floats, order: Ints) -> Floats:
+def _restore_order(values: Floats, order: Ints) -> Floats:
     placed = np.empty_like(values)
     placed[order] = values
     return placed

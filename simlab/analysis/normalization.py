@@ -63,7 +63,7 @@ def mean(seen: Seen) -> Seen:
 
     A rater whose mean is 0 keeps factor 1.
     """
-    count, total = _per_rater(seen)
+    count, total = _sum_by_rater(seen)
     target = seen.value.mean()
     factor = np.divide(target * count, total, out=np.ones_like(total), where=total != 0)
     return replace(seen, value=seen.value * factor[seen.rater])
@@ -76,7 +76,7 @@ def error(seen: Seen, *, errors: Literal["total", "per_segment"]) -> Seen:
     errors a rater marked, as published, which confounds load where load is uneven; `per_segment` does not.
     """
     levelled = mean(seen)
-    count, total = _per_rater(levelled)
+    count, total = _sum_by_rater(levelled)
     factor = np.bincount(seen.rater, weights=seen.errors)
     if errors == "per_segment":
         factor = np.divide(factor, count, out=np.zeros_like(factor), where=count > 0)
@@ -91,7 +91,7 @@ def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0), Le(1000)]) -> Seen:
 
     Zero spread, or no more ratings than `ddof` (at least 2 are needed), gives zeros.
     """
-    count, total = _per_rater(seen)
+    count, total = _sum_by_rater(seen)
     centred = seen.value - (total / np.maximum(count, 1))[seen.rater]
     variance = np.bincount(seen.rater, weights=centred**2) / np.maximum(count - ddof, 1)
     # Means of multiples of .1 are inexact, so a constant rater's spread is rounding noise, not exactly 0.
@@ -103,12 +103,12 @@ def zscore(seen: Seen, *, ddof: Annotated[int, Ge(0), Le(1000)]) -> Seen:
 
 def spread_within(seen: Seen) -> float:
     """Return the pooled standard deviation of scores within raters, in points; 0 where nobody rated twice."""
-    count, total = _per_rater(seen)
+    count, total = _sum_by_rater(seen)
     centred = seen.value - (total / np.maximum(count, 1))[seen.rater]
     return float(np.sqrt(centred @ centred / max(len(centred) - int(np.count_nonzero(count)), 1)))
 
 
-def _per_rater(seen: Seen) -> tuple[Floats, Floats]:
+def _sum_by_rater(seen: Seen) -> tuple[Floats, Floats]:
     """Count the ratings and add up the scores of each rater."""
     count = np.bincount(seen.rater).astype(float)
     return count, np.asarray(np.bincount(seen.rater, weights=seen.value), float)

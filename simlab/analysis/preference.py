@@ -3,7 +3,7 @@
 All that a user of Deriu et al. 2023 needs, gathered from the rooms in which it is worked out.
 """
 
-from simlab.analysis.preferences.partial_order import PartialOrder, cyclic, partial_order
+from simlab.analysis.preferences.partial_order import PartialOrder, is_on_cycle, partial_order
 from simlab.analysis.preferences.posterior import Posterior, posterior_summary, win_decisions, win_posterior
 from simlab.analysis.preferences.sequential import Claims, claims
 
@@ -12,7 +12,7 @@ __all__ = [
     "PartialOrder",
     "Posterior",
     "claims",
-    "cyclic",
+    "is_on_cycle",
     "partial_order",
     "posterior_summary",
     "win_decisions",

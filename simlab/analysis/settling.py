@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     n: float
 
 
-def needed(seen: Seen, limit: float) -> Needed:
+def units_needed(seen: Seen, limit: float) -> Needed:
     """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
 
     What n units without end would show has, given what was seen, the law N(value, noise). For each of its quantiles the
@@ -67,10 +67,11 @@ def needed(seen: Seen, limit: float) -> Needed:
     return Needed(*(_quantile(number, share) for share in (0.5, 0.25, 0.75)))
 
 
-def needed_alone(seen: Seen, limit: float) -> Needed:
+def units_needed_alone(seen: Seen, limit: float) -> Needed:
     """Return of how many units a new study makes a claim, of whatever sign, with a probability of .80, by itself.
 
-    What was seen says what a difference may be, as in `needed`, and is then left out. `lasting` is not shrunk by units.
+    What was seen says what a difference may be, as in `units_needed`, and is then left out. `lasting` is not
+    shrunk by units.
     """
     from scipy.special import ndtr, ndtri
 
@@ -89,18 +90,18 @@ def _quantile(number: Floats, share: float) -> float:
     return float(np.sort(number)[int(share * len(number))])
 
 
-def detectable(bar: float, error: float, freedom: float = math.inf) -> float:
+def least_detectable_difference(bar: float, error: float, freedom: float = math.inf) -> float:
     """Return the difference that is claimed with a probability of .80 in another study like this one.
 
     Of few degrees of freedom both errors are uncertain, the one that the difference is told in and the one that it will
     be held against, so that the probability is averaged over what either may be.
     """
     # Rounded, so that pairs and studies that hardly differ share a root.
-    return _errors_beyond(float(f"{bar:.4g}"), float(f"{freedom:.3g}")) * error
+    return _errors_to_claim(float(f"{bar:.4g}"), float(f"{freedom:.3g}")) * error
 
 
 @lru_cache(maxsize=4096)
-def _errors_beyond(bar: float, freedom: float) -> float:
+def _errors_to_claim(bar: float, freedom: float) -> float:
     """Return how many estimated standard errors a difference must be to be claimed with a probability of .80."""
     from scipy.optimize import brentq
     from scipy.special import chdtri, ndtr, ndtri
@@ -110,10 +111,10 @@ def _errors_beyond(bar: float, freedom: float) -> float:
     spread = np.sqrt(chdtri(freedom, (np.arange(PARTS) + 0.5) / PARTS) / freedom)
     held = bar * spread
 
-    def beyond_power(size: float) -> float:
+    def excess_power(size: float) -> float:
         return float(ndtr(size * spread[:, None] - held).mean()) - POWER
 
     most = bar + 1.0
-    while beyond_power(most) < 0:
+    while excess_power(most) < 0:
         most *= 2
-    return float(brentq(beyond_power, 0.0, most))
+    return float(brentq(excess_power, 0.0, most))

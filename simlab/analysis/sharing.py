@@ -14,11 +14,11 @@ from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.adequacy.shared_rates import (
     Inferred,
     contrasts,
-    inferred,
-    of_points,
+    infer_mixtures,
+    quantile_of_points,
     shared_rates,
     youden,
-    youden_of,
+    youden_index,
 )
 from simlab.types import Contrasts, Estimates, Floats, InputError, KnownRates, Youden
 
@@ -50,7 +50,7 @@ def check_sharing(quality: str, sharing: str, youden_bound: float, alpha_slope_s
         )
 
 
-def with_known_rates(counts: Counts, rates: KnownRates, level: float) -> Estimates:
+def estimate_with_known_rates(counts: Counts, rates: KnownRates, level: float) -> Estimates:
     """Estimate each alpha by its posterior given rho and eta."""
     rho, eta = rates
     found = alpha_posterior(*counts, rho=rho, eta=eta, level=level)
@@ -58,18 +58,18 @@ def with_known_rates(counts: Counts, rates: KnownRates, level: float) -> Estimat
     return Estimates(found.mean, found.sd, found.low, found.high, youden=Youden(known, known, known))
 
 
-def with_own_rates(counts: Counts, calibration: Floats, constrain: bool, level: float) -> Estimates:
+def estimate_with_own_rates(counts: Counts, calibration: Floats, constrain: bool, level: float) -> Estimates:
     """Estimate each alpha by its posterior given its own `calibration[system, 4]`, as published.
 
     What is said of rho + eta - 1 is what the calibration alone says.
     """
     tp, p, tn, n = calibration.T
     found = alpha_posterior(*counts, calibration=(tp, p, tn, n), constrain=constrain, level=level)
-    quality = Youden(*youden_of(calibration, constrain, level))
+    quality = Youden(*youden_index(calibration, constrain, level))
     return Estimates(found.mean, found.sd, found.low, found.high, youden=quality)
 
 
-def with_joint_rates(
+def estimate_with_joint_rates(
     counts: Counts, calibration: Floats, constrain: bool, level: float, youden_bound: float = 0.0
 ) -> Estimates:
     """Estimate all alphas together by their joint posterior, rho and eta the same for all systems.
@@ -80,20 +80,20 @@ def with_joint_rates(
     the larger of both over rho + eta - 1: the interval is widened by it on both sides.
     """
     rates = shared_rates(counts, calibration, constrain)
-    found = inferred(rates.weight, rates.mean, rates.variance, level)
+    found = infer_mixtures(rates.weight, rates.mean, rates.variance, level)
     quality = youden(rates, level)
     first, second = np.triu_indices(len(counts.n), 1)
     farther = np.maximum(found.mean, 1 - found.mean)
     beside = youden_bound * np.maximum(farther[first], farther[second]) / max(abs(quality[0]), 1e-9)
     apart, p_value = contrasts(rates.weight, rates.mean, rates.variance, level, np.minimum(beside, 2.0))
     return Estimates(
-        *_inside(found),
+        *_cut_tails(found),
         contrasts=Contrasts(*apart, p_value),
         youden=Youden(*(np.full(len(counts.n), value) for value in quality)),
     )
 
 
-def with_partial_rates(
+def estimate_with_partial_rates(
     counts: Counts, calibration: Floats, constrain: bool, level: float, alpha_slope_sd: float = 0.0
 ) -> Estimates:
     """Estimate all alphas together, rho and eta being alike as far as the systems themselves show.
@@ -103,16 +103,16 @@ def with_partial_rates(
     """
     found = partial_rates(counts, calibration, constrain, alpha_slope_sd)
     apart, p_value = contrasts(np.full(found.mean.shape[1], 1.0), found.mean, found.variance, level)
-    each = [inferred(own.weight, own.mean[None], own.variance[None], level) for own in found.own]
-    points = [[of_points(p, own.weight, own.youden) for own in found.own] for p in (level / 2, 1 - level / 2)]
+    each = [infer_mixtures(own.weight, own.mean[None], own.variance[None], level) for own in found.own]
+    points = [[quantile_of_points(p, own.weight, own.youden) for own in found.own] for p in (level / 2, 1 - level / 2)]
     quality = np.array([own.weight @ own.youden for own in found.own])
     return Estimates(
-        *_inside(Inferred(*(np.concatenate(column) for column in zip(*each, strict=True)))),
+        *_cut_tails(Inferred(*(np.concatenate(column) for column in zip(*each, strict=True)))),
         contrasts=Contrasts(*apart, p_value),
         youden=Youden(quality, *(np.array(bound) for bound in points)),
     )
 
 
-def _inside(found: Inferred) -> Inferred:
+def _cut_tails(inferred: Inferred) -> Inferred:
     """Cut the tails of normal laws off that no share reaches."""
-    return found._replace(low=np.clip(found.low, 0, 1), high=np.clip(found.high, 0, 1))
+    return inferred._replace(low=np.clip(inferred.low, 0, 1), high=np.clip(inferred.high, 0, 1))

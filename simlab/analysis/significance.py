@@ -39,13 +39,13 @@ def permutation(
     """
     n_documents, n_systems = total.shape
     first, second = pairs(n_systems)
-    exact = enumerable(n_documents, permutations)
+    exact = is_enumerable(n_documents, permutations)
     pattern = patterns(rng, n_documents, permutations)
     tolerance = RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)
     if np.isnan(total).any():
         gap = np.nan_to_num(total[:, first] - total[:, second])
         bar = np.abs(gap.sum(0)) - tolerance
-        extreme = _as_extreme(np.ascontiguousarray((pattern @ gap).T), bar)
+        extreme = _count_as_extreme(np.ascontiguousarray((pattern @ gap).T), bar)
     else:
         observed = total.sum(0)
         bar = np.abs(observed[first] - observed[second]) - tolerance
@@ -53,13 +53,13 @@ def permutation(
         columns = np.ascontiguousarray((pattern @ total).T)
         step = max(CHUNK // len(pattern), 1)
         parts = (slice(start, start + step) for start in range(0, len(bar), step))
-        extreme = np.concatenate([_as_extreme(columns[first[at]] - columns[second[at]], bar[at]) for at in parts])
+        extreme = np.concatenate([_count_as_extreme(columns[first[at]] - columns[second[at]], bar[at]) for at in parts])
     if exact or p_value == "published":
         return np.asarray(extreme / len(pattern))
     return np.asarray((1 + extreme) / (1 + permutations))
 
 
-def _as_extreme(difference: Floats, bar: Floats) -> Ints:
+def _count_as_extreme(difference: Floats, bar: Floats) -> Ints:
     """Count in how many patterns the difference `[pair, pattern]` of each pair reaches its bar."""
     np.abs(difference, out=difference)
     reached = np.packbits(difference >= bar[:, None], axis=1)
@@ -80,7 +80,7 @@ def normal(rng: np.random.Generator, total: Floats) -> Floats:
     return np.asarray(erfc(z / np.sqrt(2.0)))
 
 
-def permuted(
+def test_by_permutation(
     rng: np.random.Generator, rated: Rated, *, permutations: int, p_value: Literal["add_one", "published"]
 ) -> Family:
     """Return the statistic of each pair as it is, and under each pattern of swaps: `|sum d| / sqrt(sum d^2)`.
@@ -95,17 +95,17 @@ def permuted(
     length = np.sqrt(np.einsum("dp,dp->p", gap, gap))
     each = np.divide(gap, length, out=np.zeros_like(gap), where=length > 0)
     null = np.abs(patterns(rng, len(each), permutations) @ each)
-    every = enumerable(len(each), permutations)
+    every = is_enumerable(len(each), permutations)
     return Family(np.abs(each.sum(0)), null, every, RELATIVE_TOLERANCE, add_one=p_value == "add_one")
 
 
-def enumerable(n_documents: int, permutations: int) -> bool:
+def is_enumerable(n_documents: int, permutations: int) -> bool:
     """Tell whether all patterns of signs are enumerated, being no more than are wanted."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 
 def patterns(rng: np.random.Generator, n_documents: int, permutations: int) -> Floats:
     """Return the patterns of signs of a test, `[pattern, document]`."""
-    if enumerable(n_documents, permutations):
-        return signs.every(n_documents)
-    return signs.drawn(rng, permutations, n_documents)
+    if is_enumerable(n_documents, permutations):
+        return signs.list_sign_patterns(n_documents)
+    return signs.draw_sign_patterns(rng, permutations, n_documents)

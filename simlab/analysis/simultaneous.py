@@ -24,7 +24,7 @@ def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: flo
     variance = np.zeros_like(total)
     for part in parts:
         each, n = part.contribution[:, keep], np.maximum(part.n[keep], ONE)
-        flipped = signs.drawn(rng, flips, len(each)) @ each
+        flipped = signs.draw_sign_patterns(rng, flips, len(each)) @ each
         left = np.maximum(np.einsum("up,up->p", each, each) - flipped**2 / n, 0.0)
         total += flipped
         variance += left * n / (n - 1)
@@ -34,7 +34,7 @@ def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: flo
     return math.inf if reached >= 1 - 1e-9 else reached / math.sqrt(1 - reached**2)
 
 
-def consistent(value: Floats, low: Floats, high: Floats, claimed: Array) -> tuple[Floats, Floats]:
+def reconcile_intervals(value: Floats, low: Floats, high: Floats, claimed: Array) -> tuple[Floats, Floats]:
     """Let intervals hold their value, and hold 0 where and only where nothing is claimed.
 
     What is claimed in later steps is so at a lower bound than the first step's: its interval ends at 0.

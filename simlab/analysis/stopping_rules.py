@@ -33,7 +33,7 @@ def fixed_width(
     Raises InputError for a batch that is larger than what is planned.
     """
     among = -(-followed.planned // batch_size) if form == "spread" else 1
-    for n in looks(followed, batch_size):
+    for n in list_looks(followed, batch_size):
         low, high = followed.interval(int(n), followed.level / among)
         if high - low <= width:
             return Stops(int(n), True, low, high, looks=among)
@@ -49,10 +49,10 @@ def betting_width(
     exceed them, and for a batch that is larger than what is planned.
     """
     least, most = ends(followed, "betting_width", low, high)
-    n = looks(followed, batch_size)
+    n = list_looks(followed, batch_size)
 
     def at(look: int, missing: float) -> tuple[float, float]:
-        made = stopping.on_judgements(followed.y[: n[look]], least, most, missing)
+        made = stopping.bet_on_judgements(followed.y[: n[look]], least, most, missing)
         return stopping.interval(made, missing, least, most)
 
     return _stops(n, width, at, followed.level, level)
@@ -67,16 +67,16 @@ def ppi_width(
     Raises InputError as `betting_width`, and for a metric of which too little is known.
     """
     least, most = ends(followed, "ppi_width", low, high)
-    n, metric = looks(followed, batch_size), _metric(followed)
+    n, metric = list_looks(followed, batch_size), _metric(followed)
 
     def at(look: int, missing: float) -> tuple[float, float]:
-        made = stopping.with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
+        made = stopping.bet_with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
         return stopping.interval(made, missing, least, most)
 
     return _stops(n, width, at, followed.level, level)
 
 
-def looks(followed: Followed, batch_size: int) -> Ints:
+def list_looks(followed: Followed, batch_size: int) -> Ints:
     """Return after how many of the judgements that came one looks, all of them included.
 
     Raises InputError for a batch that is larger than what is planned.

@@ -53,7 +53,7 @@ class StudentFamily(NamedTuple):
         systems have errors of unequal size. Fewer: as if these were independent, which is conservative; the smaller of
         both. Source: Tukey 1953; Kramer 1956; Hayter 1984; Sidak 1967; Romano and Wolf 2005 for stepping down.
         """
-        order, own = self._ordered()
+        order, own = self._order_p_values()
         step = _sidak_steps(own)
         if self.n_systems:
             step = np.minimum(step, self._range_steps(order))
@@ -63,7 +63,7 @@ class StudentFamily(NamedTuple):
 
     def claims(self, level: float) -> Bools:
         """Return which pairs pass a level by `max_t`; the range is worked out only where it decides."""
-        order, own = self._ordered()
+        order, own = self._order_p_values()
         passed = passes(_sidak_steps(own), level)
         if self.n_systems:
             # A p-value for all pairs is no smaller than the pair's own, but for the error of the table.
@@ -73,7 +73,7 @@ class StudentFamily(NamedTuple):
         claimed[order] = np.logical_and.accumulate(passed)
         return claimed
 
-    def _ordered(self) -> tuple[Ints, Floats]:
+    def _order_p_values(self) -> tuple[Ints, Floats]:
         """Return pairs in the order of their own p-values, and these."""
         own = self.p_values()
         order = np.argsort(own, kind="stable")
@@ -165,7 +165,7 @@ TFamily: TypeAlias = StudentFamily | SimulatedFamily
 
 def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:
     """Return P(some |t| of the family exceeds `size`), elementwise, all with the same degrees of freedom."""
-    grid, beyond = _largest(n_systems, n_pairs)
+    grid, beyond = _tabulate_largest(n_systems, n_pairs)
     df = np.asarray(freedom, float)[:, None]
     spread = 1 / np.sqrt(2 * df)
     low = -(_SPREAD * spread + _TAIL / df)
@@ -177,7 +177,7 @@ def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _largest(n_systems: int, n_pairs: int) -> tuple[Floats, Floats]:
+def _tabulate_largest(n_systems: int, n_pairs: int) -> tuple[Floats, Floats]:
     """Tabulate P(largest |z| > z) of all pairs of systems, or of so many independent pairs (`n_systems` 0)."""
     from scipy.special import ndtr
 

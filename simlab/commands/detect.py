@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.analysis.adequacy import inverse
-from simlab.analysis.adequacy.inverse import among, detected
+from simlab.analysis.adequacy.inverse import compute_detections, systems_compared
 from simlab.analysis.adequacy.plans import Plan
 from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
 from simlab.answers.records import LARGEST
@@ -92,7 +92,7 @@ def measured(given: Given, difference: float | None) -> list[Row]:
             "detect needs numbers of ratings a system; give n_human=100,1000, or n_metric=1000 accuracy=.8, or "
             "--solve n_human --difference .05"
         )
-    return [row | found for row, found in zip(rows, detected(rows, difference), strict=True)]
+    return [row | found for row, found in zip(rows, compute_detections(rows, difference), strict=True)]
 
 
 def solved(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
@@ -133,8 +133,8 @@ def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable
 
     def find(row: Row, difference: float) -> Row:
         level, power = row["level"], row["power"]
-        asked = {"level": level, "power": power, "joint": joint, "among": among(row)}
-        value = inverse.smallest(solve, _plan(row), difference, **asked)  # type: ignore[arg-type]
+        asked = {"level": level, "power": power, "joint": joint, "among": systems_compared(row)}
+        value = inverse.find_smallest_number(solve, _plan(row), difference, **asked)  # type: ignore[arg-type]
         return row | dict.fromkeys(SOLUTIONS[solve], value)
 
     return find
@@ -154,7 +154,7 @@ def _mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float]
 
     def find(row: Row, difference: float) -> Row:
         plan, level, power = _plan(row | {"n_calibration": none}), row["level"], row["power"]
-        mix = inverse.cheapest_mix(plan, difference, costs, level=level, power=power, among=among(row))
+        mix = inverse.find_cheapest_mix(plan, difference, costs, level=level, power=power, among=systems_compared(row))
         if mix.price > LARGEST:
             raise InputError(
                 f"--prices {prices}: the cheapest mix costs {mix.price:g}; give prices in a larger currency"
@@ -191,5 +191,5 @@ def _reached(row: Row, difference: float) -> Row:
         return dict.fromkeys(names)
     # Where human ratings are enough, the least accuracy is that of a metric that says nothing.
     idle = row["rho"] == row["eta"] == 0.5
-    reached = detected([row | {"n_metric": 0} if idle else row], difference)[0]
+    reached = compute_detections([row | {"n_metric": 0} if idle else row], difference)[0]
     return {name: reached[name] for name in names}

@@ -10,7 +10,7 @@ from math import ceil, inf, isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.analysis.settling import Seen, needed_alone
+from simlab.analysis.settling import Seen, units_needed_alone
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Pair, Rank, ranked
 from simlab.concluding import campaigns
@@ -323,7 +323,7 @@ def _alone(pair: Pair, plan: Plan, found: Conclusion, count: int) -> _Open:
     units, documents = _units(plan, found, by_raters=by_raters), _units(plan, found, by_raters=False)
     before, now = (_bar(promise, n) for n in (len(found.pairs), count))
     seen = Seen(pair.difference, (half / before) ** 2, 0.0, now, units)
-    number = needed_alone(seen, LIMIT).median
+    number = units_needed_alone(seen, LIMIT).median
     size = max(number * documents / units, _fewest(plan))
     return _Open(pair, number, size, number if by_raters else None)
 

@@ -26,7 +26,7 @@ from zlib import compress
 
 import numpy as np
 
-from simlab.analysis.chains import chains_of
+from simlab.analysis.chains import make_chains
 from simlab.effort import current_effort
 from simlab.fitting.laws import Fitted, Law, Posterior
 from simlab.fitting.scales.chain import gaussian_scale
@@ -123,7 +123,7 @@ def fit(path: str, model: Model, ratings: Ratings, *, seed: int = 0, draws: int 
     given = arguments(model, ratings, ratings.score)
     effort = current_effort().nuts
     key = int(stream(seed, "fit", "own").integers(2**31))
-    sampler = chains_of(lambda: model(**given), chains=effort.chains, warmup=effort.warmup, draws=effort.kept)
+    sampler = make_chains(lambda: model(**given), chains=effort.chains, warmup=effort.warmup, draws=effort.kept)
     try:
         sampler.run(jax.random.PRNGKey(key), extra_fields=("diverging", "accept_prob", "num_steps", "energy"))
     except Exception as error:

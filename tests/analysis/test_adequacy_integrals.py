@@ -8,8 +8,8 @@ from scipy.special import beta as beta_function
 from scipy.special import betainc, betaincinv, betaln
 
 from simlab.analysis.adequacy import likelihood
-from simlab.analysis.adequacy.likelihood import legendre, nodes, running
-from simlab.analysis.adequacy.posterior import alpha_posterior, check_metric, exact, posterior_rows
+from simlab.analysis.adequacy.likelihood import cumulative_weights, legendre, nodes
+from simlab.analysis.adequacy.posterior import alpha_posterior, beta_posterior, check_metric, posterior_rows
 from simlab.types import InputError
 
 
@@ -19,7 +19,7 @@ def row(*values: float) -> list[np.ndarray]:
 
 def test_running_integrals_of_polynomials_are_exact() -> None:
     node, weight = legendre(8)
-    np.testing.assert_allclose(running(8) @ node**5, node**6 / 6, atol=1e-14)
+    np.testing.assert_allclose(cumulative_weights(8) @ node**5, node**6 / 6, atol=1e-14)
     assert abs(weight @ node**13 - 1 / 14) < 1e-14
 
 
@@ -59,8 +59,8 @@ def test_quadrature_nodes_of_a_beta_law_have_its_moments() -> None:
 
 def test_a_perfect_metric_says_what_humans_say() -> None:
     alpha = np.linspace(0.05, 0.95, 7)[None]
-    said = likelihood.known(alpha, *row(30, 50, 1, 1))
-    np.testing.assert_allclose(said, likelihood.human(alpha, *(x[:, None] for x in row(30, 50))))
+    said = likelihood.log_likelihood_at_known_rates(alpha, *row(30, 50, 1, 1))
+    np.testing.assert_allclose(said, likelihood.human_log_likelihood(alpha, *(x[:, None] for x in row(30, 50))))
 
 
 def test_integrating_rho_and_eta_out_agrees_with_a_plain_double_sum() -> None:
@@ -79,7 +79,9 @@ def test_integrating_rho_and_eta_out_agrees_with_a_plain_double_sum() -> None:
     plain = [
         u @ density(a * x[:, None] + (1 - a) * x, counts[0] + 1, counts[1] - counts[0] + 1) @ v for a in alpha.ravel()
     ]
-    np.testing.assert_allclose(likelihood.integrated(alpha, given, (20, 40))[0], np.log(plain), atol=2e-5)
+    np.testing.assert_allclose(
+        likelihood.log_likelihood_without_rates(alpha, given, (20, 40))[0], np.log(plain), atol=2e-5
+    )
     rough = likelihood.sketch(alpha, given)[0]
     np.testing.assert_allclose(rough - rough[1], np.log(np.array(plain) / plain[1]), atol=0.5)
 
@@ -88,11 +90,11 @@ def test_metric_ratings_that_are_not_there_say_nothing() -> None:
     given = likelihood.evidence(*row(0, 0), row(3, 4, 3, 4), constrain=False)
     alpha = np.linspace(0.1, 0.9, 5)[None]
     assert not likelihood.sketch(alpha, given).any()
-    assert not likelihood.integrated(alpha, given).any()
+    assert not likelihood.log_likelihood_without_rates(alpha, given).any()
 
 
 def test_without_a_metric_the_posterior_is_a_beta_law() -> None:
-    posterior = exact(*row(7, 20), 0.1)
+    posterior = beta_posterior(*row(7, 20), 0.1)
     assert posterior.mean == 8 / 22
     assert posterior.low == betaincinv(8, 14, 0.05)
     assert posterior.mode == 7 / 20

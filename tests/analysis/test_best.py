@@ -57,7 +57,7 @@ def test_students_candidates_have_sidaks_level_among_their_rivals() -> None:
 def test_the_only_one_that_may_be_best_is_not_behind() -> None:
     found = candidates(np.array([0.0, 9.0, 1.0]))
     assert found.excluded.tolist() == [True, False, True]
-    gap = best.leads(np.array([-9.0, -1.0, 8.0]), 3)
+    gap = best.lay_out_leads(np.array([-9.0, -1.0, 8.0]), 3)
     behind = found.behind(gap, np.full((3, 3), ERROR * np.sqrt(2)))
     assert behind[1] == 0
     assert behind[0] == pytest.approx(9 + found.bar[1, 0] * ERROR * np.sqrt(2))
@@ -67,7 +67,7 @@ def test_what_cannot_be_compared_bounds_nothing() -> None:
     found = candidates(np.array([0.0, 0.1, 0.2]))
     error = np.full((3, 3), ERROR)
     error[0, 1] = error[1, 0] = np.inf
-    behind = found.behind(best.leads(np.zeros(3), 3), error)
+    behind = found.behind(best.lay_out_leads(np.zeros(3), 3), error)
     assert np.isinf(behind[:2]).all()
     assert np.isfinite(behind[2])
 
@@ -80,7 +80,7 @@ def excluded(truth: Floats, tables: int, null: Floats, rng: np.random.Generator)
         found = candidates(means, null)
         first, second = np.triu_indices(len(truth), 1)
         behind = found.behind(
-            best.leads(means[first] - means[second], len(truth)), np.full((len(truth),) * 2, ERROR * np.sqrt(2))
+            best.lay_out_leads(means[first] - means[second], len(truth)), np.full((len(truth),) * 2, ERROR * np.sqrt(2))
         )
         out.append(found.excluded)
         held.append(bool((truth.max() - truth <= behind + 1e-12).all()))
@@ -103,7 +103,7 @@ def test_bars_of_single_pairs_exclude_the_best_too_often() -> None:
     rng, tables, n = stream(8), 1000, 6
     bar = stats.norm.ppf(1 - LEVEL)
     t = np.array([t_of(ERROR * rng.standard_normal(n)) for _ in range(tables)])
-    share = (best.leads(t, n) > bar).any(2).mean(0)
+    share = (best.lay_out_leads(t, n) > bar).any(2).mean(0)
     assert share.min() > LEVEL + 5 * np.sqrt(LEVEL * (1 - LEVEL) / tables)
 
 

@@ -7,9 +7,9 @@ import pytest
 from vote_worlds import World, draw, flips_of_studies
 
 from simlab.analysis.preferences import cluster_flips
-from simlab.analysis.preferences.cluster_flips import Lead, Pooling, cluster_sums, flipped_lead, reach, studentize
-from simlab.analysis.preferences.net_wins import weighed
-from simlab.analysis.preferences.votes import Votes, way_of
+from simlab.analysis.preferences.cluster_flips import Lead, Pooling, cluster_sums, flip_leads, reach, studentise_lead
+from simlab.analysis.preferences.net_wins import weigh_votes
+from simlab.analysis.preferences.votes import Votes, choose_way
 from simlab.types import Floats, Ints
 
 
@@ -28,7 +28,7 @@ def contributions_of(votes: Votes) -> tuple[Floats, Floats]:
 def test_each_pattern_has_the_moments_of_flipped_raters() -> None:
     held = draw(np.random.default_rng(1), World((0.5, 0.0, -0.5), 200, 5, 200, 0.5, load_sd=0.8))
     (sums,) = cluster_sums(held, "rater", contributions_of(held))
-    lead, every = flipped_lead(np.random.default_rng(0), [sums], 100)
+    lead, every = flip_leads(np.random.default_rng(0), [sums], 100)
     assert every
     assert lead.total.shape == (32, 3)
     for k, pattern in enumerate(1.0 - 2.0 * ((np.arange(32)[:, None] >> np.arange(5)) & 1)):
@@ -48,18 +48,18 @@ def test_who_is_flipped_changes_no_null() -> None:
         value = np.where(held.rater == 3, sign, 1) * held.value
         each = value.astype(float), np.ones(len(value))
         sums = cluster_sums(held, "rater", each)
-        by = cluster_flips.pooling(sums, np.bincount(held.pair, each[0] ** 2), np.ones(3, bool))
-        lead, _ = flipped_lead(np.random.default_rng(0), sums, 200)
-        nulls.append(np.sort(np.abs(studentize(lead, by, sums[0].n).statistic).max(1)))
+        by = cluster_flips.pool_variances(sums, np.bincount(held.pair, each[0] ** 2), np.ones(3, bool))
+        lead, _ = flip_leads(np.random.default_rng(0), sums, 200)
+        nulls.append(np.sort(np.abs(studentise_lead(lead, by, sums[0].n).statistic).max(1)))
     np.testing.assert_allclose(nulls[0], nulls[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("third", [-0.8, 0.0, 0.3])
 def test_the_statistic_is_at_its_bar_where_the_reach_ends(third: float) -> None:
     by = Pooling(np.ones(1), np.ones(1), np.zeros(1, bool), 0.0)
-    bend = studentize(Lead(np.zeros(1), np.ones(1), np.full(1, third)), by, np.ones(1)).bend
+    bend = studentise_lead(Lead(np.zeros(1), np.ones(1), np.full(1, third)), by, np.ones(1)).bend
     for side, t in zip((-2.5, 2.5), reach(bend, 2.5), strict=True):
-        at = studentize(Lead(t, np.ones(1), np.full(1, third)), by, np.ones(1)).statistic
+        at = studentise_lead(Lead(t, np.ones(1), np.full(1, third)), by, np.ones(1)).statistic
         assert at[0] == pytest.approx(side, abs=1e-6)
 
 
@@ -75,8 +75,8 @@ def test_few_voters_who_meet_all_items_are_heard() -> None:
     rng, found, by_squares_about_0 = np.random.default_rng(3), [], []
     for _ in range(60):
         held = crossed(rng, 8, 12, 0.6)
-        assert way_of(held) == "both"
-        of = weighed(rng, held, "both", np.ones(1, bool), 0.05, 499)
+        assert choose_way(held) == "both"
+        of = weigh_votes(rng, held, "both", np.ones(1, bool), 0.05, 499)
         found.append(bool(of.claimed[0] and of.difference[0] > 0 and of.low[0] >= 0))
         rater, item, _ = (one.squares[0] for one in cluster_sums(held, "both", contributions_of(held)))
         by_squares_about_0.append(held.value.sum() / np.sqrt(rater + item - len(held.pair)) > 1.96)
@@ -90,7 +90,7 @@ def test_pairs_of_one_vote_borrow_their_error() -> None:
     held = draw(rng, World((0.0,) * 12, 300, 40, 60, 0.4, 0.4, load_sd=1.0, pair_sd=1.5))
     counts = np.bincount(held.pair, minlength=held.n_pairs)
     assert (counts == 1).any()
-    of = weighed(rng, held, way_of(held), np.ones(held.n_pairs, bool), 0.05, 499)
+    of = weigh_votes(rng, held, choose_way(held), np.ones(held.n_pairs, bool), 0.05, 499)
     single = counts == 1
     assert not of.claimed[single].any()
     assert (of.sd[single] > 0).all()

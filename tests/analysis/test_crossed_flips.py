@@ -7,11 +7,11 @@ import pytest
 from rated_tables import rated, scattered, side_by_side
 from scipy import stats
 
-from simlab.analysis.raters.crossed import crossed, crossed_flips
+from simlab.analysis.raters.crossed import crossed_flips, test_by_crossed_flips
 from simlab.analysis.raters.flips import rater_flips
-from simlab.analysis.raters.uncertainty import of_both, of_documents, of_raters
-from simlab.analysis.settling import Seen, detectable, needed
-from simlab.analysis.simultaneous import bar, consistent
+from simlab.analysis.raters.uncertainty import uncertainty_of_both, uncertainty_of_documents, uncertainty_of_raters
+from simlab.analysis.settling import Seen, least_detectable_difference, units_needed
+from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.rng import stream
 from simlab.types import Rated
 
@@ -75,13 +75,13 @@ def test_large_differences_are_found_in_families_of_any_size() -> None:
         data.share,
         data.total + 20.0 * np.arange(12),
     )
-    assert crossed(stream(1), grown, flips=2048).max_t().max() < 0.05
+    assert test_by_crossed_flips(stream(1), grown, flips=2048).max_t().max() < 0.05
 
 
 def test_of_documents_the_variance_is_that_of_a_mean() -> None:
     data = side_by_side(stream(4), 3, 10, 2)
     apart = data.total[:, 0] - data.total[:, 1]
-    found = of_documents(data)
+    found = uncertainty_of_documents(data)
     np.testing.assert_allclose(found.means, apart.mean())
     np.testing.assert_allclose(found.variance, apart.var(ddof=1) / len(apart))
     np.testing.assert_allclose(found.freedom, len(apart) - 1)
@@ -90,19 +90,24 @@ def test_of_documents_the_variance_is_that_of_a_mean() -> None:
 def test_of_raters_the_variance_is_that_of_their_means() -> None:
     data = side_by_side(stream(4), 7, 10, 2)
     apart = (data.total[:, 0] - data.total[:, 1]).reshape(7, 10).mean(1)
-    found = of_raters(data)
+    found = uncertainty_of_raters(data)
     np.testing.assert_allclose(found.variance, apart.var(ddof=1) / 7)
     assert found.raters.tolist() == [7]
 
 
 def test_what_lasts_is_what_raters_alone_would_leave() -> None:
-    lasting = np.mean([of_raters(side_by_side(stream(8, k), 20, 30, 2, taste=0.5)).lasting for k in range(60)])
+    lasting = np.mean(
+        [uncertainty_of_raters(side_by_side(stream(8, k), 20, 30, 2, taste=0.5)).lasting for k in range(60)]
+    )
     assert abs(lasting - 2 * 0.5**2 / 20) < 0.005
 
 
 def test_variances_of_shared_documents_are_right_on_average() -> None:
     found, gaps = zip(
-        *[(of_both(shared(stream(9, k))).variance, of_both(shared(stream(9, k))).centre) for k in range(200)],
+        *[
+            (uncertainty_of_both(shared(stream(9, k))).variance, uncertainty_of_both(shared(stream(9, k))).centre)
+            for k in range(200)
+        ],
         strict=True,
     )
     true = np.var(gaps, axis=0).mean()
@@ -114,14 +119,16 @@ def test_the_bar_of_one_pair_is_about_that_of_students_t(n: int) -> None:
     each = stream(1).standard_normal((200, n))
     found = []
     for row in each:
-        part = of_documents(rated(np.stack([row, np.zeros(n)], 1)[:, :, None], np.zeros((n, 2, 1), int))).parts
+        part = uncertainty_of_documents(
+            rated(np.stack([row, np.zeros(n)], 1)[:, :, None], np.zeros((n, 2, 1), int))
+        ).parts
         found.append(bar(stream(2), part, np.array([True]), 0.05, 1999))
     assert abs(np.mean(found) / stats.t.ppf(0.975, n - 1) - 1) < 0.06
 
 
 def test_intervals_hold_zero_just_where_nothing_is_claimed() -> None:
     value = np.array([1.0, 1.0, -1.0, -1.0])
-    low, high = consistent(value, value - 2, value + 2, np.array([True, False, True, False]))
+    low, high = reconcile_intervals(value, value - 2, value + 2, np.array([True, False, True, False]))
     assert low.tolist() == [0.0, -1.0, -3.0, -3.0]
     assert high.tolist() == [3.0, 3.0, 0.0, 1.0]
 
@@ -129,7 +136,7 @@ def test_intervals_hold_zero_just_where_nothing_is_claimed() -> None:
 @pytest.mark.parametrize("lasting", [0.0, 0.005])
 def test_so_many_more_settle_a_pair_as_often_as_said(lasting: float) -> None:
     seen = Seen(value=0.35, noise=0.04, lasting=lasting, bar=2.5, n=30)
-    found = needed(seen, 100_000)
+    found = units_needed(seen, 100_000)
     rng = stream(7)
     assert found.low <= found.median <= found.high
     # Had units without end shown what the middle of the law is, the median would do with a probability of .80.
@@ -141,10 +148,10 @@ def test_so_many_more_settle_a_pair_as_often_as_said(lasting: float) -> None:
 
 
 def test_no_number_of_documents_settles_what_raters_leave_open() -> None:
-    found = needed(Seen(value=0.1, noise=0.001, lasting=0.04, bar=2.5, n=30), 100_000)
+    found = units_needed(Seen(value=0.1, noise=0.001, lasting=0.04, bar=2.5, n=30), 100_000)
     assert found.median == found.high == np.inf
 
 
 def test_the_least_difference_is_found_with_the_probability_that_is_said() -> None:
-    least = detectable(2.5, 0.4)
+    least = least_detectable_difference(2.5, 0.4)
     assert abs(stats.norm.sf(2.5 - least / 0.4) - 0.80) < 1e-9

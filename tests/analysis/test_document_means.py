@@ -13,7 +13,7 @@ from simlab.analysis import estimators
 from simlab.analysis.means import estimates
 from simlab.analysis.means.documents import document_mean, totals
 from simlab.analysis.means.estimates import Rest
-from simlab.analysis.means.intervals import pair_errors, two_sided
+from simlab.analysis.means.intervals import pair_errors, two_sided_p_values
 from simlab.rng import stream
 from simlab.types import Floats, InputError, Judged, Parts
 
@@ -55,21 +55,21 @@ def test_two_systems_on_the_same_documents_give_the_paired_t_test_of_their_means
     found = estimators.sample_mean(stream(0), PLAIN, **T)
     means = Y.reshape(2, N_DOCUMENTS, SIZE).mean(2)
     gap = found.value[:1] - found.value[1:]
-    np.testing.assert_allclose(two_sided(gap, pair_errors(found, shared=True)), stats.ttest_rel(*means).pvalue)
-    apart = two_sided(gap, pair_errors(found, shared=False))
+    np.testing.assert_allclose(two_sided_p_values(gap, pair_errors(found, shared=True)), stats.ttest_rel(*means).pvalue)
+    apart = two_sided_p_values(gap, pair_errors(found, shared=False))
     np.testing.assert_allclose(apart, stats.ttest_ind(*means, equal_var=False).pvalue)
     normal = estimators.sample_mean(stream(0), PLAIN, interval="normal", level=0.05)
     z = gap / stats.sem(means[0] - means[1])
-    np.testing.assert_allclose(two_sided(gap, pair_errors(normal, shared=True)), 2 * stats.norm.sf(np.abs(z)))
+    np.testing.assert_allclose(two_sided_p_values(gap, pair_errors(normal, shared=True)), 2 * stats.norm.sf(np.abs(z)))
 
 
 def test_independent_judgements_give_the_usual_t_tests() -> None:
     single = replace(PLAIN, document=None)
     found = estimators.sample_mean(stream(0), single, **T)
     gap = found.value[:1] - found.value[1:]
-    np.testing.assert_allclose(two_sided(gap, pair_errors(found, shared=True)), stats.ttest_rel(*Y).pvalue)
+    np.testing.assert_allclose(two_sided_p_values(gap, pair_errors(found, shared=True)), stats.ttest_rel(*Y).pvalue)
     apart = stats.ttest_ind(*Y, equal_var=False).pvalue
-    np.testing.assert_allclose(two_sided(gap, pair_errors(found, shared=False)), apart)
+    np.testing.assert_allclose(two_sided_p_values(gap, pair_errors(found, shared=False)), apart)
     bounds = stats.t.interval(0.95, N - 1, Y.mean(1), stats.sem(Y, axis=1))
     np.testing.assert_allclose((found.low, found.high), bounds)
 

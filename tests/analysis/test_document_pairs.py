@@ -9,14 +9,14 @@ from simlab.analysis.means.document_pairs import (
     BUNDLES,
     Compared,
     Influence,
-    bundled,
-    compared,
-    confirmed,
-    drawn_again,
-    equal,
+    bundle_documents,
+    compare_by_flips,
+    confirmation_probabilities,
+    equalise_means,
     influence,
     intervals,
-    of_differences,
+    products_of_differences,
+    redraw_documents,
     some_claims,
 )
 from simlab.analysis.means.documents import Totals, document_mean
@@ -42,7 +42,7 @@ def _pairs() -> tuple[Ints, Ints]:
 
 
 def _compared(of: Totals, *, corrected: bool = True, level: float = 0.05) -> Compared:
-    return compared(stream(1, "flips"), influence(of, corrected=corrected), _pairs(), level=level, flips=999)
+    return compare_by_flips(stream(1, "flips"), influence(of, corrected=corrected), _pairs(), level=level, flips=999)
 
 
 @pytest.mark.parametrize("corrected", [False, True])
@@ -70,9 +70,9 @@ def test_parts_of_a_mean_add_up_and_humans_alone_are_plain_means() -> None:
 def _t(of: Influence) -> Floats:
     from scipy.special import stdtrit
 
-    from simlab.analysis.means.documents import freedom_of
+    from simlab.analysis.means.documents import cr2_freedom
 
-    return np.asarray(stdtrit(freedom_of(of.share), 0.975))
+    return np.asarray(stdtrit(cr2_freedom(of.share), 0.975))
 
 
 def test_scale_and_origin_change_nothing_that_is_concluded() -> None:
@@ -98,7 +98,7 @@ def test_few_documents_claim_nothing_and_bounds_say_so() -> None:
 
 def test_systems_without_any_difference_are_not_told_apart() -> None:
     n = np.ones((2, 10))
-    found = compared(
+    found = compare_by_flips(
         stream(1, "flips"),
         influence(Totals(n, n, 0 * n, None, None), corrected=False),
         (np.array([0]), np.array([1])),
@@ -111,7 +111,7 @@ def test_systems_without_any_difference_are_not_told_apart() -> None:
 def test_products_of_differences_are_those_of_all_pairs() -> None:
     x, y = stream(1, "products").standard_normal((2, SYSTEMS, DOCUMENTS))
     first, second = _pairs()
-    np.testing.assert_allclose(of_differences(x, y), ((x[first] - x[second]) * (y[first] - y[second])).sum(0))
+    np.testing.assert_allclose(products_of_differences(x, y), ((x[first] - x[second]) * (y[first] - y[second])).sum(0))
 
 
 def test_gain_knows_a_metric_from_noise() -> None:
@@ -141,14 +141,14 @@ def test_spread_is_told_with_its_coverage() -> None:
 
 
 def test_a_world_of_equals_has_equal_means_and_a_metric_of_one_law() -> None:
-    of = equal(_totals(2, shift=1.0))
+    of = equalise_means(_totals(2, shift=1.0))
     means = of.y.sum(1) / of.n.sum(1)
     np.testing.assert_allclose(means, means[0])
     assert of.n_all is not None
     assert of.g_all is not None
     rest = (of.g_all - of.g).sum(1) / (of.n_all - of.n).sum(1)
     np.testing.assert_allclose(rest, of.g.sum(1) / of.n.sum(1))
-    again, at = drawn_again(stream(1, "again"), of)
+    again, at = redraw_documents(stream(1, "again"), of)
     assert (again.n > 0).any(0).sum() == 20
     assert len(at) == DOCUMENTS
 
@@ -165,16 +165,20 @@ def test_claims_far_from_open_are_confirmed_and_none_are_always() -> None:
     means = influence(_totals(1, shift=30.0), corrected=False)
     first, second = _pairs()
     low, high = np.zeros(len(first)), np.full(len(first), 1e3)
-    sure, claimed = confirmed(stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)), low)
+    sure, claimed = confirmation_probabilities(
+        stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)), low
+    )
     assert sure.value > 0.99
     assert claimed.value >= sure.value
     # The sign comes again, and no difference is as large as a bar that is far above it.
-    same, claimed = confirmed(stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)), high)
+    same, claimed = confirmation_probabilities(
+        stream(1, "repeat"), means, (first, second, -np.ones(len(first), int)), high
+    )
     assert same == sure
     assert claimed == (0.0, 0.0, 0.0)
     none = np.array([], int)
-    assert confirmed(stream(1, "repeat"), means, (none, none, none), none) == ((1.0, 1.0, 1.0),) * 2
-    wrong, _ = confirmed(stream(1, "repeat"), means, (first, second, np.ones(len(first), int)), low)
+    assert confirmation_probabilities(stream(1, "repeat"), means, (none, none, none), none) == ((1.0, 1.0, 1.0),) * 2
+    wrong, _ = confirmation_probabilities(stream(1, "repeat"), means, (first, second, np.ones(len(first), int)), low)
     assert wrong.value < 0.01
 
 
@@ -183,8 +187,8 @@ def test_documents_that_only_the_metric_saw_are_bundled_without_loss() -> None:
     judged = np.arange(400) < 20
     share = np.where(judged, 1 / 20, 0.0) * np.ones((SYSTEMS, 1))
     of = Influence(np.zeros(SYSTEMS), rng.standard_normal((SYSTEMS, 400)), share)
-    fewer = bundled(of)
+    fewer = bundle_documents(of)
     assert fewer.part.shape == (SYSTEMS, 20 + BUNDLES)
     np.testing.assert_allclose(fewer.part.sum(1), of.part.sum(1))
     np.testing.assert_array_equal(fewer.part[:, :20], of.part[:, :20])
-    assert bundled(influence(_totals(1), corrected=True)).part.shape[1] == DOCUMENTS
+    assert bundle_documents(influence(_totals(1), corrected=True)).part.shape[1] == DOCUMENTS

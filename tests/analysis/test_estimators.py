@@ -110,13 +110,13 @@ def test_differences_on_the_same_inputs_lose_what_the_inputs_share() -> None:
 @pytest.mark.parametrize(
     ("check", "arguments", "says"),
     [
-        (estimates.checked, ("y", [[1.0]], 2), "y: 1 judgements in a row are fewer than the 2 needed"),
-        (estimates.checked, ("y", [1.0, np.inf], 2), "y: holds values that are not finite"),
-        (estimates.checked, ("y", 3.0, 1), "y: 0 judgements"),
-        (estimates.paired, ([1.0, 2.0], [1.0, 2.0, 3.0], 2), "is not that of y"),
+        (estimates.check_judgements, ("y", [[1.0]], 2), "y: 1 judgements in a row are fewer than the 2 needed"),
+        (estimates.check_judgements, ("y", [1.0, np.inf], 2), "y: holds values that are not finite"),
+        (estimates.check_judgements, ("y", 3.0, 1), "y: 0 judgements"),
+        (estimates.check_pairs, ([1.0, 2.0], [1.0, 2.0, 3.0], 2), "is not that of y"),
         (estimates.check_level, (1.0,), "level=1.0 is not between 0 and 1"),
         (estimates.check_correlation, (np.array([0.5, np.nan]),), "correlation: must lie between"),
-        (estimates.at_least, ("n", np.array([3.0, 1.0]), 2), "n=1 is below 2; raise it"),
+        (estimates.check_at_least, ("n", np.array([3.0, 1.0]), 2), "n=1 is below 2; raise it"),
     ],
 )
 def test_what_no_mean_can_be_taken_of_is_one_line(check: object, arguments: tuple[object, ...], says: str) -> None:
@@ -125,8 +125,8 @@ def test_what_no_mean_can_be_taken_of_is_one_line(check: object, arguments: tupl
 
 
 def test_what_can_be_is_passed_on_as_arrays() -> None:
-    y, g = estimates.paired([[1, 2]], [[3, 4]], 2)
+    y, g = estimates.check_pairs([[1, 2]], [[3, 4]], 2)
     assert y.dtype == g.dtype == float
     estimates.check_level(0.05)
     estimates.check_correlation(np.array([-1.0, 1.0]))
-    estimates.at_least("n", np.array([2.0]), 2)
+    estimates.check_at_least("n", np.array([2.0]), 2)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.raters.leniency import leniency
-from simlab.analysis.raters.model_comparisons import compared, model_studies
+from simlab.analysis.raters.model_comparisons import compare_by_model, model_studies
 from simlab.types import Array, Rated
 from tests.statistics.null_tables import Meeting, rated_table
 
@@ -40,7 +40,7 @@ def test_errors_are_those_of_documents_within_raters(taste: float) -> None:
     """Those at large, the control, grow with tastes."""
     for seed in range(6):
         score, tastes = draw_scores(seed, taste)
-        found = compared(side_by_side((score + tastes)[:, None]))
+        found = compare_by_model(side_by_side((score + tastes)[:, None]))
         assert not found.at_large.any()
         np.testing.assert_allclose(found.variance, 2 * residual_square(score) / 12, rtol=1e-4)
         np.testing.assert_allclose(found.freedom, 18, rtol=1e-4)
@@ -53,7 +53,7 @@ def test_documents_by_systems_estimated_at_zero_count_as_estimated() -> None:
     rng = np.random.default_rng(3)
     score = rng.normal(size=(12, 4, SYSTEMS))
     score = score - score.mean(1, keepdims=True) + 0.1 * rng.normal(size=(12, 1, SYSTEMS))
-    found = compared(side_by_side(score, segments=4))
+    found = compare_by_model(side_by_side(score, segments=4))
     assert (found.variance > 2 * residual_square(score.mean(1)) / 12).all()
     assert (found.freedom < 40).all()
     assert (found.at_large_freedom > 100).all()
@@ -63,7 +63,7 @@ def test_tastes_that_one_document_each_shows_stay_in_the_error() -> None:
     rng = np.random.default_rng(4)
     document, segment, system = np.indices((3, 4, SYSTEMS)).reshape(3, -1)
     score = (2 * rng.normal(size=(3, 1, SYSTEMS)) + rng.normal(size=(3, 4, SYSTEMS))).ravel()
-    found = compared(rated_table(Meeting(system, document, 4 * document + segment, document), score))
+    found = compare_by_model(rated_table(Meeting(system, document, 4 * document + segment, document), score))
     assert not found.at_large.any()
     np.testing.assert_allclose(found.variance, found.at_large_variance)
 
@@ -77,7 +77,7 @@ def test_studies_judged_at_once_have_the_errors_of_each_by_itself() -> None:
     assert shared.at_within is not None
     value = table.value[:, None] + 0.2 * rng.normal(size=(len(table.value), 20))
     families = shared.families(value)[1]
-    alone = [compared(replace(table, value=one)) for one in value.T]
+    alone = [compare_by_model(replace(table, value=one)) for one in value.T]
     ratio = np.array([one.size / each.family().size for one, each in zip(families, alone, strict=True)])
     assert 0.95 < np.median(ratio) < 1.05
     at_large = np.array([one.size / each.family(at_large=True).size for one, each in zip(families, alone, strict=True)])

@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.raters.mixed_model import Fit, Term, design_of, fit, fit_each, forms_of, solve, step_from, sums_of
+from simlab.analysis.raters.mixed_model import (
+    Fit,
+    Term,
+    fit,
+    fit_each,
+    make_design,
+    quadratic_forms,
+    solve,
+    step_from,
+    sum_scores,
+)
 from simlab.analysis.raters.model_comparisons import contrast_variances
 from simlab.types import Array
 from tests.analysis.rating_tables import RatingTable, rating_tables
@@ -27,7 +37,7 @@ def numbered(*columns: Array) -> Array:
 def fit_table(table: RatingTable, terms: tuple[str, ...] | None = None) -> Fit:
     by = {"rater": table.rater, "document": table.document, "system": table.system}
     labels = [Term(name, numbered(*(by[part] for part in name.split(" x ")))) for name in terms or table.terms]
-    found = fit(design_of(table.system, labels, int(table.system.max()) + 1), table.score)
+    found = fit(make_design(table.system, labels, int(table.system.max()) + 1), table.score)
     assert found is not None
     return found
 
@@ -62,17 +72,17 @@ def errors(found: Fit) -> Any:
 
 
 def freedom(found: Fit) -> Any:
-    from simlab.analysis.raters.model_comparisons import satterthwaite
+    from simlab.analysis.raters.model_comparisons import satterthwaite_freedom
 
     share = [contrast_variances(found.at.noise), *(contrast_variances(load.T @ load) for load in found.at.load)]
-    return satterthwaite(found.component[:, None], found.at.information, np.stack(share))[1][0]
+    return satterthwaite_freedom(found.component[:, None], found.at.information, np.stack(share))[1][0]
 
 
 def test_balanced_tables_have_the_components_of_an_analysis_of_variance() -> None:
     rng = np.random.default_rng(3)
     system, rater = (axis.ravel() for axis in np.meshgrid(range(4), range(9), indexing="ij"))
     score = rng.normal(size=9)[rater] * 2 + rng.normal(size=len(rater))
-    found = fit(design_of(system, [Term("rater", rater)], 4), score)
+    found = fit(make_design(system, [Term("rater", rater)], 4), score)
     assert found is not None
     by_cell = score.reshape(4, 9)
     left = by_cell - by_cell.mean(0) - by_cell.mean(1)[:, None] + by_cell.mean()
@@ -89,10 +99,10 @@ def test_equations_are_those_of_the_whole_covariance_matrix() -> None:
     n, n_systems = 150, 3
     system, rater, document = rng.integers(0, 3, n), rng.integers(0, 6, n), rng.integers(0, 25, n)
     labels = [numbered(rater), numbered(rater, system), numbered(document)]
-    design = design_of(system, [Term(str(k), label) for k, label in enumerate(labels)], n_systems)
+    design = make_design(system, [Term(str(k), label) for k, label in enumerate(labels)], n_systems)
     ratio, score = np.array([0.7, 0.0, 1.2]), rng.normal(size=n)
     at = solve(design, ratio)
-    forms = forms_of(design, at, sums_of(design, score))
+    forms = quadratic_forms(design, at, sum_scores(design, score))
     parts = [np.eye(n), *(np.equal.outer(term.label, term.label).astype(float) for term in design.terms)]
     covariance = parts[0] + sum(one * part for one, part in zip(ratio, parts[1:], strict=True))
     x, inverse = np.eye(n_systems)[system], np.linalg.inv(covariance)
@@ -112,7 +122,7 @@ def test_products_within_levels_give_the_equations_of_whole_matrices() -> None:
     system, document, place = (axis.ravel() for axis in np.indices((8, 60, 2)))
     rater = (document + place * (1 + document // 7)) % 7
     terms = [Term("rater", rater), Term("taste", rater * 8 + system), Term("document", document)]
-    design = design_of(system, [*terms, Term("output", document * 8 + system)], 8)
+    design = make_design(system, [*terms, Term("output", document * 8 + system)], 8)
     assert design.products is not None
     assert not isinstance(design.to_last, np.ndarray)
     plain = design._replace(products=None)
@@ -130,7 +140,7 @@ def test_studies_that_are_fitted_together_come_out_as_each_alone() -> None:
     n = 90
     system, rater, document = rng.integers(0, 3, n), rng.integers(0, 6, n), rng.integers(0, 9, n)
     labels = [Term("rater", numbered(rater)), Term("tastes", numbered(rater, system)), Term("document", document)]
-    design = design_of(system, labels, 3)
+    design = make_design(system, labels, 3)
     # From raters that are all alike, whose components are 0, to such as noise is little beside.
     spread = np.linspace(0, 3, 30)
     score = spread * rng.normal(size=(6, 30))[rater] + rng.normal(size=(9, 30))[document] + rng.normal(size=(n, 30))
@@ -153,7 +163,7 @@ def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:
     rng = np.random.default_rng(4)
     table = next(iter(rating_tables()))
     labels = [Term("rater", table.rater), Term("document", table.document)]
-    design = design_of(table.system, labels, 4)
+    design = make_design(table.system, labels, 4)
     whole, scores = [], []
     for _ in range(60):
         score = rng.normal(size=7)[table.rater] + rng.normal(size=30)[table.document] + rng.normal(size=120)
@@ -170,7 +180,7 @@ def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:
 
 def test_scores_that_systems_explain_leave_nothing_to_fit() -> None:
     system = np.repeat([0, 1], 10)
-    design = design_of(system, [Term("document", np.tile(np.arange(10), 2))], 2)
+    design = make_design(system, [Term("document", np.tile(np.arange(10), 2))], 2)
     assert fit(design, 3.0 + system) is None
 
 
@@ -180,7 +190,7 @@ def test_estimates_of_a_nested_table_are_compared_as_by_welch() -> None:
     rater = np.repeat(np.arange(10), 6)
     system = rater // 5
     score = 2 * rng.normal(size=10)[rater] + rng.normal(size=60)
-    found = fit(design_of(system, [Term("rater", rater)], 2), score)
+    found = fit(make_design(system, [Term("rater", rater)], 2), score)
     assert found is not None
     means = score.reshape(10, 6).mean(1)
     by_hand = stats.ttest_ind(means[:5], means[5:])

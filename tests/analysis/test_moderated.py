@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.raters.model_comparisons import compared
+from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.moderated import (
     Judge,
     moderated_comparisons,
@@ -72,7 +72,7 @@ def test_the_level_holds_where_spreads_and_loads_are_unequal(loads: Array, sprea
 def test_one_variance_for_all_pairs_breaks_the_level_where_spreads_differ() -> None:
     """The control: the mixed model's own t, in the tables of unequal systems."""
     wrong = [
-        bool((compared(World(EVEN, UNEQUAL, seed=k).table()).family(at_large=True).max_t() <= LEVEL).any())
+        bool((compare_by_model(World(EVEN, UNEQUAL, seed=k).table()).family(at_large=True).max_t() <= LEVEL).any())
         for k in range(600)
     ]
     share, error = np.mean(wrong), np.std(wrong) / np.sqrt(len(wrong))
@@ -106,11 +106,11 @@ def test_two_systems_are_held_against_students_t(raters: int) -> None:
 def test_estimates_are_those_of_the_mixed_model_and_what_raters_add_sums_to_them() -> None:
     rated = World(FALLING, UNEQUAL, seed=5).table()
     of = moderated_comparisons(rated, "apart", DRAWS)
-    np.testing.assert_array_equal(of.difference, compared(rated).difference)
+    np.testing.assert_array_equal(of.difference, compare_by_model(rated).difference)
     judge = moderated_studies(rated, pools="apart", draws=DRAWS)
     assert isinstance(judge, Judge)
     score = rated.value[:, None]
-    estimate = judge.contributions(judge.means(judge.without_documents(score)[1]))[0].sum(0)
+    estimate = judge.contributions(judge.means(judge.subtract_documents(score)[1]))[0].sum(0)
     np.testing.assert_allclose(estimate - estimate[0], of.mean - of.mean[0], atol=1e-9)
 
 
@@ -144,7 +144,7 @@ def test_few_raters_or_few_effective_ones_are_judged_by_the_mixed_model_as_given
     """Eight raters of whom one has 70 % are worth two: 100^2 over the sum of squared loads."""
     rated = World(loads, np.ones(5), seed=8).table()
     of = moderated_comparisons(rated, "apart", DRAWS)
-    np.testing.assert_array_equal(of.family().max_t(), compared(rated).family().max_t())
+    np.testing.assert_array_equal(of.family().max_t(), compare_by_model(rated).family().max_t())
     assert not of.at_large.any()
 
 

@@ -9,17 +9,17 @@ import pytest
 from placed_votes import PlacedWorld, draw_placed
 from scipy.stats import fisher_exact
 
-from simlab.analysis.preferences.fresh import fresh, weighed_anytime
-from simlab.analysis.preferences.net_wins import weighed
+from simlab.analysis.preferences.fresh import is_fresh, weigh_anytime
+from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.places import (
     contributions,
-    followers,
-    hypergeometric,
+    fisher_p_values,
     join_orders,
+    known_orders,
+    list_followers,
     match_orders,
-    orders_of,
 )
-from simlab.analysis.preferences.votes import Votes, way_of
+from simlab.analysis.preferences.votes import Votes, choose_way
 
 LEVEL = 0.05
 WORLDS = {
@@ -44,7 +44,7 @@ def some_claim(rng: np.random.Generator, world: PlacedWorld, *, placed: bool = T
     elif world.documents:
         # Items of the same number in two documents were taken for one.
         held = replace(held, item=held.item // world.documents)
-    return bool(weighed(rng, held, way_of(held), np.ones(held.n_pairs, bool), LEVEL, 199).claimed.any())
+    return bool(weigh_votes(rng, held, choose_way(held), np.ones(held.n_pairs, bool), LEVEL, 199).claimed.any())
 
 
 def share(world: PlacedWorld, n: int, *, placed: bool = True) -> float:
@@ -82,9 +82,9 @@ def test_anytime_evidence_is_of_fair_coins_whatever_the_place_is_worth() -> None
     for _ in range(80):
         votes = draw_placed(rng, PlacedWorld(150, toward=0.8, first=2.0))
         for matched in claimed:
-            held = votes.where(fresh(votes, raters_drawn=True))
+            held = votes.where(is_fresh(votes, raters_drawn=True))
             held = match_orders(held) if matched else held
-            claimed[matched] += bool(weighed_anytime(held, np.ones(1, bool), LEVEL, True)[0].claimed.any())
+            claimed[matched] += bool(weigh_anytime(held, np.ones(1, bool), LEVEL, True)[0].claimed.any())
     assert claimed[True] <= 80 * allowed(80) < claimed[False]
 
 
@@ -120,8 +120,8 @@ def test_the_difference_at_equal_places_is_the_mean_of_both_orders() -> None:
 
 def test_one_order_alone_tells_nothing() -> None:
     votes = draw_placed(np.random.default_rng(1), PlacedWorld(60, toward=1.0, strength=2.0))
-    found = weighed(np.random.default_rng(0), votes, "vote", np.ones(1, bool), LEVEL)
-    assert orders_of(votes).one_way.all()
+    found = weigh_votes(np.random.default_rng(0), votes, "vote", np.ones(1, bool), LEVEL)
+    assert known_orders(votes).one_way.all()
     assert not found.claimed.any()
     assert (found.low[0], found.high[0], found.p_value[0]) == (-1, 1, 1)
 
@@ -129,7 +129,7 @@ def test_one_order_alone_tells_nothing() -> None:
 def test_fishers_test_is_that_of_scipy() -> None:
     rng = np.random.default_rng(4)
     tables = rng.integers(0, 9, (60, 4))
-    ours = hypergeometric(*tables.T)
+    ours = fisher_p_values(*tables.T)
     theirs = [fisher_exact(one.reshape(2, 2)).pvalue for one in tables]
     assert ours == pytest.approx(theirs)
 
@@ -137,8 +137,8 @@ def test_fishers_test_is_that_of_scipy() -> None:
 def test_who_follows_the_place_is_found_among_others() -> None:
     votes = draw_placed(np.random.default_rng(8), PlacedWorld(400, n_systems=3, n_raters=8, first=0.2, strength=1.0))
     assert votes.place is not None
-    assert followers(votes) == []
+    assert list_followers(votes) == []
     value = np.where(votes.rater == 3, -votes.place, votes.value)
-    (found,) = followers(replace(votes, value=value))
+    (found,) = list_followers(replace(votes, value=value))
     assert (found.rater, found.first, found.share) == (3, False, 1)
     assert 0.3 < found.chance < 0.7

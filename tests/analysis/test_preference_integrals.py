@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc
 
-from simlab.analysis.preferences.checks import checked
+from simlab.analysis.preferences.checks import check_counts
 from simlab.analysis.preferences.posterior import posterior_summary, win_decisions, win_posterior
 from simlab.analysis.preferences.refining import Care, moments
 from simlab.analysis.preferences.tempering import Pair, sample
@@ -59,7 +59,7 @@ def test_a_decision_waits_until_theta_is_beyond_a_bound() -> None:
 
 def test_counts_are_laid_out_as_rows() -> None:
     human = np.full((2, 1, 3), 5)
-    counts = checked(human, np.eye(3), np.ones((4, 3)), None, None, elsewhere=False, two_outcomes=False)
+    counts = check_counts(human, np.eye(3), np.ones((4, 3)), None, None, elsewhere=False, two_outcomes=False)
     assert counts.shape == (2, 4)
     assert counts.human.shape == (8, 3)
     assert counts.confusion.shape == (8, 3, 3)
@@ -84,7 +84,7 @@ def test_counts_are_laid_out_as_rows() -> None:
 def test_counts_that_cannot_be_name_the_argument(arguments: dict[str, object], says: str) -> None:
     nothing = {"confusion": None, "metric": None, "mu": None, "rater": None, "elsewhere": False, "two_outcomes": False}
     with pytest.raises(InputError, match=says):
-        checked(**{**nothing, **arguments})
+        check_counts(**{**nothing, **arguments})
 
 
 @pytest.mark.parametrize("given", ["prior", "rater", "both"])

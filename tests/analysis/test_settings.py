@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simlab.analysis.adequacy.inverse import detected
+from simlab.analysis.adequacy.inverse import compute_detections
 
 
 def setting(**changes: Any) -> dict[str, Any]:
@@ -25,14 +25,14 @@ SETTINGS = [
 
 
 def test_settings_are_answered_in_their_order_however_they_are_grouped() -> None:
-    together = detected(SETTINGS, 0.1)
-    alone = [detected([row], 0.1)[0] for row in SETTINGS]
+    together = compute_detections(SETTINGS, 0.1)
+    alone = [compute_detections([row], 0.1)[0] for row in SETTINGS]
     for many, one in zip(together, alone, strict=True):
         assert many == pytest.approx(one)
     assert [answer["flipped"] for answer in together] == [False] * 5 + [True]
 
 
 def test_the_power_at_the_measurable_difference_is_a_half_and_only_said_where_asked() -> None:
-    answer = detected([setting()])[0]
+    answer = compute_detections([setting()])[0]
     assert "power_joint" not in answer
-    assert detected([setting()], answer["epsilon_joint"])[0]["power_joint"] == pytest.approx(0.5, abs=0.01)
+    assert compute_detections([setting()], answer["epsilon_joint"])[0]["power_joint"] == pytest.approx(0.5, abs=0.01)

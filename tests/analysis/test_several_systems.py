@@ -10,9 +10,9 @@ from scipy.special import ndtri
 from scipy.stats import studentized_range
 
 from simlab.analysis.adequacy.grid import drawn_differences, quantile
-from simlab.analysis.adequacy.inverse import smallest
+from simlab.analysis.adequacy.inverse import find_smallest_number
 from simlab.analysis.adequacy.measurable_difference import Among, detectable_difference, measurable_difference
-from simlab.analysis.adequacy.plans import Plan, check, drawn, each, ravel
+from simlab.analysis.adequacy.plans import Plan, check, draw_counts, each, ravel
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -55,7 +55,7 @@ def apart(plan: Plan[Any], n_systems: int, n: int, alphas: Any = None) -> np.nda
     rows = each(ravel(check(plan, LEVEL)[0]), lambda x: np.repeat(x, n * n_systems))
     if alphas is not None:
         rows = rows._replace(alpha=np.tile(alphas, n))
-    mean, sd = (x.reshape(n, -1) for x in drawn(stream(1, "apart"), rows).sd(False))
+    mean, sd = (x.reshape(n, -1) for x in draw_counts(stream(1, "apart"), rows).sd(False))
     one, two = np.triu_indices(n_systems, 1)
     return np.asarray(np.abs(mean[:, one] - mean[:, two]) / np.hypot(sd[:, one], sd[:, two]))
 
@@ -107,13 +107,13 @@ def test_a_detectable_difference_is_found_as_often_as_wanted(find: Any) -> None:
 
 def test_the_inverse_finds_what_is_asked() -> None:
     among, plan = Among(8, find="all"), Plan(0, 1000, 0.8, 0.8, 0.6)
-    n = smallest("n_human", plan, 0.1, power=0.8, among=among)
+    n = find_smallest_number("n_human", plan, 0.1, power=0.8, among=among)
     level, power = among.level(LEVEL), among.power(0.8)
     for k, enough in ((n, True), (n - 1, False)):
         reached = float(detectable_difference(plan._replace(n_human=k), level=level, power=power))
         assert (reached <= 0.1 * (1 + 1e-6)) == enough
     with pytest.raises(InputError, match=r"found with power 0.8 with"):
-        smallest("n_metric", Plan(0, 0, 0.7, 0.7, 0.6, 50), 0.1, power=0.8, among=among)
+        find_smallest_number("n_metric", Plan(0, 0, 0.7, 0.7, 0.6, 50), 0.1, power=0.8, among=among)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,20 @@ from scipy.stats import norm
 
 from simlab.analysis.adequacy import partial_rates
 from simlab.analysis.adequacy.joint import Counts, difference
-from simlab.analysis.adequacy.shared_rates import below, contrasts, quantile, shared_rates, youden, youden_of
-from simlab.analysis.sharing import check_sharing, with_joint_rates, with_own_rates, with_partial_rates
+from simlab.analysis.adequacy.shared_rates import (
+    contrasts,
+    probability_below,
+    quantile,
+    shared_rates,
+    youden,
+    youden_index,
+)
+from simlab.analysis.sharing import (
+    check_sharing,
+    estimate_with_joint_rates,
+    estimate_with_own_rates,
+    estimate_with_partial_rates,
+)
 from simlab.rng import stream
 from simlab.types import Estimates, Floats, InputError
 
@@ -74,8 +86,8 @@ def test_for_two_systems_it_is_what_detect_takes() -> None:
 
 def test_what_all_rely_on_cancels_between_them_and_not_where_each_relies_on_its_own() -> None:
     systems = counts([0.63, 0.57], 94, 5000)
-    shared = with_joint_rates(systems, CALIBRATION, False, 0.05)
-    own = with_own_rates(systems, np.tile(CALIBRATION, (2, 1)), False, 0.05)
+    shared = estimate_with_joint_rates(systems, CALIBRATION, False, 0.05)
+    own = estimate_with_own_rates(systems, np.tile(CALIBRATION, (2, 1)), False, 0.05)
     assert shared.contrasts is not None
     assert own.contrasts is None
     assert shared.contrasts.sd[0] < 0.5 * np.hypot(*own.sd)
@@ -86,7 +98,7 @@ def test_what_all_rely_on_cancels_between_them_and_not_where_each_relies_on_its_
 def test_quantiles_of_mixtures_are_where_their_tails_say() -> None:
     weight, mean, sd = np.array([0.7, 0.3]), np.array([[0.0, 0.4]]), np.array([[0.01, 0.3]])
     for p in (0.005, 0.3, 0.7, 0.995):
-        found = quantile(p, lambda x: below(x, weight, mean, sd), 1)[0]
+        found = quantile(p, lambda x: probability_below(x, weight, mean, sd), 1)[0]
         wanted = brentq(lambda x, p=p: weight @ norm.cdf(x, mean[0], sd[0]) - p, -3, 3, xtol=1e-12)
         assert abs(found - wanted) < 1e-6
 
@@ -94,14 +106,14 @@ def test_quantiles_of_mixtures_are_where_their_tails_say() -> None:
 def test_a_p_value_is_below_the_level_where_the_interval_leaves_zero_out() -> None:
     systems = counts([0.64, 0.6, 0.57, 0.5], 30, 2000)
     for bound in (0.0, 0.05):
-        apart = with_joint_rates(systems, CALIBRATION, False, 0.05, bound).contrasts
+        apart = estimate_with_joint_rates(systems, CALIBRATION, False, 0.05, bound).contrasts
         assert apart is not None
         np.testing.assert_array_equal(apart.p_value < 0.05, (apart.low > 0) | (apart.high < 0))
 
 
 def test_a_stated_bound_widens_the_interval_by_what_a_metric_of_that_difference_can_do() -> None:
     systems = counts([0.8, 0.3])
-    plain, bounded = (with_joint_rates(systems, CALIBRATION, False, 0.05, bound) for bound in (0.0, 0.1))
+    plain, bounded = (estimate_with_joint_rates(systems, CALIBRATION, False, 0.05, bound) for bound in (0.0, 0.1))
     assert plain.contrasts is not None
     assert bounded.contrasts is not None
     assert plain.youden is not None
@@ -116,7 +128,7 @@ def test_what_a_calibration_says_of_a_metric_is_what_draws_from_its_beta_laws_sa
     calibration, n = np.array([CALIBRATION, [0, 0, 0, 0], [10, 30, 4, 20]]), 200_000
     rng = stream(1, "youden")
     for found, (tp, p, tn, negative) in zip(
-        np.transpose(youden_of(calibration, constrain, 0.05)), calibration, strict=True
+        np.transpose(youden_index(calibration, constrain, 0.05)), calibration, strict=True
     ):
         drawn = rng.beta(tp + 1, p - tp + 1, n) + rng.beta(tn + 1, negative - tn + 1, n) - 1
         drawn = drawn[drawn > 0] if constrain else drawn
@@ -138,7 +150,7 @@ def alike(spread: float, each: int = 25, human: int = 94, metric: int = 5000) ->
 
 
 def partly(seen: tuple[Counts, Floats]) -> Estimates:
-    return with_partial_rates(*seen, False, 0.05)
+    return estimate_with_partial_rates(*seen, False, 0.05)
 
 
 def test_partial_pooling_lies_between_one_metric_and_one_each() -> None:
@@ -146,8 +158,8 @@ def test_partial_pooling_lies_between_one_metric_and_one_each() -> None:
         systems, calibration = alike(spread)
         pooled = partly((systems, calibration))
         assert pooled.contrasts is not None
-        shared = with_joint_rates(systems, calibration.sum(0), False, 0.05).contrasts
-        own = with_own_rates(systems, calibration, False, 0.05).sd
+        shared = estimate_with_joint_rates(systems, calibration.sum(0), False, 0.05).contrasts
+        own = estimate_with_own_rates(systems, calibration, False, 0.05).sd
         assert shared is not None
         assert shared.sd.mean() < pooled.contrasts.sd.mean() < np.hypot(own[0], own[1:]).mean()
 
@@ -173,7 +185,7 @@ def test_rates_that_may_depend_on_alpha_hardly_do_are_those_that_do_not() -> Non
     """Hold two ways of integrating against each other: the slopes' own with next to no slope."""
     systems, calibration = alike(0.3, metric=1000)
     plain, sloped, steep = (
-        with_partial_rates(systems, calibration, False, 0.05, slope_sd) for slope_sd in (0.0, 1e-6, 0.5)
+        estimate_with_partial_rates(systems, calibration, False, 0.05, slope_sd) for slope_sd in (0.0, 1e-6, 0.5)
     )
     for name in ("value", "sd", "low", "high"):
         np.testing.assert_allclose(getattr(plain, name), getattr(sloped, name), atol=5e-4)
@@ -191,7 +203,7 @@ def chain(systems: Counts, calibration: Floats) -> dict[str, Any]:
     import numpyro.distributions as dist
     from numpyro.diagnostics import effective_sample_size
 
-    from simlab.analysis.chains import chains_of
+    from simlab.analysis.chains import make_chains
 
     n = len(systems.n)
 
@@ -211,7 +223,7 @@ def chain(systems: Counts, calibration: Floats) -> dict[str, Any]:
         for k, (rate, successes, trials) in enumerate(seen):
             numpyro.sample(f"seen_{k}", dist.Binomial(trials.astype(int), rate), obs=successes)
 
-    mcmc = chains_of(model, chains=4, warmup=1500, draws=6000)
+    mcmc = make_chains(model, chains=4, warmup=1500, draws=6000)
     mcmc.run(jax.random.PRNGKey(1))
     drawn = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
     flat = {name: drawn[name].reshape(-1, n) for name in ("alpha", "youden")}

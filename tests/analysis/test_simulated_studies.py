@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.raters.mixed_model import fit, step_from
-from simlab.analysis.raters.model_comparisons import MANY, compared, model_studies
+from simlab.analysis.raters.model_comparisons import MANY, compare_by_model, model_studies
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.types import Floats, Ints, Rated
@@ -35,7 +35,7 @@ def test_studies_of_a_small_design_are_fitted_as_each_alone(n_raters: int) -> No
     value = rng.normal(size=(100, 3)) + rated.value[:, None]
     differences, families = studies.families(value)
     for one, difference, family in zip(value.T, differences, families, strict=True):
-        alone = compared(with_value(rated, one))
+        alone = compare_by_model(with_value(rated, one))
         np.testing.assert_allclose(difference, alone.difference, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(family.size, alone.family().size, rtol=1e-9, atol=1e-9)
 
@@ -56,7 +56,7 @@ def test_studies_of_a_large_design_make_one_step_each() -> None:
         difference, family = studies.families(value[:, [k]])
         np.testing.assert_allclose(difference[0], differences[k], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(family[0].size, families[k].size, rtol=1e-9)
-    alone = compared(with_value(rated, value[:, 4])).family()
+    alone = compare_by_model(with_value(rated, value[:, 4])).family()
     np.testing.assert_allclose(families[4].size, alone.size)
     assert alone.size.min() > 3
     # From its own components a study steps to where it is.

@@ -27,7 +27,7 @@ def test_bets_give_the_published_confidence_sequence() -> None:
     grid = betting_looks(y, 0, 1, looks=[20, 200], grid=2000)
     for row in range(5):
         for look, n in enumerate((20, 200)):
-            low, high = stopping.interval(stopping.on_judgements(y[row, :n], 0, 1, 0.05), 0.05, 0, 1)
+            low, high = stopping.interval(stopping.bet_on_judgements(y[row, :n], 0, 1, 0.05), 0.05, 0, 1)
             # The grid rounds outwards; bets after the first differ in how the spread is regularised.
             assert abs(low - grid.low[row, look]) < 0.02
             assert abs(high - grid.high[row, look]) < 0.02
@@ -35,8 +35,8 @@ def test_bets_give_the_published_confidence_sequence() -> None:
 
 def test_bets_do_not_care_about_the_scale() -> None:
     y = stream(2).random(100)
-    low, high = stopping.interval(stopping.on_judgements(y, 0, 1, 0.05), 0.05, 0, 1)
-    moved = stopping.interval(stopping.on_judgements(10 * y - 3, -3, 7, 0.05), 0.05, -3, 7)
+    low, high = stopping.interval(stopping.bet_on_judgements(y, 0, 1, 0.05), 0.05, 0, 1)
+    moved = stopping.interval(stopping.bet_on_judgements(10 * y - 3, -3, 7, 0.05), 0.05, -3, 7)
     np.testing.assert_allclose(moved, (10 * low - 3, 10 * high - 3), atol=1e-5)
 
 
@@ -47,13 +47,13 @@ def test_bets_with_a_metric_never_leave_what_they_could_have_been(fresh: int) ->
     y = (g + 0.3 * rng.normal(size=300) > 0.5).astype(float)
     other = rng.random((300, fresh)).mean(1) if fresh else np.full(300, 0.5)
     noise = 1 / fresh if fresh else 0.0
-    made = stopping.with_metric(y, stopping.Metric(g, other, (0.0, 1.0), noise), 0, 1, 0.05)
+    made = stopping.bet_with_metric(y, stopping.Metric(g, other, (0.0, 1.0), noise), 0, 1, 0.05)
     assert (made.least <= made.x).all()
     assert (made.x <= made.most).all()
     np.testing.assert_array_equal(made.x[: stopping.UNTIL_SLOPE], y[: stopping.UNTIL_SLOPE])
     assert made.x[50:].var() < 0.8 * y[50:].var()
     for n in (1, 17, 120):  # no bet knows what comes
-        part = stopping.with_metric(y[:n], stopping.Metric(g[:n], other[:n], (0.0, 1.0), noise), 0, 1, 0.05)
+        part = stopping.bet_with_metric(y[:n], stopping.Metric(g[:n], other[:n], (0.0, 1.0), noise), 0, 1, 0.05)
         np.testing.assert_allclose(part.stake, made.stake[:n])
         np.testing.assert_allclose(part.x, made.x[:n])
 
@@ -63,7 +63,7 @@ def test_halving_finds_the_first_look_that_is_narrow() -> None:
     found = stopping_rules.betting_width(followed(y), level=0.05, width=0.3, batch_size=10, low=None, high=None)
     width = {}
     for n in range(10, 401, 10):
-        low, high = stopping.interval(stopping.on_judgements(y[:n], 0, 1, 0.05), 0.05, 0, 1)
+        low, high = stopping.interval(stopping.bet_on_judgements(y[:n], 0, 1, 0.05), 0.05, 0, 1)
         width[n] = high - low
     assert found.n == next(n for n, wide in width.items() if wide <= 0.3)
     assert found.narrow

@@ -8,17 +8,17 @@ import pytest
 from scipy.optimize import minimize
 from vote_worlds import World, draw
 
-from simlab.analysis.preferences.scales import drop, explained, scale
+from simlab.analysis.preferences.scales import drop, scale, test_scale
 from simlab.analysis.preferences.strengths import (
+    contrast_errors,
     covariances,
     distances,
-    effective,
-    errors_of,
+    effective_clusters,
     fit,
     probabilities,
     win_shares,
 )
-from simlab.analysis.preferences.votes import Votes, way_of, way_of_all
+from simlab.analysis.preferences.votes import Votes, choose_way, way_of_all
 from simlab.types import Floats
 
 SIX = (0.8, 0.4, 0.2, 0.0, -0.4, -1.0)
@@ -108,16 +108,16 @@ def test_no_scale_holds_two_parts() -> None:
 
 
 def test_numbers_of_clusters_count_by_their_loads() -> None:
-    assert effective(np.repeat(np.arange(10), 5)) == pytest.approx(10)
-    assert effective(np.array([0] * 90 + list(range(1, 11)))) < 1.3
+    assert effective_clusters(np.repeat(np.arange(10), 5)) == pytest.approx(10)
+    assert effective_clusters(np.array([0] * 90 + list(range(1, 11)))) < 1.3
 
 
 def test_one_strength_each_is_put_to_a_test() -> None:
     held = draw(np.random.default_rng(6), World(SIX, 900, 900, 900))
-    assert explained(held, "vote", fit(held.counts(), 6)).p_value > 0.01
+    assert test_scale(held, "vote", fit(held.counts(), 6)).p_value > 0.01
     cycle = np.array([[40, 0, 10], [10, 0, 40], [40, 0, 10]])
     round_ = Votes(np.repeat([0, 1, 2], 50), _values(cycle), np.arange(150), np.arange(150), 3)
-    assert explained(round_, "vote", fit(cycle, 3)).p_value < 1e-6
+    assert test_scale(round_, "vote", fit(cycle, 3)).p_value < 1e-6
 
 
 def test_a_handful_of_votes_holds_up_a_narrow_top() -> None:
@@ -141,13 +141,13 @@ def test_dropped_votes_are_enough_and_nearly_the_fewest() -> None:
 
 def test_errors_of_several_ways_are_the_largest() -> None:
     one, two = np.eye(3), 4 * np.eye(3)
-    assert errors_of(np.array([[1.0, -1.0, 0.0]]), [one, two])[0] == pytest.approx(np.sqrt(8))
+    assert contrast_errors(np.array([[1.0, -1.0, 0.0]]), [one, two])[0] == pytest.approx(np.sqrt(8))
 
 
 def test_ways_of_pairs_and_of_all_may_differ() -> None:
     held = draw(np.random.default_rng(9), World((0.0,) * 20, 400, 40, 4000))
     assert way_of_all(held) in ("rater", "both")
-    assert way_of(held) in ("vote", "rater", "both")
+    assert choose_way(held) in ("vote", "rater", "both")
 
 
 def _values(counts: Floats) -> Floats:

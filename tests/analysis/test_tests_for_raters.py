@@ -10,8 +10,8 @@ import pytest
 from rated_tables import rated, scattered, side_by_side
 from scipy import linalg, stats
 
-from simlab.analysis.raters.contributions import by_pair, spread
-from simlab.analysis.raters.flips import flipped, rater_flips
+from simlab.analysis.raters.contributions import lay_out_by_pair, spread
+from simlab.analysis.raters.flips import rater_flips, test_by_flips
 from simlab.analysis.raters.t_tests import by_rater, two_way
 from simlab.rng import stream
 from simlab.types import Rated
@@ -75,7 +75,7 @@ def cr2(y: np.ndarray, x: np.ndarray, weight: np.ndarray, cluster: np.ndarray, c
 def test_variance_and_degrees_of_freedom_are_those_of_the_matrices(per_item: int, by: str) -> None:
     whole = scattered(stream(5), 5, 12, 4, per_item, segments=2)
     for data in (whole, with_gaps(whole, np.array([(3, 0), (8, 2)]))):
-        sides = by_pair(data, documents=by == "document")
+        sides = lay_out_by_pair(data, documents=by == "document")
         told = spread(sides, sides.rater if by == "rater" else sides.document)
         for pair, (i, j) in enumerate(PAIRS):
             two = of_pair(data, i, j)
@@ -153,7 +153,7 @@ def test_flips_are_those_of_an_enumeration(kind: str) -> None:
     }
     data = make[kind](stream(8))
     p = rater_flips(stream(1), data, flips=2048)
-    gap = by_pair(data).mean[0] - by_pair(data).mean[1]
+    gap = lay_out_by_pair(data).mean[0] - lay_out_by_pair(data).mean[1]
     for pair, (i, j) in enumerate(PAIRS):
         assert p[pair] == pytest.approx(flips_by_hand(data, i, j)) or (p[pair] == 1 and gap[pair] != 0)
     assert (p < 1).sum() >= 3
@@ -179,8 +179,8 @@ def test_flipping_is_studentised_so_that_scales_of_pairs_do_not_matter() -> None
     scale = np.array([1.0, 1.0, 100.0, 100.0])
     scaled = replace(data, value=data.value * scale[data.system], total=data.total * scale)
     for pair in (0, 5):  # pairs of systems with one scale
-        assert flipped(stream(1), scaled, flips=2048).observed[pair] == pytest.approx(
-            flipped(stream(1), data, flips=2048).observed[pair]
+        assert test_by_flips(stream(1), scaled, flips=2048).observed[pair] == pytest.approx(
+            test_by_flips(stream(1), data, flips=2048).observed[pair]
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from simlab.analysis.adequacy.grid import PUBLISHED
-from simlab.analysis.adequacy.inverse import smallest
+from simlab.analysis.adequacy.inverse import find_smallest_number
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
 from simlab.cli import answer
@@ -150,7 +150,7 @@ def test_the_inverse_is_that_of_detect_and_turns_the_page_round(shown: Any) -> N
     for plan, unknown in cases:
         found = shown.execute_script("return smallest(...arguments)", unknown, plan, 0.06)
         try:
-            expected: float | None = smallest(unknown, Plan(**plan), 0.06)  # type: ignore[arg-type]
+            expected: float | None = find_smallest_number(unknown, Plan(**plan), 0.06)  # type: ignore[arg-type]
         except ValueError:
             expected = None
         assert found["value"] == expected, (plan, unknown)

@@ -13,7 +13,7 @@ import pytest
 
 import simlab
 from simlab.analysis.adequacy.grid import PUBLISHED
-from simlab.analysis.adequacy.inverse import detected
+from simlab.analysis.adequacy.inverse import compute_detections
 from simlab.cli import answer
 from simlab.commands import detect_page
 from simlab.drawing.calculators.page import page
@@ -60,7 +60,7 @@ def test_a_page_knows_the_published_axes_and_what_detect_says(written: str) -> N
     assert data["axes"] == {name: list(values) for name, values in PUBLISHED.items()}
     assert np.prod([len(values) for values in data["axes"].values()]) == 158_400
     rows = [{"level": 0.05, "power": 0.8, **check} for check in data["checks"]]
-    said = [row["epsilon"] for row in detected(rows)]
+    said = [row["epsilon"] for row in compute_detections(rows)]
     assert np.allclose([check["epsilon"] for check in data["checks"]], said, rtol=1e-9)
     assert any(check["n_human"] in PUBLISHED["n_human"] and check["alpha"] in PUBLISHED["alpha"] for check in rows)
 

@@ -10,9 +10,9 @@ from scipy.special import expit, ndtri
 from vote_worlds import flips_of_studies
 
 from simlab.analysis import sign_test
-from simlab.analysis.preferences.assurance import detectable, settle_anytime, settle_exactly
+from simlab.analysis.preferences.assurance import least_detectable_difference, settle_anytime, settle_exactly
 from simlab.analysis.preferences.fresh import CONCENTRATION
-from simlab.analysis.preferences.net_wins import weighed
+from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes
 from simlab.answers.conclude import PromiseName
@@ -93,7 +93,7 @@ def shares_found(kind: Kind, tables: int, studies: int) -> tuple[Floats, Floats]
         said = detectable_difference(concluded)
         assert said is not None
         found.append(found_of(said, kind, rng, studies))
-        plain = detectable(float(concluded.tested.sd[0]), float(ndtri(1 - LEVEL / 2)))
+        plain = least_detectable_difference(float(concluded.tested.sd[0]), float(ndtri(1 - LEVEL / 2)))
         normal.append(found_of(min(plain, 1 - kind.ties - 1e-6), kind, rng, studies))
     return np.array(found), np.array(normal)
 
@@ -151,7 +151,7 @@ def test_what_crossed_voters_and_items_are_said_to_find_is_found(voters: int, it
         shift = shift_of(said, Kind(voters, items, 0.5 * np.sqrt(2)))
         for _ in range(10):
             fresh = draw_crossed(rng, voters, items, shift)
-            found.append(weighed(rng, fresh, one.way, np.ones(1, bool), LEVEL, 499).claimed[0])
+            found.append(weigh_votes(rng, fresh, one.way, np.ones(1, bool), LEVEL, 499).claimed[0])
     # 300 studies: three of their errors below, and what few crossed clusters are said too much above.
     assert 0.73 <= np.mean(found) <= 0.9
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simlab.analysis.preferences.votes import FEWEST, Votes, own_number, summed, way_of
+from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, own_number, sum_votes
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.preferences.votes import of_table
@@ -95,7 +95,7 @@ def concluded(rows: Rows, path: Path) -> Conclusion:
 
 def way_of_values(votes: Votes) -> bool:
     """Say whether raters count as drawn by the votes that do not cancel out: the rule that winners could choose."""
-    total = summed(own_number(votes.rater), votes.pair, votes.value, votes.n_pairs)
+    total = sum_votes(own_number(votes.rater), votes.pair, votes.value, votes.n_pairs)
     total.eliminate_zeros()
     there = np.bincount(votes.pair, np.abs(votes.value), votes.n_pairs) >= FEWEST
     of_pair = np.bincount(total.indices, minlength=votes.n_pairs)[there]
@@ -124,7 +124,7 @@ def test_a_rule_that_counts_what_cancels_is_chosen_by_winners(tmp_path: Path) ->
             path = tmp_path / f"{k}.csv"
             path.write_text("".join(",".join(row) + "\n" for row in filled(design, fill, k)))
             held = of_table(preferences.read(path, QUIET.told, None), "table")
-            ways.add(way_of(held.design))
+            ways.add(choose_way(held.design))
             by_values.add(way_of_values(held.votes))
         assert len(ways) == 1, name
         several += len(by_values) > 1

@@ -45,11 +45,11 @@ def by_sampler(ratings: Ratings) -> dict[str, Floats]:
 def by_nuts(ratings: Ratings, seed: int = 0) -> dict[str, Floats]:
     import jax
 
-    from simlab.analysis.chains import chains_of
+    from simlab.analysis.chains import make_chains
     from simlab.fitting.models import points
 
     given = ratings.system, ratings.document[ratings.item], ratings.rater, ratings.score
-    mcmc = chains_of(lambda: points(for_points(ratings.score), *given), chains=4, warmup=500, draws=1000)
+    mcmc = make_chains(lambda: points(for_points(ratings.score), *given), chains=4, warmup=500, draws=1000)
     mcmc.run(jax.random.PRNGKey(seed))
     held = mcmc.get_samples(group_by_chain=True)
     return {name: np.swapaxes(np.asarray(held[name], float), 0, 1) for name in SITES}

@@ -13,9 +13,9 @@ import pytest
 from simlab.analysis import sign_test
 from simlab.analysis.decisions import betting
 from simlab.analysis.preferences import betting as preferences_betting
-from simlab.analysis.preferences.betting import document_totals, exact_bets, steps_of
-from simlab.analysis.preferences.cluster_flips import flips_asymptotic, flips_exact
-from simlab.analysis.preferences.sequential import betting_evidence, documents_cross, spending_boundary_crossed
+from simlab.analysis.preferences.betting import document_totals, exact_bets, list_steps
+from simlab.analysis.preferences.cluster_flips import asymptotic_flip_p_values, exact_flip_p_values
+from simlab.analysis.preferences.sequential import betting_evidence, has_crossed_boundary, have_documents_crossed
 from simlab.design.protocol import gather, looks, order_items, places_of, until
 from simlab.rng import stream
 from simlab.studies.preferences.checking import check_family
@@ -142,7 +142,7 @@ def test_a_document_is_a_step_once_all_of_it_has_come() -> None:
     evidence = in_documents(1)
     trail = evidence.trail
     assert trail is not None
-    steps = steps_of(trail, 25, "document")
+    steps = list_steps(trail, 25, "document")
     for row in range(len(trail.human)):
         taken = []
         for document in dict.fromkeys(trail.document[row].tolist()):
@@ -175,19 +175,19 @@ def test_flips_are_those_of_all_signs() -> None:
     total = stream(3).integers(-4, 5, (30, 9))
     signs = np.array(list(product([1, -1], repeat=9)))
     wanted = [(np.abs(signs @ row) >= abs(row.sum())).mean() for row in total]
-    np.testing.assert_allclose(flips_exact(total), wanted, rtol=1e-12)
-    np.testing.assert_allclose(flips_exact(total.reshape(5, 6, 9)), np.reshape(wanted, (5, 6)), rtol=1e-12)
+    np.testing.assert_allclose(exact_flip_p_values(total), wanted, rtol=1e-12)
+    np.testing.assert_allclose(exact_flip_p_values(total.reshape(5, 6, 9)), np.reshape(wanted, (5, 6)), rtol=1e-12)
     single = np.sign(total)
     counts = np.stack([(single == value).sum(1) for value in (1, 0, -1)], axis=1)
-    np.testing.assert_allclose(flips_exact(single), sign_test.exact(counts), rtol=1e-10)
-    np.testing.assert_allclose(flips_asymptotic(single), sign_test.asymptotic(counts), rtol=1e-12)
+    np.testing.assert_allclose(exact_flip_p_values(single), sign_test.exact(counts), rtol=1e-10)
+    np.testing.assert_allclose(asymptotic_flip_p_values(single), sign_test.asymptotic(counts), rtol=1e-12)
 
 
 def test_a_single_look_at_documents_is_the_test_of_all_flips() -> None:
     evidence = in_documents(4, rows=200, batch=25)
     assert evidence.trail is not None
-    crossed = documents_cross(evidence, 0.2, "pocock")[:, -1]
-    p_value = flips_exact(document_totals(evidence.trail, evidence.annotations, whole=False)[:, -1])
+    crossed = have_documents_crossed(evidence, 0.2, "pocock")[:, -1]
+    p_value = exact_flip_p_values(document_totals(evidence.trail, evidence.annotations, whole=False)[:, -1])
     np.testing.assert_array_equal(crossed, p_value <= 0.2 + 1e-12)
     assert 5 < crossed.sum() < 80
 
@@ -195,8 +195,8 @@ def test_a_single_look_at_documents_is_the_test_of_all_flips() -> None:
 def test_documents_of_one_output_are_outputs() -> None:
     evidence = in_documents(5, rows=200, size=1, batch=5)
     for spending in ("obrien_fleming", "pocock"):
-        ours = documents_cross(evidence, 0.2, spending)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(ours, spending_boundary_crossed(evidence, 0.2, spending))  # type: ignore[arg-type]
+        ours = have_documents_crossed(evidence, 0.2, spending)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(ours, has_crossed_boundary(evidence, 0.2, spending))  # type: ignore[arg-type]
     for use_metric in (False, True):
         by_output, by_document = (
             exact_bets(evidence, estimand="population", use_metric=use_metric, unit=unit)  # type: ignore[arg-type]

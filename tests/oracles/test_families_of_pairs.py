@@ -7,7 +7,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from simlab.analysis.preferences.families import closed, e_bh, ever_crossed, ever_rejected, holm, holm_of_e_values
+from simlab.analysis.preferences.families import (
+    e_bh,
+    holm,
+    holm_of_e_values,
+    reject_closed,
+    was_ever_crossed,
+    was_ever_rejected,
+)
 from simlab.rng import stream
 
 LEVEL = 0.05
@@ -29,7 +36,7 @@ def test_closed_testing_rejects_what_every_set_rejects() -> None:
         [[all(row[members].mean() >= 1 / LEVEL for members in sets if k in members) for k in range(n)] for row in e]
     )
     with np.errstate(divide="ignore"):
-        np.testing.assert_array_equal(closed(np.log(e), LEVEL), wanted)
+        np.testing.assert_array_equal(reject_closed(np.log(e), LEVEL), wanted)
     assert 0.05 < wanted.mean() < 0.6
 
 
@@ -58,33 +65,33 @@ def test_holm_steps_down() -> None:
 @pytest.mark.parametrize("multiplicity", ["holm", "closed", "e_bh"])
 def test_one_pair_is_judged_as_if_alone(multiplicity: str) -> None:
     log_e = np.cumsum(stream(3).normal(0.1, 1, (200, 12)), axis=1)
-    alone = ever_rejected(log_e, 200, LEVEL, "none")
-    np.testing.assert_array_equal(ever_rejected(log_e, 200, LEVEL, multiplicity), alone)  # type: ignore[arg-type]
+    alone = was_ever_rejected(log_e, 200, LEVEL, "none")
+    np.testing.assert_array_equal(was_ever_rejected(log_e, 200, LEVEL, multiplicity), alone)  # type: ignore[arg-type]
     assert 0.05 < alone[:, -1].mean() < 0.9
 
 
 @pytest.mark.parametrize("multiplicity", ["holm", "closed", "e_bh"])
 def test_campaigns_know_nothing_of_each_other(multiplicity: str) -> None:
     log_e = np.cumsum(stream(4).normal(0.3, 1, (60, 12)), axis=1)
-    whole = ever_rejected(log_e, 10, LEVEL, multiplicity)  # type: ignore[arg-type]
+    whole = was_ever_rejected(log_e, 10, LEVEL, multiplicity)  # type: ignore[arg-type]
     for k in range(10):
         rows = slice(6 * k, 6 * k + 6)
-        np.testing.assert_array_equal(ever_rejected(log_e[rows], 1, LEVEL, multiplicity), whole[rows])  # type: ignore[arg-type]
+        np.testing.assert_array_equal(was_ever_rejected(log_e[rows], 1, LEVEL, multiplicity), whole[rows])  # type: ignore[arg-type]
     assert (whole[:, 1:] >= whole[:, :-1]).all()
-    assert (whole <= ever_rejected(log_e, 10, LEVEL, "none")).all()
+    assert (whole <= was_ever_rejected(log_e, 10, LEVEL, "none")).all()
     assert whole.any()
 
 
 def test_closed_testing_and_e_bh_find_what_holm_finds() -> None:
     log_e = np.cumsum(stream(5).normal(0.25, 1, (600, 15)), axis=1)
-    by = {name: ever_rejected(log_e, 100, LEVEL, name) for name in ("holm", "closed", "e_bh")}  # type: ignore[arg-type]
+    by = {name: was_ever_rejected(log_e, 100, LEVEL, name) for name in ("holm", "closed", "e_bh")}  # type: ignore[arg-type]
     assert by["holm"][:, 1].mean() <= by["closed"][:, 1].mean()
-    assert (holm_of_e_values(log_e, LEVEL) <= closed(log_e, LEVEL) & e_bh(log_e, LEVEL)).all()
+    assert (holm_of_e_values(log_e, LEVEL) <= reject_closed(log_e, LEVEL) & e_bh(log_e, LEVEL)).all()
 
 
 def test_boundaries_step_down_as_p_values_do() -> None:
     p = stream(6).beta(0.3, 3, (40, 1)).repeat(3, axis=1)
-    crossed = ever_crossed(lambda level: p <= level, 10, LEVEL)
+    crossed = was_ever_crossed(lambda level: p <= level, 10, LEVEL)
     wanted = holm(p[:, 0].reshape(10, 4), LEVEL).ravel()
     np.testing.assert_array_equal(crossed[:, -1], wanted)
     assert wanted.any()

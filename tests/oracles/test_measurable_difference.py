@@ -11,12 +11,12 @@ from scipy.special import xlog1py, xlogy
 
 from simlab.analysis.adequacy.grid import PUBLISHED, measurable_grid
 from simlab.analysis.adequacy.measurable_difference import (
+    approximate_power,
     detectable_difference,
     joint_difference,
     measurable_difference,
-    power_of,
 )
-from simlab.analysis.adequacy.plans import Plan, apart, check, drawn, each, other_alpha, ravel
+from simlab.analysis.adequacy.plans import Plan, check, difference_between, draw_counts, each, other_alpha, ravel
 from simlab.analysis.binary import alpha_posterior
 from simlab.rng import stream
 from simlab.types import InputError
@@ -170,7 +170,7 @@ def test_the_detectable_difference_is_found_as_often_as_wanted(setting: tuple[fl
     draws = 4000
     found = measurable_difference(Plan(*setting), counts="drawn", difference=float(detectable), draws=draws)
     assert abs(found.power - power) < 3 * found.power_mcse + 0.02
-    assert abs(power_of(Plan(*setting), float(detectable)) - power) < 1e-4
+    assert abs(approximate_power(Plan(*setting), float(detectable)) - power) < 1e-4
     # What is called measurable is found about half the time only; near 0 and 1 the other system spreads more.
     ratio = detectable / measurable_difference(Plan(*setting)).epsilon
     assert abs(ratio - (1.43 if power == 0.8 else 1)) < (0.02 if setting[4] == 0.6 else 0.13)
@@ -192,9 +192,9 @@ def test_the_joint_detectable_difference_is_found_as_often_as_wanted() -> None:
     detectable = float(joint_difference(Plan(*setting)).detectable)
     rows = each(ravel(check(Plan(*setting), 0.05)[0]), lambda x: np.repeat(x, draws))
     rng = stream(9, "joint power")
-    one = drawn(rng, rows)
-    two = drawn(rng, rows._replace(alpha=other_alpha(rows.alpha, detectable))).counts
-    mean, sd = apart(one, two, False)
+    one = draw_counts(rng, rows)
+    two = draw_counts(rng, rows._replace(alpha=other_alpha(rows.alpha, detectable))).counts
+    mean, sd = difference_between(one, two, False)
     power = (np.abs(mean) > Z * sd).mean()
     assert abs(power - 0.8) < 3 * np.sqrt(0.16 / draws) + 0.03
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis import decisions, sign_test
-from simlab.analysis.preferences.sequential import boundaries, claims, mixture_evidence, spent_by
+from simlab.analysis.preferences.sequential import boundaries, claims, level_spent, mixture_evidence
 from simlab.design.protocol import looks
 from simlab.rng import stream
 from simlab.types import Evidence, Verdicts
@@ -116,7 +116,7 @@ def test_bets_on_what_the_metric_leaves_open_keep_the_level_and_gain_power() -> 
 def test_spending_starts_at_nothing_and_ends_at_the_level() -> None:
     share = np.linspace(0, 1, 11)
     for spending in ("obrien_fleming", "pocock"):
-        spent = spent_by(share, 0.05, spending)  # type: ignore[arg-type]
+        spent = level_spent(share, 0.05, spending)  # type: ignore[arg-type]
         assert spent[0] == 0
         assert spent[-1] == pytest.approx(0.05)
         assert (np.diff(spent) >= 0).all()
@@ -151,7 +151,7 @@ def test_the_posterior_beyond_a_margin_is_that_of_brute_force(margin: float) -> 
     for counts in ([0, 0, 0], [5, 2, 1], [30, 100, 20], [2, 97, 1], [300, 10, 250], [1, 3, 60]):
         p = rng.dirichlet(np.array(counts) + 1, 400_000)
         share = np.mean(p[:, 0] - p[:, 2] > margin)
-        found = decisions.beyond_margin(np.array([counts]), margin)[0]
+        found = decisions.probability_beyond_margin(np.array([counts]), margin)[0]
         assert abs(found - share) < 5 * np.sqrt(max(found * (1 - found), 1e-6) / 400_000) + 1e-6
 
 

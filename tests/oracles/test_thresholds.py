@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.adequacy.thresholds import at_threshold, best_threshold, tuned_threshold
+from simlab.analysis.adequacy.thresholds import best_threshold, rates_at_threshold, tuned_threshold
 from simlab.formulas import normal_orthant
 from simlab.rng import stream
 from simlab.types import InputError
@@ -15,7 +15,7 @@ R = [0.05, 0.4, 0.7, 0.95, 1.0]
 
 
 def test_the_middle_has_a_closed_form() -> None:
-    found = at_threshold(0, R, 0.5)
+    found = rates_at_threshold(0, R, 0.5)
     np.testing.assert_allclose(found.rho, 0.5 + np.arcsin(R) / np.pi, atol=1e-12)
     np.testing.assert_allclose(found.eta, found.rho, atol=1e-12)
     np.testing.assert_allclose(best_threshold(R, 0.5).threshold, 0, atol=1e-12)
@@ -37,7 +37,7 @@ def test_outputs_that_are_drawn_have_this_rho_and_eta(t: float, r: float, alpha:
     quality = rng.standard_normal(n)
     score = r * quality + np.sqrt(1 - r * r) * rng.standard_normal(n)
     adequate = quality > stats.norm.isf(alpha)
-    found = at_threshold(t, r, alpha)
+    found = rates_at_threshold(t, r, alpha)
     for share, some, says in ((found.rho, adequate, score > t), (found.eta, ~adequate, score <= t)):
         assert abs(says[some].mean() - share) < 5 * np.sqrt(share * (1 - share) / some.sum())
 
@@ -46,7 +46,7 @@ def test_outputs_that_are_drawn_have_this_rho_and_eta(t: float, r: float, alpha:
 def test_no_other_threshold_is_better(alpha: float) -> None:
     for r in R[:-1]:
         best = best_threshold(r, alpha)
-        others = at_threshold(np.linspace(-4, 4, 801), r, alpha)
+        others = rates_at_threshold(np.linspace(-4, 4, 801), r, alpha)
         assert best.rho + best.eta >= (others.rho + others.eta).max() - 1e-12
         assert best.rho + best.eta > 1
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.analysis.preferences.partial_order import cyclic, partial_order
+from simlab.analysis.preferences.partial_order import is_on_cycle, partial_order
 from simlab.design.protocol import gather, last_looks, looks, order_items
 from simlab.types import TestSet
 
@@ -98,7 +98,7 @@ def test_an_order_without_cycles_is_transitively_reduced_and_cycles_are_reported
     round_the_way = partial_order([1, -1, 1, 1, 1, 1], "abcd")  # a > b > c > a, and all beat d
     assert round_the_way.cycles == (("a", "b", "c"),)
     assert round_the_way.ranks == (("a", "b", "c"), ("d",))
-    np.testing.assert_array_equal(cyclic(np.array([[1, -1, 1, 1, 1, 1]])), [[True, True, True, False]])
+    np.testing.assert_array_equal(is_on_cycle(np.array([[1, -1, 1, 1, 1, 1]])), [[True, True, True, False]])
     nothing = partial_order([0] * 6, "abcd")
     assert nothing.ranks == (tuple("abcd"),)
     assert nothing.beats == ()

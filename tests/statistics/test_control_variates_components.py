@@ -10,7 +10,7 @@ from simlab.analysis.means.bootstrap import (
     empirical_data_efficiency,
     noiseless_judgements,
     perfect_metric,
-    perfect_metric_published,
+    simulate_perfect_metric,
 )
 from simlab.analysis.means.components import variance_component_errors, variance_components
 from simlab.analysis.means.planning import data_efficiency
@@ -132,7 +132,7 @@ def test_the_published_perfect_metric_exceeds_the_cap_and_leave_one_out_does_not
     ratings, _ = pilot(rng, 300, 400, k, 0.0)
     y = ratings[..., 0]
     honest = empirical_data_efficiency(rng, y, perfect_metric(ratings, 0), sizes=(400,), resamples=300).mean()
-    published = empirical_data_efficiency(rng, y, perfect_metric_published(ratings), sizes=(400,), resamples=300).mean()
+    published = empirical_data_efficiency(rng, y, simulate_perfect_metric(ratings), sizes=(400,), resamples=300).mean()
     # The mean of all, standardised, has Cov^2 / Var = 1 + GAMMA / k with y: what is left is GAMMA (k - 1) / k.
     assert abs(published / (cap * k / (k - 1)) - 1) < 0.06
     assert abs(honest / data_efficiency(1 / np.sqrt(1 + GAMMA / (k - 1)), GAMMA) - 1) < 0.06
@@ -163,4 +163,4 @@ def test_on_real_ratings_the_published_limit_exceeds_the_cap_and_the_honest_one_
 
     assert 0.6 < gamma.min() < gamma.max() < 2.3
     assert 1 < efficiency(perfect_metric(ratings, 0)) < cap
-    assert efficiency(perfect_metric_published(ratings)) > 1.1 * cap
+    assert efficiency(simulate_perfect_metric(ratings)) > 1.1 * cap

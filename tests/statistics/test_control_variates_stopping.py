@@ -13,7 +13,7 @@ from simlab.analysis.means.stopping import (
     anytime_bernstein_looks,
     betting_looks,
     empirical_bernstein_looks,
-    first_narrow,
+    find_first_narrow_look,
     geometric_looks,
     range_with_metric,
 )
@@ -70,7 +70,7 @@ def test_the_mean_where_judging_stopped_is_covered_too() -> None:
     x = np.random.default_rng(4).beta(8, 2, (2000, 400))
     for rule in (empirical_bernstein_looks, anytime_bernstein_looks):
         looks = rule(x, 0.0, 1.0, level=0.1, looks=geometric_looks(400))
-        stop = first_narrow(looks, 0.25)
+        stop = find_first_narrow_look(looks, 0.25)
         assert (stop > 0).mean() > 0.9
         at = np.maximum(np.searchsorted(looks.n, stop), 0)[:, None]
         low, high = (np.take_along_axis(bound, at, axis=1)[:, 0] for bound in (looks.low, looks.high))
@@ -85,13 +85,13 @@ def test_a_good_metric_lets_judging_stop_earlier_where_precision_is_wanted() -> 
     low, high = range_with_metric(0.0, 1.0, -most, most, a)
     with_metric, without = anytime_bernstein_looks(y - a * g, low, high), anytime_bernstein_looks(y, 0.0, 1.0)
     assert ever_missed(with_metric, 0.5).mean() < 0.05 + 5 * np.sqrt(0.05 * 0.95 / 100)
-    early, late = first_narrow(with_metric, 0.05), first_narrow(without, 0.05)
+    early, late = find_first_narrow_look(with_metric, 0.05), find_first_narrow_look(without, 0.05)
     assert np.all(early > 0)
     assert np.all((late < 0) | (late > 1.5 * early))
     # The wider range has its price while little precision is wanted.
-    assert first_narrow(with_metric, 0.2).mean() > first_narrow(without, 0.2).mean()
+    assert find_first_narrow_look(with_metric, 0.2).mean() > find_first_narrow_look(without, 0.2).mean()
     # Negative control: a metric of other outputs adds variance to the wider range.
-    blind = first_narrow(anytime_bernstein_looks(y - a * rng.permuted(g, axis=1), low, high), 0.05)
+    blind = find_first_narrow_look(anytime_bernstein_looks(y - a * rng.permuted(g, axis=1), low, high), 0.05)
     assert np.all((blind < 0) | (blind > early))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from places import places
 
-from simlab.analysis.adequacy.inverse import detected
+from simlab.analysis.adequacy.inverse import compute_detections
 from simlab.analysis.adequacy.measurable_difference import Among
 from simlab.config import compose
 from simlab.studies.blocks import run_block
@@ -48,7 +48,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], float, dict[str, Any], str]] = {
 
 def foretold(setting: str) -> float:
     plan, difference, _, name = SETTINGS[setting]
-    return float(detected([plan | LEVEL_POWER], difference)[0][name])
+    return float(compute_detections([plan | LEVEL_POWER], difference)[0][name])
 
 
 def found(setting: str, n: int, **more: Any) -> tuple[float, float]:
@@ -112,7 +112,7 @@ def test_campaigns_of_several_equal_systems_with_one_calibration_keep_the_level(
 @pytest.mark.long
 def test_campaigns_tell_the_best_of_several_systems_as_often_as_foretold() -> None:
     asked = SEVERAL | {"n_systems": 6, "find": "best"}
-    difference = float(detected([asked])[0]["detectable_joint"])
+    difference = float(compute_detections([asked])[0]["detectable_joint"])
     p_value = campaigns(SEVERAL, [0.6] + [0.6 - difference] * 5, 600, JOINT)["p_value"]
     share = (p_value[:, :5] < Among(6).level(0.05)).all(1).mean()
     assert abs(share - 0.8) < 4 * np.sqrt(0.16 / 600)

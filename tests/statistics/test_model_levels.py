@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.raters.model_comparisons import Comparisons, compared
+from simlab.analysis.raters.model_comparisons import Comparisons, compare_by_model
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.rng import stream
 from simlab.types import Rated
@@ -21,7 +21,7 @@ def claims(of: Comparisons) -> bool:
 
 def share_of_claims(null: str, scale: str, tables: int) -> float:
     rng = stream(2026, "levels", null, scale)
-    return float(np.mean([claims(compared(null_table(rng, NULLS[null], scale))) for _ in range(tables)]))
+    return float(np.mean([claims(compare_by_model(null_table(rng, NULLS[null], scale))) for _ in range(tables)]))
 
 
 def bound(tables: int) -> float:
@@ -61,7 +61,7 @@ def test_intervals_hold_differences_where_lenient_raters_met_one_system_more(sca
     first, second = np.triu_indices(3, 1)
     held = []
     for _ in range(tables):
-        found = compared(null_table(rng, NULLS["favoured, 12 documents"], scale, effect))
+        found = compare_by_model(null_table(rng, NULLS["favoured, 12 documents"], scale, effect))
         off = np.abs(found.difference - (effect[first] - effect[second]))
         held.append((off <= found.family(at_large=True).bar(LEVEL) * np.sqrt(found.at_large_variance)).all())
     assert 0.93 <= np.mean(held) <= 0.97 + 3 * np.sqrt(0.03 / tables)
@@ -77,7 +77,7 @@ def wrong_claims(null: str, scale: str, tables: int, gap: float = 2.0) -> float:
         made = NULLS[null]
         n_systems = int(made.meet(stream(0, null)).system.max()) + 1
         effect = np.where(np.arange(n_systems) == 0, gap, 0.0)
-        family = compared(null_table(rng, made, scale, effect)).family(at_large=True)
+        family = compare_by_model(null_table(rng, made, scale, effect)).family(at_large=True)
         equal = np.triu_indices(n_systems, 1)[0] > 0
         wrong.append(bool((family.max_t()[equal] <= LEVEL).any()))
     return float(np.mean(wrong))
@@ -110,7 +110,7 @@ def test_nested_raters_find_what_a_test_of_their_means_finds() -> None:
     error = np.sqrt(2 * (1 + (1 + 1 + 0.16) / 5) / 6)
     found = np.array(
         [
-            (claims(compared(table)), welch(table))
+            (claims(compare_by_model(table)), welch(table))
             for table in (null_table(rng, null, "normal", np.array([0.0, 4 * error])) for _ in range(400))
         ]
     ).mean(0)
@@ -124,7 +124,7 @@ def test_mixed_tables_find_what_known_components_would_find() -> None:
     found, known = [], []
     for _ in range(400):
         table = null_table(rng, null, "normal", effect)
-        found.append(claims(compared(table)))
+        found.append(claims(compare_by_model(table)))
         parts = {1.0: table.rater, 1.09: table.document}
         covariance = (1 + 0.16) * np.eye(len(table.value))
         covariance += sum(one * np.equal.outer(label, label) for one, label in parts.items())

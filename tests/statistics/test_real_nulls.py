@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from shared_data import SHARED
 
-from simlab.analysis.raters.model_comparisons import compared
+from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.concluding.ratings.concluding import study_of
 from simlab.concluding.wanted import Wanted
@@ -61,7 +61,7 @@ def permuted(table: Rated, rng: np.random.Generator) -> Rated:
 
 def share_of_claims(name: str, tables: int) -> float:
     table, rng = rated(name), stream(2026, "real null", name)
-    claims = [compared(permuted(table, rng)).family(at_large=True).max_t() <= LEVEL for _ in range(tables)]
+    claims = [compare_by_model(permuted(table, rng)).family(at_large=True).max_t() <= LEVEL for _ in range(tables)]
     return float(np.mean([claim.any() for claim in claims]))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from places import places
 
-from simlab.analysis.means.metric_gain import corrected
+from simlab.analysis.means.metric_gain import correct_by_metric
 from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
@@ -44,7 +44,7 @@ def test_a_mean_is_that_of_control_variates_by_definition() -> None:
     metric = rng.standard_normal((2, 200)) + np.array([[3.0], [0.0]])
     value = 2 * metric[system, item] + rng.standard_normal(100)
     seen = Seen(system, item, np.zeros(100, int), value, np.zeros(100, int))
-    fixed = corrected(seen, metric)
+    fixed = correct_by_metric(seen, metric)
     said = metric[system, item]
     dummies = np.stack([said, system == 0, system == 1], axis=1).astype(float)
     slope = np.linalg.lstsq(dummies, value, rcond=None)[0][0]  # one slope, a constant for each system
@@ -52,7 +52,7 @@ def test_a_mean_is_that_of_control_variates_by_definition() -> None:
         rows = system == k
         wanted = value[rows].mean() - slope * (said[rows].mean() - metric[k].mean())
         assert fixed.value[rows].mean() == pytest.approx(wanted)
-    constant = corrected(seen, np.ones((2, 200)))
+    constant = correct_by_metric(seen, np.ones((2, 200)))
     np.testing.assert_array_equal(constant.value, value)
 
 

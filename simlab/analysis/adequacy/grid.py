@@ -15,7 +15,16 @@ from numpy.typing import ArrayLike
 
 from simlab.analysis.adequacy import likelihood, posterior
 from simlab.analysis.adequacy.likelihood import Nodes
-from simlab.analysis.adequacy.plans import Plan, called_adequate, check, critical, each, expected, other_alpha, ravel
+from simlab.analysis.adequacy.plans import (
+    Plan,
+    check,
+    critical_value,
+    each,
+    other_alpha,
+    probability_called_adequate,
+    ravel,
+    set_expected_counts,
+)
 from simlab.rng import stream
 from simlab.types import Floats, InputError
 
@@ -80,15 +89,15 @@ def measurable_grid(
 
 def _block(rows: Plan[Floats], human: Floats, level: float, constrain: bool) -> Floats:
     """Return epsilon `[row, human]` of settings that each meet all numbers of human ratings."""
-    each = [expected(rows._replace(n_human=np.full_like(rows.alpha, n))).counts.n_plus for n in human]
-    plan = expected(rows)
+    each = [set_expected_counts(rows._replace(n_human=np.full_like(rows.alpha, n))).counts.n_plus for n in human]
+    plan = set_expected_counts(rows)
     n_plus, n = np.stack(each, axis=1), np.broadcast_to(human, (len(rows.alpha), len(human)))
     metric = [plan.counts.m_plus, plan.counts.m, *(plan.calibration or plan.quality)]
-    sd = posterior.exact(n_plus, n, level).sd
+    sd = posterior.beta_posterior(n_plus, n, level).sd
     rated = np.flatnonzero(plan.counts.m > 0)
     if len(rated):
         sd[rated] = moments([x[rated] for x in metric], n_plus[rated], n[rated], constrain)[1]
-    return np.where((n > 0) | (plan.counts.m > 0)[:, None], critical(level) * np.sqrt(2) * sd, 1.0)
+    return np.where((n > 0) | (plan.counts.m > 0)[:, None], critical_value(level) * np.sqrt(2) * sd, 1.0)
 
 
 def moments(
@@ -96,7 +105,7 @@ def moments(
 ) -> tuple[Floats, Floats]:
     """Return the posterior mean and standard deviation for each of several human counts `[row, variant]`."""
     rule, log_likelihood = posterior.ratings(metric, n_plus, n, constrain, panels, PER_PANEL, SIZES)
-    log_density = log_likelihood[:, None] + likelihood.human(
+    log_density = log_likelihood[:, None] + likelihood.human_log_likelihood(
         rule.alpha[:, None], n_plus[..., None, None], n[..., None, None]
     )
     share = posterior.shares(Nodes(rule.alpha[:, None], rule.weight[:, None]), log_density)
@@ -159,12 +168,12 @@ def drawn_differences(
     settings, at = np.unique(sides, axis=0, return_inverse=True)
     step = max(ROWS // draws, 1)
 
-    def some(start: int) -> Floats:
+    def slice_rows(start: int) -> Floats:
         held = [Setting(*map(float, setting)) for setting in settings[start : start + step]]
         return _drawn_block(held, human, draws, seed, difference, level, constrain)
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        found = np.concatenate(list(pool.map(some, range(0, len(settings), step))))
+        found = np.concatenate(list(pool.map(slice_rows, range(0, len(settings), step))))
     each = found[at.ravel(), :, which.ravel()]
     return Drawn(*(each[..., k].reshape(*flipped.shape, draws) for k in range(2)))
 
@@ -181,12 +190,12 @@ def _drawn_block(
     """Return what `Drawn` holds `[setting, draw, human, what]`."""
     mean, sd = _posteriors(settings, human, draws, seed, "one", constrain)
     rated = (human > 0) | (np.array([s.n_metric for s in settings]) > 0)[:, None, None]
-    epsilon = np.where(rated, critical(level) * np.sqrt(2) * sd, 1.0)
+    epsilon = np.where(rated, critical_value(level) * np.sqrt(2) * sd, 1.0)
     found = np.full(sd.shape, np.nan)
     if difference is not None:
         away = [s._replace(alpha=float(other_alpha(np.array(s.alpha), difference))) for s in settings]
         other, spread = _posteriors(away, human, draws, seed, "other", constrain)
-        found = np.where(rated, np.abs(mean - other) > critical(level) * np.hypot(sd, spread), np.nan)
+        found = np.where(rated, np.abs(mean - other) > critical_value(level) * np.hypot(sd, spread), np.nan)
     return np.stack([epsilon, found], axis=-1)
 
 
@@ -199,7 +208,7 @@ def _posteriors(
     n = np.broadcast_to(human, plus.shape)
     mean, sd = np.empty(plus.shape), np.empty(plus.shape)
     rated = np.repeat([setting.n_metric > 0 for setting in settings], draws)
-    bare = posterior.exact(plus[~rated], n[~rated], 0.05)
+    bare = posterior.beta_posterior(plus[~rated], n[~rated], 0.05)
     mean[~rated], sd[~rated] = bare.mean, bare.sd
     if rated.any():
         mean[rated], sd[rated] = moments(list(counts[:, rated]), plus[rated], n[rated], constrain, PANELS_OF_DRAWN)
@@ -214,7 +223,7 @@ def _counts(setting: Setting, human: Floats, draws: int, seed: int, which: str) 
     """
     n_metric, rho, eta, alpha, n_calibration = setting
     rng = stream(seed, "drawn_differences", which, repr(setting))
-    q = float(np.clip(called_adequate(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
+    q = float(np.clip(probability_called_adequate(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
     counts = [rng.binomial(int(n_metric), q, draws), np.full(draws, n_metric)]
     if n_calibration is None:
         counts += [np.full(draws, rho), np.full(draws, eta)]

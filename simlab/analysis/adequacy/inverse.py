@@ -14,15 +14,15 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from simlab.analysis.adequacy import likelihood, posterior
-from simlab.analysis.adequacy.joint_power import joint_detectable, joint_power
+from simlab.analysis.adequacy.joint_power import joint_detectable_difference, joint_power
 from simlab.analysis.adequacy.measurable_difference import (
     Among,
+    approximate_power,
     detectable_difference,
     joint_difference,
     measurable_difference,
-    power_of,
 )
-from simlab.analysis.adequacy.plans import Plan, apart, check, critical, expected, ravel
+from simlab.analysis.adequacy.plans import Plan, check, critical_value, difference_between, ravel, set_expected_counts
 from simlab.types import Floats, InputError
 
 Numbers: TypeAlias = Plan[float]
@@ -64,26 +64,26 @@ class Mix(NamedTuple):
     epsilon: float
 
 
-def epsilon_of(plan: Numbers, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
+def measurable_epsilon(plan: Numbers, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
     """Return the measurable difference at expected counts, not rounded: the published one, or the `joint` one.
 
     Raises InputError for a plan that cannot be.
 
-    >>> round(epsilon_of(Plan(100, 1000, 0.7, 0.7, 0.6)), 3)
+    >>> round(measurable_epsilon(Plan(100, 1000, 0.7, 0.7, 0.6)), 3)
     0.085
     """
     rows = ravel(check(plan, level)[0])
     if not joint:
         return float(_epsilon(rows, level, constrain)[0])
-    one = expected(rows, whole=False)
-    return float(one.measurable(apart(one, None, constrain)[1] / np.sqrt(2), level)[0])
+    one = set_expected_counts(rows, whole=False)
+    return float(one.measurable_difference(difference_between(one, None, constrain)[1] / np.sqrt(2), level)[0])
 
 
 def _epsilon(rows: Plan[Floats], level: float, constrain: bool) -> Floats:
-    return expected(rows, whole=False).epsilon(level, constrain)
+    return set_expected_counts(rows, whole=False).epsilon(level, constrain)
 
 
-def smallest(
+def find_smallest_number(
     unknown: Unknown,
     plan: Numbers,
     difference: float,
@@ -97,14 +97,17 @@ def smallest(
     """Return the smallest value of `unknown` for which the plan measures a `difference`; the others are the plan's.
 
     With `power` .5 the measurable difference is at most that large, which as a true difference is found half the time;
-    with more, a true difference is found with this power, as `power_of` and `joint_power` say. `unknown="accuracy"`
-    varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others are whole numbers. `joint`
-    is for systems that share one calibration: where rho and eta are estimated, they need less. `among` says of how many
+    with more, a true difference is found with this power, as `approximate_power` and `joint_power` say.
+    `unknown="accuracy"` varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others
+    are whole numbers. `joint` is for systems that share one calibration: where rho and eta are estimated, they need
+    less. `among` says of how many
     systems any two are held against each other, at which level, and what is found with the power. Raises InputError,
     with the limit, where no value suffices, and for a power that is not from .5 to below 1.
 
-    >>> smallest("n_human", Plan(0, 0, 0.7, 0.7, 0.6), 0.05), smallest("accuracy", Plan(0, 1000, 1, 1, 0.6), 0.1)
-    (735.0, 0.718)
+    >>> find_smallest_number("n_human", Plan(0, 0, 0.7, 0.7, 0.6), 0.05)
+    735.0
+    >>> find_smallest_number("accuracy", Plan(0, 1000, 1, 1, 0.6), 0.1)
+    0.718
     """
     if not 0 < difference < 1:
         raise InputError(f"difference={difference:g} is not between 0 and 1; give a difference of two shares")
@@ -112,20 +115,20 @@ def smallest(
         raise InputError(f"power={power:g} is not from .5 to below 1")
     wanted = Wanted(difference, among.power(power), among.level(level), constrain, joint, power)
 
-    def enough(value: float) -> bool:
+    def is_enough(value: float) -> bool:
         return wanted.by(_set(plan, unknown, value))
 
     most: float = 1 if unknown == "accuracy" else MOST
-    if not enough(most):
-        raise _out_of_reach(unknown, wanted, wanted.limit(_set(plan, unknown, most)))
+    if not is_enough(most):
+        raise _report_out_of_reach(unknown, wanted, wanted.limit(_set(plan, unknown, most)))
     if unknown == "accuracy":
-        return _least_accuracy(enough)
-    if enough(0):
+        return _least_accuracy(is_enough)
+    if is_enough(0):
         return 0.0
     low, high = 0, 1
-    while not enough(high):
+    while not is_enough(high):
         low, high = high, min(2 * high, MOST)
-    return float(_bisected(enough, low, high))
+    return float(_bisect(is_enough, low, high))
 
 
 class Wanted(NamedTuple):
@@ -145,19 +148,19 @@ class Wanted(NamedTuple):
         """Tell whether a plan reaches it."""
         if self.power == HALF:
             return self.limit(plan) <= self.difference
-        find = joint_power if self.joint else power_of
+        find = joint_power if self.joint else approximate_power
         # Without any rating there is no power.
         return bool(find(plan, self.difference, level=self.level, constrain=self.constrain) >= self.power)
 
     def limit(self, plan: Numbers) -> float:
         """Return the least difference that a plan reaches."""
         if self.power == HALF:
-            return epsilon_of(plan, level=self.level, constrain=self.constrain, joint=self.joint)
-        find = joint_detectable if self.joint else detectable_difference
+            return measurable_epsilon(plan, level=self.level, constrain=self.constrain, joint=self.joint)
+        find = joint_detectable_difference if self.joint else detectable_difference
         return float(find(plan, power=self.power, level=self.level, constrain=self.constrain))
 
 
-def _bisected(enough: Callable[[int], bool], low: int, high: int) -> int:
+def _bisect(enough: Callable[[int], bool], low: int, high: int) -> int:
     """Return a whole number that is enough where the one before is not, given that `high` is and `low` is not."""
     while high - low > 1:
         middle = (low + high) // 2
@@ -176,10 +179,10 @@ def _least_accuracy(enough: Callable[[float], bool]) -> float:
     low, high = round(0.5 / PRECISION), round(1 / PRECISION)
     if enough((low + 0.01) * PRECISION):
         return 0.5
-    return round(_bisected(lambda k: enough(k * PRECISION), low, high) * PRECISION, 4)
+    return round(_bisect(lambda k: enough(k * PRECISION), low, high) * PRECISION, 4)
 
 
-def _out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputError:
+def _report_out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputError:
     what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.asked:g}"
     least = f"the least that {what} with these settings is {limit:.3g}"
     if np.isnan(limit):
@@ -189,7 +192,7 @@ def _out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputError:
     )
 
 
-def cheapest_mix(
+def find_cheapest_mix(
     plan: Numbers,
     difference: float,
     prices: Prices,
@@ -201,14 +204,15 @@ def cheapest_mix(
 ) -> Mix:
     """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
 
-    `power` and `among` as in `smallest`; above .5 the search looks for a measurable difference that is as much smaller
-    as normal laws have it, and what it finds is filled up to the power. The plan's own n_human and n_metric do not
+    `power` and `among` as in `find_smallest_number`; above .5 the search looks for a measurable difference that is as
+    much smaller as normal laws have it, and what it finds is filled up to the power. The plan's own n_human and
+    n_metric do not
     count. Where its `n_calibration` is not None, that is chosen, too, and paid for. Numbers of metric ratings and
     calibration outputs are searched on a grid that narrows around its best point, the human ratings that are missing
     then follow; the price is within about one per cent of the least one.
     Raises InputError for prices that are not positive.
 
-    >>> mix = cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, Prices(0.15, 0.001))
+    >>> mix = find_cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, Prices(0.15, 0.001))
     >>> mix.plan.n_human, mix.plan.n_metric, round(mix.price, 2)
     (0, 1167, 1.17)
     """
@@ -217,9 +221,9 @@ def cheapest_mix(
             f"prices of {prices.human:g} and {prices.metric:g} are not all positive; give what ratings cost"
         )
     wanted = Wanted(difference, among.power(power), among.level(level), constrain, False, power)
-    bare = plan._replace(n_metric=0, n_calibration=_none_yet(plan))
-    alone = int(smallest("n_human", bare, difference, level=level, power=power, among=among))
-    measurable = difference / (1 + float(ndtri(wanted.power)) / critical(wanted.level))
+    bare = plan._replace(n_metric=0, n_calibration=_refuse_zero(plan))
+    alone = int(find_smallest_number("n_human", bare, difference, level=level, power=power, among=among))
+    measurable = difference / (1 + float(ndtri(wanted.power)) / critical_value(wanted.level))
     human, metric, calibration = prices.each
     ends = [np.log1p([0, alone * human / metric])]
     if plan.n_calibration is not None:
@@ -230,24 +234,24 @@ def cheapest_mix(
             np.unique(np.rint(np.expm1(np.linspace(low, high, k))).astype(float)) for low, high in ends
         ]
         points: Floats = np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
-        needed = _humans_needed(plan, points, alone, measurable, wanted.level, constrain)
+        needed = _count_missing_humans(plan, points, alone, measurable, wanted.level, constrain)
         price = needed * human + points @ [metric, calibration][: len(ends)]
         best = min(best, (float(price.min()), points[price.argmin()]), key=lambda priced: priced[0])
-        ends = [_around(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]
-    return _finished(plan, best[1], wanted, prices)
+        ends = [_refine_axis(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]
+    return _complete_mix(plan, best[1], wanted, prices)
 
 
-def _none_yet(plan: Numbers) -> int | None:
+def _refuse_zero(plan: Numbers) -> int | None:
     return None if plan.n_calibration is None else 0
 
 
-def _around(axis: Floats, at: float, low: float, high: float) -> Floats:
+def _refine_axis(axis: Floats, at: float, low: float, high: float) -> Floats:
     """Return the neighbours of a point as the ends of the next grid, on the logarithmic scale of the search."""
     k = int(np.searchsorted(axis, at))
     return np.array([np.log1p(axis[max(k - 1, 0)]), np.log1p(axis[min(k + 1, len(axis) - 1)])])
 
 
-def _humans_needed(
+def _count_missing_humans(
     plan: Numbers, points: Floats, alone: int, difference: float, level: float, constrain: bool
 ) -> Floats:
     """Return for each `points[point]` = (n_metric, n_calibration) how many human ratings are missing, at most `alone`.
@@ -259,41 +263,43 @@ def _humans_needed(
     known = [plan.rho * one, plan.eta * one, plan.alpha * one, *points.T[1:]]
     wanted = 1 / difference**2
 
-    def short(n_human: Floats) -> Floats:
+    def missing_humans(n_human: Floats) -> Floats:
         return 1 / _epsilon(Plan(n_human, points[:, 0], *known), level, constrain) ** 2 - wanted
 
     low, high = 0 * one, alone * one
-    at_low, at_high = short(low), short(high)
+    at_low, at_high = missing_humans(low), missing_humans(high)
     enough = at_low >= 0
     for _ in range(6):
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = np.clip(high - at_high * (high - low) / (at_high - at_low), low, high)
-        there = short(np.where(np.isfinite(middle), middle, high))
+        there = missing_humans(np.where(np.isfinite(middle), middle, high))
         above = there >= 0
         at_low, at_high = np.where(above, at_low / 2, there), np.where(above, there, at_high / 2)
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.where(enough, 0.0, np.ceil(high - 1e-9))
 
 
-def _finished(plan: Numbers, point: Floats, wanted: Wanted, prices: Prices) -> Mix:
+def _complete_mix(plan: Numbers, point: Floats, wanted: Wanted, prices: Prices) -> Mix:
     """Fill up with as many human ratings as are missing, exactly, then drop metric ratings that are not needed."""
     n_calibration = int(point[1]) if len(point) > 1 else None
     chosen = plan._replace(n_metric=int(point[0]), n_calibration=n_calibration)
     level, constrain = wanted.level, wanted.constrain
-    n_human = smallest("n_human", chosen, wanted.difference, level=level, power=wanted.power, constrain=constrain)
+    n_human = find_smallest_number(
+        "n_human", chosen, wanted.difference, level=level, power=wanted.power, constrain=constrain
+    )
     chosen = chosen._replace(n_human=int(n_human))
     if chosen.n_metric:
 
-        def enough(n: int) -> bool:
+        def is_enough(n: int) -> bool:
             return wanted.by(chosen._replace(n_metric=n))
 
-        chosen = chosen._replace(n_metric=0 if enough(0) else _bisected(enough, 0, int(chosen.n_metric)))
+        chosen = chosen._replace(n_metric=0 if is_enough(0) else _bisect(is_enough, 0, int(chosen.n_metric)))
     human, metric, calibration = prices.each
     price = chosen.n_human * human + chosen.n_metric * metric + (n_calibration or 0) * calibration
-    return Mix(chosen, price, epsilon_of(chosen, level=level, constrain=constrain))
+    return Mix(chosen, price, measurable_epsilon(chosen, level=level, constrain=constrain))
 
 
-def detected(rows: Sequence[Row], difference: float | None = None) -> list[Row]:
+def compute_detections(rows: Sequence[Row], difference: float | None = None) -> list[Row]:
     """Return the measurable and detectable differences of each setting, and the power at a `difference`.
 
     A setting has `n_human`, `n_metric`, `n_calibration`, `rho`, `eta`, `alpha`, `level` and `power`; None stands for
@@ -303,22 +309,24 @@ def detected(rows: Sequence[Row], difference: float | None = None) -> list[Row]:
     Raises InputError for settings that cannot be.
     """
     answers: list[Row] = [{} for _ in rows]
-    for alike in _alike(rows):
+    for alike in _group_rows(rows):
         columns = _columns([rows[k] for k in alike], rows[alike[0]], difference)
         for position, k in enumerate(alike):
             answers[k] = {name: column[position].item() for name, column in columns.items()}
     return answers
 
 
-def _alike(rows: Sequence[Row]) -> Iterable[list[int]]:
+def _group_rows(rows: Sequence[Row]) -> Iterable[list[int]]:
     """Group rows that one call can compute."""
     groups: dict[Any, list[int]] = {}
     for k, row in enumerate(rows):
-        groups.setdefault((row["level"], row["power"], among(row), row["n_calibration"] is None), []).append(k)
+        groups.setdefault((row["level"], row["power"], systems_compared(row), row["n_calibration"] is None), []).append(
+            k
+        )
     return groups.values()
 
 
-def among(row: Row) -> Among:
+def systems_compared(row: Row) -> Among:
     """Return the systems of a setting: two, if nothing is said. Raises InputError for what cannot be."""
     return Among(**{name: row[name] for name in Among._fields if name in row}).checked()
 
@@ -328,7 +336,7 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
     names += [] if first["n_calibration"] is None else ["n_calibration"]
     # Without metric ratings any metric will do.
     plan = Plan(*(np.array([1.0 if row[name] is None else row[name] for row in rows]) for name in names))
-    systems = among(first)
+    systems = systems_compared(first)
     level, power = systems.level(first["level"]), systems.power(first["power"])
     detectable = detectable_difference(plan, level=level, power=power)
     published = measurable_difference(plan, level=level)
@@ -337,11 +345,11 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
         "epsilon": published.epsilon,
         "epsilon_joint": joint.epsilon,
         "detectable": detectable,
-        "detectable_joint": joint_detectable(plan, level=level, power=power),
+        "detectable_joint": joint_detectable_difference(plan, level=level, power=power),
         "flipped": published.flipped,
     }
     if difference is not None:
-        answer["power_published"] = systems.found(power_of(plan, difference, level=level))
+        answer["power_published"] = systems.found(approximate_power(plan, difference, level=level))
         answer["power_joint"] = systems.found(joint_power(plan, difference, level=level))
     return answer
 
@@ -356,7 +364,7 @@ def rules(level: float = 0.05) -> dict[str, Any]:
     (64, 1.96, 15)
     """
     return {
-        "critical": critical(level),
+        "critical": critical_value(level),
         "cells": likelihood.CELLS,
         "rounds": likelihood.ROUNDS,
         "temper": likelihood.TEMPER,

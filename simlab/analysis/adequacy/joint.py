@@ -47,7 +47,7 @@ class Given(NamedTuple):
     metric: Floats
 
 
-def given(rho: Floats, eta: Floats, counts: Counts) -> Given:
+def integrate_alpha(rho: Floats, eta: Floats, counts: Counts) -> Given:
     """Integrate over alpha at given `rho[row, ...]` and `eta[row, ...]`; the system's counts are `[row]`."""
     n_plus, n, m_plus, m = (np.reshape(x, (-1,) + (1,) * rho.ndim) for x in counts)
     low, high = (x[..., None] for x in _window(rho, eta, *(x[..., 0] for x in (n_plus, n, m_plus, m))))
@@ -107,7 +107,7 @@ def difference(
     return moments[0], moments[1]
 
 
-def difference_known(
+def difference_at_known_rates(
     first: Counts, second: Counts | None, rho: Floats, eta: Floats, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of alpha_1 - alpha_2 where rho and eta `[row]` are known."""
@@ -117,22 +117,22 @@ def difference_known(
 def _mixture(
     first: Counts, second: Counts | None, rho: Floats, eta: Floats, log_weight: Floats, correlation: float
 ) -> tuple[Floats, Floats]:
-    one = given(rho, eta, first)
-    two = given(rho, eta, second) if second else one
+    one = integrate_alpha(rho, eta, first)
+    two = integrate_alpha(rho, eta, second) if second else one
     log_weight = log_weight + one.log_evidence + two.log_evidence
     weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
     weight /= weight.sum(1, keepdims=True)
     apart = one.mean - two.mean
     mean = (weight * apart).sum(1)
-    within = one.variance + two.variance - 2 * _shared(one, two, rho + eta - 1, first, correlation)
+    within = one.variance + two.variance - 2 * _covariance_of_means(one, two, rho + eta - 1, first, correlation)
     return mean, np.sqrt((weight * (within + (apart - mean[:, None]) ** 2)).sum(1))
 
 
-def _shared(one: Given, two: Given, slope: Floats, counts: Counts, correlation: float) -> Floats:
+def _covariance_of_means(first: Given, second: Given, slope: Floats, counts: Counts, correlation: float) -> Floats:
     """Return the covariance of two posterior means whose counts come from the same inputs, to first order."""
-    spread = correlation * np.sqrt(one.mean * (1 - one.mean) * two.mean * (1 - two.mean))
-    human = counts.n[:, None] * one.human * two.human
-    return np.asarray(spread * (human + counts.m[:, None] * one.metric * two.metric * slope**2))
+    spread = correlation * np.sqrt(first.mean * (1 - first.mean) * second.mean * (1 - second.mean))
+    human = counts.n[:, None] * first.human * second.human
+    return np.asarray(spread * (human + counts.m[:, None] * first.metric * second.metric * slope**2))
 
 
 def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> tuple[Floats, Floats, Floats]:
@@ -145,7 +145,7 @@ def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> 
     tp, p, tn, n = calibration
     means = [_beta(tp, p), _beta(n - tn, n)]
     at = _reference(systems, means)
-    across = nodes(lambda x: _of_slope(2 * x - 1, systems, means, at, constrain), len(p), 16, 5)
+    across = nodes(lambda x: _slope_densities(2 * x - 1, systems, means, at, constrain), len(p), 16, 5)
     slope = 2 * across.alpha.reshape(len(p), -1) - 1
     flat, part = slope.ravel(), np.log(across.weight.reshape(len(p), -1))
 
@@ -162,7 +162,7 @@ def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> 
         own = xlogy(repeat(tp), u) + xlog1py(repeat(p - tp), -u) + xlogy(repeat(n - tn), v) + xlog1py(repeat(tn), -v)
         if not roughly:
             return np.asarray(own)
-        return np.asarray(own + sum(rough(w, d, a, Counts(*map(repeat, system))) for system in systems))
+        return np.asarray(own + sum(rough_evidence(w, d, a, Counts(*map(repeat, system))) for system in systems))
 
     along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), ALONG // 5, 5)
     x = along.alpha.reshape(len(flat), -1)
@@ -181,14 +181,14 @@ def _reference(systems: list[Counts], means: list[tuple[Floats, Floats]]) -> Flo
     return np.asarray(sum(guesses) / len(guesses))
 
 
-def rough(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floats:
+def rough_evidence(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floats:
     """Return roughly a system's log-evidence at W and D: its alpha and q taken as normal, with heavy tails."""
-    miss, variance = _miss(slope, w, at, counts)
+    miss, variance = _miss_and_variance(slope, w, at, counts)
     z = np.abs(miss) / np.sqrt(variance)
     return np.asarray(-np.where(z < 2.5, z * z / 2, 2.5 * z - 3.125) - np.log(variance) / 2)
 
 
-def _of_slope(
+def _slope_densities(
     slope: Floats, systems: list[Counts], means: list[tuple[Floats, Floats]], at: Floats, constrain: bool
 ) -> Floats:
     """Return two rough log-densities of D = rho + eta - 1 `[row, 2, cell]`: its prior, and after seeing the ratings.
@@ -203,12 +203,12 @@ def _of_slope(
     prior = -np.where(np.abs(z) < 2.5, z * z / 2, 2.5 * np.abs(z) - 3.125)
     middle = a * u + (1 - a) * v + covariance / variance * (slope - u + v)
     spread = a**2 * var_u + (1 - a) ** 2 * var_v - covariance**2 / variance
-    missed = [_miss(slope, middle, a, Counts(*(x[:, None] for x in counts))) for counts in systems]
-    seen = (_of_two if len(missed) == 2 else _of_many)(-z * z / 2, missed, spread)
+    missed = [_miss_and_variance(slope, middle, a, Counts(*(x[:, None] for x in counts))) for counts in systems]
+    seen = (_add_misses_of_two if len(missed) == 2 else _add_misses_of_many)(-z * z / 2, missed, spread)
     return np.where(constrain & (slope < 0)[:, None], -1e300, np.stack([prior, seen], axis=1))
 
 
-def _of_two(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
+def _add_misses_of_two(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
     """Add to `first` the log-density of two systems' misses with variances of their own and one that they share.
 
     It is `_of_many` for two, kept in this form for the sake of the last bits of published numbers.
@@ -219,7 +219,7 @@ def _of_two(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) 
     return np.asarray(first - square / determinant / 2 - np.log(determinant) / 2)
 
 
-def _of_many(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
+def _add_misses_of_many(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
     """Add the log-density of systems' misses: `diag(variance) + spread` is inverted by Sherman and Morrison."""
     precision = sum((1 / variance for _, variance in missed), np.zeros_like(spread))
     pull = sum((miss / variance for miss, variance in missed), np.zeros_like(spread))
@@ -229,7 +229,7 @@ def _of_many(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats)
     return np.asarray(first - square / 2 - (logs + np.log1p(spread * precision)) / 2)
 
 
-def _miss(slope: Floats, w: Floats, at: Floats, counts: Counts) -> tuple[Floats, Floats]:
+def _miss_and_variance(slope: Floats, w: Floats, at: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """Return by how much a system's ratings miss W at D, and the variance of it."""
     alpha, variance = _beta(counts.n_plus, counts.n)
     q, noise = _beta(counts.m_plus, counts.m)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from simlab.analysis.adequacy.joint import BLOCK, Counts, given, plane
-from simlab.analysis.adequacy.measurable_difference import detectable_difference, joint_difference, power_of
-from simlab.analysis.adequacy.plans import Plan, Planned, check, critical, expected, other_alpha, ravel
+from simlab.analysis.adequacy.joint import BLOCK, Counts, integrate_alpha, plane
+from simlab.analysis.adequacy.measurable_difference import approximate_power, detectable_difference, joint_difference
+from simlab.analysis.adequacy.plans import Plan, Planned, check, critical_value, other_alpha, ravel, set_expected_counts
 from simlab.types import Floats, InputError
 
 STEPS = 3
@@ -25,7 +25,7 @@ def joint_power(plan: Plan[ArrayLike], difference: float, *, level: float = 0.05
 
     The other system is worse than one from .5 on, better than one below; the calibration holds as many outputs of both.
     NaN where there is no rating; differences found in the wrong direction do not count. With rho and eta known it is
-    `power_of`.
+    `approximate_power`.
 
     Raises InputError for a plan that cannot be, and a `difference` that no other alpha can have.
 
@@ -34,13 +34,13 @@ def joint_power(plan: Plan[ArrayLike], difference: float, *, level: float = 0.05
     """
     checked, flipped = check(plan, level)
     if checked.n_calibration is None:
-        return power_of(plan, difference, level=level, constrain=constrain)
+        return approximate_power(plan, difference, level=level, constrain=constrain)
     rows = ravel(checked)
-    power = ndtr(_seen(rows, difference, constrain) - critical(level))
+    power = ndtr(_expected_quantile(rows, difference, constrain) - critical_value(level))
     return np.where(rows.n_human + rows.n_metric > 0, power, np.nan).reshape(flipped.shape)
 
 
-def joint_detectable(
+def joint_detectable_difference(
     plan: Plan[ArrayLike], *, power: float = 0.8, level: float = 0.05, constrain: bool = False
 ) -> Floats:
     """Return the true difference that `joint_power` finds with a power; NaN where no other system is different enough.
@@ -54,22 +54,22 @@ def joint_detectable(
         raise InputError(f"power={power:g} is not from .5 to below 1")
     rows = ravel(checked)
     farthest = np.maximum(rows.alpha, 1 - rows.alpha)
-    wanted = critical(level) + float(ndtri(power))
-    apart = wanted / critical(level) * joint_difference(rows, level=level, constrain=constrain).epsilon
+    wanted = critical_value(level) + float(ndtri(power))
+    apart = wanted / critical_value(level) * joint_difference(rows, level=level, constrain=constrain).epsilon
     step = apart
     # T is nearly proportional to the difference, so few steps reach the fixed point.
     for _ in range(STEPS):
         apart = np.minimum(step, farthest)
-        step = apart * wanted / np.maximum(_seen(rows, apart, constrain), 1e-9)
+        step = apart * wanted / np.maximum(_expected_quantile(rows, apart, constrain), 1e-9)
     rated = rows.n_human + rows.n_metric > 0
     return np.where(rated & (step <= farthest), step, np.nan).reshape(flipped.shape)
 
 
-def _seen(rows: Plan[Floats], difference: Floats | float, constrain: bool) -> Floats:
+def _expected_quantile(rows: Plan[Floats], difference: Floats | float, constrain: bool) -> Floats:
     """Return T `[row]`: minus the normal quantile of the probability that the worse system is the better one."""
     away = other_alpha(rows.alpha, difference)
-    one, two = (expected(rows._replace(alpha=alpha), whole=False) for alpha in (rows.alpha, away))
-    both = expected(rows._replace(alpha=(rows.alpha + away) / 2), whole=False)
+    one, two = (set_expected_counts(rows._replace(alpha=alpha), whole=False) for alpha in (rows.alpha, away))
+    both = set_expected_counts(rows._replace(alpha=(rows.alpha + away) / 2), whole=False)
     tail = np.empty(len(rows.alpha))
     for start in range(0, len(tail), BLOCK):
         some = slice(start, start + BLOCK)
@@ -83,10 +83,10 @@ def _rows(planned: Planned, some: slice) -> list[Floats]:
     return [counts[some] for counts in planned.calibration]
 
 
-def _tail(one: Counts, two: Counts, calibration: list[Floats], constrain: bool) -> Floats:
+def _tail(first_system: Counts, second_system: Counts, calibration: list[Floats], constrain: bool) -> Floats:
     """Return the posterior probability `[row]` that the first system's alpha is the smaller one."""
-    rho, eta, log_weight = plane([one, two], calibration, constrain)
-    first, second = given(rho, eta, one), given(rho, eta, two)
+    rho, eta, log_weight = plane([first_system, second_system], calibration, constrain)
+    first, second = integrate_alpha(rho, eta, first_system), integrate_alpha(rho, eta, second_system)
     log_weight = log_weight + first.log_evidence + second.log_evidence
     weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
     sd = np.sqrt(np.maximum(first.variance + second.variance, 1e-300))

@@ -40,10 +40,10 @@ class Evidence(NamedTuple):
     constrain: bool
 
 
-def known(alpha: Floats, m_plus: Floats, m: Floats, rho: Floats, eta: Floats) -> Floats:
+def log_likelihood_at_known_rates(alpha: Floats, m_plus: Floats, m: Floats, rho: Floats, eta: Floats) -> Floats:
     """Return the log-likelihood of `alpha[row, ...]` where rho and eta `[row]` are known.
 
-    >>> known(np.array([0.5]), *map(np.array, ([2], [4], [1], [1]))).round(3).tolist()
+    >>> log_likelihood_at_known_rates(np.array([0.5]), *map(np.array, ([2], [4], [1], [1]))).round(3).tolist()
     [-2.773]
     """
     m_plus, m, rho, eta = (np.reshape(x, (-1,) + (1,) * (alpha.ndim - 1)) for x in (m_plus, m, rho, eta))
@@ -69,7 +69,7 @@ def sketch(alpha: Floats, given: Evidence) -> Floats:
     return np.asarray(np.where(given.rated[:, None], log_density, 0.0))
 
 
-def integrated(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -> Floats:
+def log_likelihood_without_rates(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -> Floats:
     """Return the log-likelihood of `alpha[row, k]` with rho and eta integrated out, as a density of 0.
 
     The variable with the least spread is integrated over by Gauss-Jacobi quadrature, of the other two the one that
@@ -116,7 +116,7 @@ def _slices(
     most = np.minimum(of(high, inner), np.maximum(*ends))
     if constrain:
         gy, gz = (of(np.broadcast_to(order_of_rho, weight.shape), i) for i in (inner, 3 - inner))
-        least, most = _better_than_chance(
+        least, most = _cut_to_better_than_chance(
             least, most, order_of_rho[0] * x[:, None, :] + gz * rest / cz, gy - gz * cy / cz
         )
     node, part = legendre(sizes[1])
@@ -134,7 +134,7 @@ def _slices(
         return np.asarray(np.log(total) + top[..., 0, 0] - scale)
 
 
-def _better_than_chance(least: Floats, most: Floats, at_zero: Floats, slope: Floats) -> tuple[Floats, Floats]:
+def _cut_to_better_than_chance(least: Floats, most: Floats, at_zero: Floats, slope: Floats) -> tuple[Floats, Floats]:
     """Cut an interval of y to where `at_zero + slope y`, which is rho + eta - 1, is positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.where(slope == 0, np.where(at_zero > 0, -np.inf, np.inf), -at_zero / slope)
@@ -161,7 +161,7 @@ def jacobi(first: Floats, second: Floats, k: int) -> tuple[Floats, Floats]:
     return value, vector[:, 0, :] ** 2
 
 
-def human(alpha: Floats, n_plus: Floats, n: Floats) -> Floats:
+def human_log_likelihood(alpha: Floats, n_plus: Floats, n: Floats) -> Floats:
     """Return the log-likelihood of `alpha[row, ...]` given human counts `[row, ...]`, broadcast."""
     return np.asarray(xlogy(n_plus, alpha) + xlog1py(n - n_plus, -alpha))
 
@@ -181,7 +181,7 @@ def legendre(k: int) -> tuple[Floats, Floats]:
 
 
 @cache
-def running(k: int) -> Floats:
+def cumulative_weights(k: int) -> Floats:
     """Return the matrix that integrates from 0 to each Gauss-Legendre node on [0, 1] from values at the nodes."""
     node, _ = legendre(k)
     powers = np.arange(k)
@@ -201,7 +201,7 @@ def nodes(
     edges = np.broadcast_to(np.linspace(0, np.pi / 2, CELLS + 1), (rows, CELLS + 1))
     for left in range(ROUNDS)[::-1]:
         middle = (edges[:, 1:] + edges[:, :-1]) / 2
-        mass = _tempered(log_density(np.sin(middle) ** 2), np.diff(edges))
+        mass = _temper_density(log_density(np.sin(middle) ** 2), np.diff(edges))
         edges = _quantiles(edges, mass, CELLS if left else panels)
     node, weight = legendre(k)
     edges = np.sin(edges) ** 2 if kinks is None else _cut(np.sin(edges) ** 2, kinks)
@@ -217,7 +217,7 @@ def _cut(edges: Floats, kinks: Floats) -> Floats:
     return np.sort(np.concatenate([edges, np.where(outside, middle, kinks)], axis=1), axis=1)
 
 
-def _tempered(log_density: Floats, width: Floats) -> Floats:
+def _temper_density(log_density: Floats, width: Floats) -> Floats:
     scaled = TEMPER * (log_density - log_density.max(-1, keepdims=True))
     mass = np.exp(scaled) * width[:, None]
     mass = (mass / mass.sum(-1, keepdims=True)).mean(1)

@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from simlab.analysis.adequacy.joint import given
+from simlab.analysis.adequacy.joint import integrate_alpha
 from simlab.analysis.adequacy.likelihood import legendre
 from simlab.analysis.adequacy.plans import (
     Plan,
     Planned,
-    apart,
-    called_adequate,
     check,
-    critical,
-    drawn,
+    critical_value,
+    difference_between,
+    draw_counts,
     each,
-    expected,
     fraction,
     other_alpha,
+    probability_called_adequate,
     ravel,
+    set_expected_counts,
 )
 from simlab.messages import or_nearest, shown
 from simlab.rng import stream
@@ -115,15 +115,15 @@ def measurable_difference(
     checked, flipped = check(plan, level)
     shape, rows = flipped.shape, ravel(checked)
     if counts == "expected":
-        epsilon = expected(rows, calibration_counts).epsilon(level, constrain)
+        epsilon = set_expected_counts(rows, calibration_counts).epsilon(level, constrain)
         return Measurable(epsilon.reshape(shape), flipped)
     if draws < 2:
         raise InputError(f"draws={draws} is fewer than 2; an error needs at least two draws")
     many = each(rows, lambda x: np.repeat(x, draws))
     rng = stream(seed, "measurable_difference")
-    first = drawn(rng, many, calibration_counts)
+    first = draw_counts(rng, many, calibration_counts)
     mean, sd = first.sd(constrain)
-    epsilon = first.measurable(sd, level).reshape(*shape, draws)
+    epsilon = first.measurable_difference(sd, level).reshape(*shape, draws)
     over_draws = Measurable(
         epsilon.mean(-1),
         flipped,
@@ -133,8 +133,8 @@ def measurable_difference(
     )
     if difference is None:
         return over_draws
-    other = drawn(rng, many._replace(alpha=other_alpha(many.alpha, difference)), calibration_counts).sd(constrain)
-    claims = (np.abs(mean - other[0]) > critical(level) * np.hypot(sd, other[1])) & first.rated
+    other = draw_counts(rng, many._replace(alpha=other_alpha(many.alpha, difference)), calibration_counts).sd(constrain)
+    claims = (np.abs(mean - other[0]) > critical_value(level) * np.hypot(sd, other[1])) & first.rated
     power = claims.reshape(*shape, draws).mean(-1)
     # Adding a success and a failure keeps the error of a share of 0 or 1 from being nothing.
     smooth = (power * draws + 1) / (draws + 2)
@@ -169,17 +169,19 @@ def joint_difference(
     if not -1 <= correlation <= 1:
         raise InputError(f"correlation={correlation:g} is not between -1 and 1")
     shape, rows = flipped.shape, ravel(checked)
-    one = expected(rows)
-    _, sd = apart(one, None, constrain, correlation)
-    epsilon = one.measurable(sd / np.sqrt(2), level)
-    two = expected(rows, metric=_other(rows, flipped, rho_other, eta_other)).counts
-    bias = apart(one, two, constrain)[0]
-    detectable = (1 + float(ndtri(power)) / critical(level)) * epsilon
+    one = set_expected_counts(rows)
+    _, sd = difference_between(one, None, constrain, correlation)
+    epsilon = one.measurable_difference(sd / np.sqrt(2), level)
+    two = set_expected_counts(rows, metric=_rates_of_second_system(rows, flipped, rho_other, eta_other)).counts
+    bias = difference_between(one, two, constrain)[0]
+    detectable = (1 + float(ndtri(power)) / critical_value(level)) * epsilon
     detectable[(detectable > np.maximum(rows.alpha, 1 - rows.alpha)) | ~one.rated] = np.nan
     return Joint(*(x.reshape(shape) for x in (epsilon, bias, detectable)))
 
 
-def _other(rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: ArrayLike | None) -> tuple[Floats, Floats]:
+def _rates_of_second_system(
+    rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: ArrayLike | None
+) -> tuple[Floats, Floats]:
     """Return the metric's rho and eta on the second system, turned round where they are for the first."""
     if (rho is None) != (eta is None):
         raise InputError("rho_other and eta_other go together; give both or neither")
@@ -215,14 +217,14 @@ def detectable_difference(
         raise InputError(f"power={power:g} is not from .5 to below 1")
     rows = ravel(checked)
     farthest = np.maximum(rows.alpha, 1 - rows.alpha)
-    z, more = critical(level), float(ndtri(power))
+    z, more = critical_value(level), float(ndtri(power))
     step = np.full(flipped.size, np.nan)
     apart, known = farthest / 2, rows.n_calibration is None
     # The difference of the means is nearly proportional to that of the alphas, so few steps reach the fixed point.
     for _ in range(12 if known else 4):
         away = rows._replace(alpha=other_alpha(rows.alpha, np.minimum(apart, farthest)))
-        plans = [expected(x, calibration_counts, whole=False) for x in (rows, away)]
-        mean, sd, error = _seen(plans, [rows, away], constrain)
+        plans = [set_expected_counts(x, calibration_counts, whole=False) for x in (rows, away)]
+        mean, sd, error = _expected_differences(plans, [rows, away], constrain)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.minimum(apart, farthest) * (z * sd + more * error) / np.abs(mean)
         apart = np.where(np.isfinite(step), step, farthest)
@@ -230,7 +232,7 @@ def detectable_difference(
     return np.where(rated & (step <= farthest), step, np.nan).reshape(flipped.shape)
 
 
-def power_of(
+def approximate_power(
     plan: Plan[ArrayLike],
     difference: float,
     *,
@@ -246,18 +248,24 @@ def power_of(
     checked, flipped = check(plan, level)
     rows = ravel(checked)
     away = rows._replace(alpha=other_alpha(rows.alpha, difference))
-    mean, sd, error = _seen([expected(x, whole=False) for x in (rows, away)], [rows, away], constrain)
-    power = ndtr((np.abs(mean) - critical(level) * sd) / np.maximum(error, 1e-300))
+    mean, sd, error = _expected_differences(
+        [set_expected_counts(x, whole=False) for x in (rows, away)], [rows, away], constrain
+    )
+    power = ndtr((np.abs(mean) - critical_value(level) * sd) / np.maximum(error, 1e-300))
     return np.where(rows.n_human + rows.n_metric > 0, power, np.nan).reshape(flipped.shape)
 
 
-def _seen(plans: list[Planned], rows: list[Plan[Floats]], constrain: bool) -> tuple[Floats, Floats, Floats]:
+def _expected_differences(
+    plans: list[Planned], rows: list[Plan[Floats]], constrain: bool
+) -> tuple[Floats, Floats, Floats]:
     """Return the mean difference that is seen of two systems, its posterior sd, and its sd over repetitions."""
     if plans[0].calibration is None:
-        posteriors = [given(r.rho[:, None], r.eta[:, None], p.counts) for p, r in zip(plans, rows, strict=True)]
+        posteriors = [
+            integrate_alpha(r.rho[:, None], r.eta[:, None], p.counts) for p, r in zip(plans, rows, strict=True)
+        ]
         variance = sum(
             r.n_human * r.alpha * (1 - r.alpha) * g.human[:, 0] ** 2
-            + r.n_metric * called_adequate(r) * (1 - called_adequate(r)) * g.metric[:, 0] ** 2
+            + r.n_metric * probability_called_adequate(r) * (1 - probability_called_adequate(r)) * g.metric[:, 0] ** 2
             for g, r in zip(posteriors, rows, strict=True)
         )
         sd = np.sqrt(posteriors[0].variance + posteriors[1].variance)[:, 0]
@@ -306,7 +314,7 @@ class Among(NamedTuple):
             return level
         if self.multiplicity == "holm":
             return level / self.n_pairs
-        bar = _where(lambda x: range_below(x * np.sqrt(2), self.n_systems), 1 - level)
+        bar = _bisect_rising(lambda x: range_probability(x * np.sqrt(2), self.n_systems), 1 - level)
         return float(2 * ndtr(-bar))
 
     def power(self, power: float) -> float:
@@ -318,7 +326,7 @@ class Among(NamedTuple):
             raise InputError(f"power={power:g} is not from .5 to below 1")
         if self._alone:
             return power
-        return float(ndtr(_where(lambda u: float(self._apart(np.array([u]))[0]), power)))
+        return float(ndtr(_bisect_rising(lambda u: float(self._apart(np.array([u]))[0]), power)))
 
     def found(self, power: Floats) -> Floats:
         """Return how often what is to be found is found, given the power of each single pair; NaN stays NaN."""
@@ -344,10 +352,10 @@ class Among(NamedTuple):
         return np.asarray(ndtr(x + np.sqrt(2) * u[:, None]) ** (self.n_systems - better) @ lowest)
 
 
-def range_below(width: float, n: int) -> float:
+def range_probability(width: float, n: int) -> float:
     """Return the probability that n independent standard normal variables lie within a `width`.
 
-    >>> round(range_below(4.2863, 8), 4)
+    >>> round(range_probability(4.2863, 8), 4)
     0.95
     """
     x, weight = _line()
@@ -360,7 +368,7 @@ def _line() -> tuple[Floats, Floats]:
     return 2 * FAR * node - FAR, 2 * FAR * part
 
 
-def _where(rising: Callable[[float], float], wanted: float) -> float:
+def _bisect_rising(rising: Callable[[float], float], wanted: float) -> float:
     """Bisect for where a rising function passes a value, between 0 and 40."""
     low, high = 0.0, 40.0
     for _ in range(60):

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simlab.analysis.adequacy.posterior import Posterior
-from simlab.analysis.chains import chains_of
+from simlab.analysis.chains import make_chains
 from simlab.types import Floats, InputError
 
 
-def nuts(
+def sample_posterior(
     n_plus: Floats,
     n: Floats,
     m_plus: Floats,
@@ -61,7 +61,7 @@ def sampler(
         q = alpha * rho + (1 - alpha) * (1 - eta)
         numpyro.sample("m_plus", dist.Binomial(int(m), q), obs=m_plus)
 
-    mcmc = chains_of(model, chains=chains, warmup=warmup, draws=draws)
+    mcmc = make_chains(model, chains=chains, warmup=warmup, draws=draws)
 
     def run(seed: int) -> Floats:
         mcmc.run(jax.random.PRNGKey(seed))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv, expit, log_expit, logit, ndtri
 
-from simlab.analysis.adequacy.joint import Counts, given, rough
+from simlab.analysis.adequacy.joint import Counts, integrate_alpha, rough_evidence
 from simlab.analysis.adequacy.likelihood import legendre
 from simlab.types import Bools, Floats, Ints
 
@@ -102,7 +102,7 @@ def partial_rates(systems: Counts, calibration: Floats, constrain: bool, slope_s
     share /= share.sum()
     moments = [_moments(fit, round(POINTS * k)) for fit, k in zip(fits, share, strict=True)]
     mean, variance = (np.concatenate(parts, axis=1) for parts in zip(*moments, strict=True))
-    own = [_together([_own(fit, k) for fit in fits], share) for k in range(len(systems.n))]
+    own = [_mix_posteriors([_own_rates(fit, k) for fit in fits], share) for k in range(len(systems.n))]
     return Partial(mean, variance, own)
 
 
@@ -110,7 +110,7 @@ def _fit(systems: Counts, calibration: Floats, constrain: bool, slopes: tuple[fl
     tp, p, tn, n = calibration.T
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
-    told = [_told(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))]
+    told = [_system_evidence(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))]
     evidence = np.stack([first.kernel @ one.evidence @ second.kernel.T for one in told])
     log_weight = np.log(first.prior)[:, None] + np.log(second.prior)
     for one in evidence:
@@ -122,7 +122,7 @@ def _fit(systems: Counts, calibration: Floats, constrain: bool, slopes: tuple[fl
     return _Fit((first, second), told, log_evidence, evidence, weight / total)
 
 
-def _told(
+def _system_evidence(
     first: _Axis,
     second: _Axis,
     systems: Counts,
@@ -134,11 +134,11 @@ def _told(
     """Say what one system's ratings tell of its rates."""
     counts = systems.rows(slice(k, k + 1))
     if slopes is None:
-        return seen(first.at, second.at, counts, calibration[k], allowed)
+        return seen_rates(first.at, second.at, counts, calibration[k], allowed)
     # Slopes turn around a share of adequate outputs that is common to all, so that they say nothing of the mean rates.
     successes, trials = systems.n_plus.sum() + calibration[:, 1].sum(), systems.n.sum() + calibration[:, [1, 3]].sum()
     centre = float(logit((successes + 1) / (trials + 2)))
-    return sloped(first.at, second.at, counts, calibration[k], allowed, slopes, centre)
+    return sloped_evidence(first.at, second.at, counts, calibration[k], allowed, slopes, centre)
 
 
 def _axis(right: Floats, of: Floats) -> _Axis:
@@ -164,7 +164,7 @@ def _axis(right: Floats, of: Floats) -> _Axis:
 
 def _moments(fit: _Fit, n: int) -> tuple[Floats, Floats]:
     """Return mean and variance of each system's alpha `[system, node]` at n hyperparameters that stand for all."""
-    rows, columns = np.unravel_index(_representatives(fit.weight.ravel(), n), fit.weight.shape)
+    rows, columns = np.unravel_index(_choose_representatives(fit.weight.ravel(), n), fit.weight.shape)
     first, second = fit.axes[0].kernel[rows], fit.axes[1].kernel[columns]
     means, variances = [], []
     for one, evidence in zip(fit.told, fit.evidence, strict=True):
@@ -177,7 +177,7 @@ def _moments(fit: _Fit, n: int) -> tuple[Floats, Floats]:
     return np.stack(means), np.stack(variances)
 
 
-def _own(fit: _Fit, k: int) -> Own:
+def _own_rates(fit: _Fit, k: int) -> Own:
     """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
     told, (first, second) = fit.told[k], fit.axes
     pull = fit.weight / np.maximum(fit.evidence[k], TINY)
@@ -186,13 +186,13 @@ def _own(fit: _Fit, k: int) -> Own:
     return Own(weight[kept] / weight[kept].sum(), told.youden[kept], told.mean[kept], told.variance[kept])
 
 
-def _together(parts: list[Own], share: Floats) -> Own:
+def _mix_posteriors(parts: list[Own], share: Floats) -> Own:
     """Put posteriors under different slopes together, each with its share."""
     weight = np.concatenate([part.weight * k for part, k in zip(parts, share, strict=True)])
     return Own(weight, *(np.concatenate([getattr(part, name) for part in parts]) for name in Own._fields[1:]))
 
 
-def _representatives(weight: Floats, n: int) -> Ints:
+def _choose_representatives(weight: Floats, n: int) -> Ints:
     """Choose n nodes at evenly spaced quantiles of a posterior that is laid out along its grid."""
     return np.asarray(np.searchsorted(np.cumsum(weight), (np.arange(n) + 0.5) / max(n, 1)))
 
@@ -210,20 +210,20 @@ class Seen(NamedTuple):
     log_top: float
 
 
-def seen(first: Floats, second: Floats, counts: Counts, calibration: Floats, allowed: Bools) -> Seen:
+def seen_rates(first: Floats, second: Floats, counts: Counts, calibration: Floats, allowed: Bools) -> Seen:
     """Integrate over alpha at each node that neither the calibration nor, roughly, the ratings rule out.
 
     `first` and `second` are the grids of the logits of rho and eta, `allowed[rho, eta]` what is possible.
     """
-    log_density = _of_calibration(first[:, None], second, calibration)
+    log_density = _calibration_evidence(first[:, None], second, calibration)
     rho, eta = np.broadcast_arrays(expit(first)[:, None], expit(second))
-    ridge = log_density + rough((rho + 1 - eta) / 2, rho + eta - 1, np.full(1, 0.5), counts)
+    ridge = log_density + rough_evidence((rho + 1 - eta) / 2, rho + eta - 1, np.full(1, 0.5), counts)
     where = np.nonzero(allowed & (ridge > ridge[allowed].max() - DROPPED))
-    log_evidence, alpha, spread = _given(rho[where], eta[where], counts)
-    return _laid(where, rho.shape, log_evidence + log_density[where], alpha, spread, (rho + eta - 1)[where])
+    log_evidence, alpha, spread = _given_rates(rho[where], eta[where], counts)
+    return _lay_on_grid(where, rho.shape, log_evidence + log_density[where], alpha, spread, (rho + eta - 1)[where])
 
 
-def sloped(
+def sloped_evidence(
     first: Floats,
     second: Floats,
     counts: Counts,
@@ -255,23 +255,23 @@ def sloped(
         found[:, some] = np.log(total) + top, mean, np.maximum(mass @ alpha**2 / total - mean**2, 0.0)
     at = logit(np.clip(found[1], alpha[0], alpha[-1])) - centre
     youden = expit(first[where[0]] + slopes[0] * at) + expit(second[where[1]] + slopes[1] * at) - 1
-    return _laid(where, bound.shape, found[0], found[1], found[2], youden)
+    return _lay_on_grid(where, bound.shape, found[0], found[1], found[2], youden)
 
 
 def _binomial(x: Floats, successes: float, trials: float) -> Floats:
     return np.asarray(successes * log_expit(x) + (trials - successes) * log_expit(-x))
 
 
-def _of_calibration(first: Floats, second: Floats, calibration: Floats) -> Floats:
+def _calibration_evidence(first: Floats, second: Floats, calibration: Floats) -> Floats:
     return np.asarray(_binomial(first, *calibration[:2]) + _binomial(second, *calibration[2:]))
 
 
-def _given(rho: Floats, eta: Floats, counts: Counts) -> Floats:
+def _given_rates(rho: Floats, eta: Floats, counts: Counts) -> Floats:
     """Return log-evidence, mean and variance of alpha `[3, node]`, a few nodes at a time: they fit into the cache."""
     found = np.empty((3, len(rho)))
     for start in range(0, len(rho), BLOCK):
         some = slice(start, start + BLOCK)
-        known = given(rho[None, some], eta[None, some], counts)
+        known = integrate_alpha(rho[None, some], eta[None, some], counts)
         found[:, some] = known.log_evidence[0], known.mean[0], known.variance[0]
     return found
 
@@ -285,7 +285,7 @@ def _alphas(counts: Counts) -> tuple[Floats, Floats]:
     return low + (high - low) * node, (high - low) * part
 
 
-def _laid(where: tuple[Ints, ...], shape: tuple[int, ...], *values: Floats) -> Seen:
+def _lay_on_grid(where: tuple[Ints, ...], shape: tuple[int, ...], *values: Floats) -> Seen:
     """Lay what was found at some nodes on the grid; the others have no evidence."""
     log_evidence, *others = values
     top = float(log_evidence.max())

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.adequacy.joint import Counts, difference, difference_known
+from simlab.analysis.adequacy.joint import Counts, difference, difference_at_known_rates
 from simlab.analysis.adequacy.posterior import check_metric, posterior_rows
 from simlab.types import Bools, Floats, InputError
 
@@ -42,7 +42,7 @@ def ravel(plan: Plan[Floats]) -> Plan[Floats]:
     return each(plan, lambda x: np.broadcast_to(x, shape).ravel())
 
 
-def called_adequate(plan: Plan[Floats]) -> Floats:
+def probability_called_adequate(plan: Plan[Floats]) -> Floats:
     """Return the probability that the metric says adequate, q."""
     return plan.alpha * (plan.rho + plan.eta - 1) + 1 - plan.eta
 
@@ -59,13 +59,13 @@ class Planned(NamedTuple):
         """Say where there is any rating of alpha."""
         return np.asarray(self.counts.n + self.counts.m > 0)
 
-    def measurable(self, sd: Floats, level: float) -> Floats:
+    def measurable_difference(self, sd: Floats, level: float) -> Floats:
         """Return the published measurable difference: 1 by convention where there is no rating of alpha at all."""
-        return np.where(self.rated, critical(level) * np.sqrt(2) * sd, 1.0)
+        return np.where(self.rated, critical_value(level) * np.sqrt(2) * sd, 1.0)
 
     def epsilon(self, level: float, constrain: bool) -> Floats:
         """Return the published measurable difference of these counts."""
-        return self.measurable(self.sd(constrain)[1], level)
+        return self.measurable_difference(self.sd(constrain)[1], level)
 
     def sd(self, constrain: bool) -> tuple[Floats, Floats]:
         """Return the posterior's mean and standard deviation."""
@@ -73,7 +73,7 @@ class Planned(NamedTuple):
         return inferred.mean, inferred.sd
 
 
-def expected(
+def set_expected_counts(
     rows: Plan[Floats],
     calibration_counts: bool = False,
     *,
@@ -86,15 +86,17 @@ def expected(
     """
     near = np.round if whole else np.asarray
     calibration = None
-    q = called_adequate(rows if metric is None else rows._replace(rho=metric[0], eta=metric[1]))
+    q = probability_called_adequate(rows if metric is None else rows._replace(rho=metric[0], eta=metric[1]))
     if rows.n_calibration is not None:
         p = near(rows.alpha * rows.n_calibration)
         n = rows.n_calibration - p
         calibration = near(rows.rho * p), p, near(rows.eta * n), n
-    return _planned(rows, near(rows.alpha * rows.n_human), near(q * rows.n_metric), calibration, calibration_counts)
+    return _make_planned(
+        rows, near(rows.alpha * rows.n_human), near(q * rows.n_metric), calibration, calibration_counts
+    )
 
 
-def drawn(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool = False) -> Planned:
+def draw_counts(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool = False) -> Planned:
     """Draw each count."""
     calibration = None
     if rows.n_calibration is not None:
@@ -102,11 +104,11 @@ def drawn(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool
         n = rows.n_calibration.astype(int) - p
         calibration = tuple(x.astype(float) for x in (rng.binomial(p, rows.rho), p, rng.binomial(n, rows.eta), n))
     n_plus = rng.binomial(rows.n_human.astype(int), rows.alpha).astype(float)
-    m_plus = rng.binomial(rows.n_metric.astype(int), np.clip(called_adequate(rows), 0, 1)).astype(float)
-    return _planned(rows, n_plus, m_plus, calibration, calibration_counts)  # type: ignore[arg-type]
+    m_plus = rng.binomial(rows.n_metric.astype(int), np.clip(probability_called_adequate(rows), 0, 1)).astype(float)
+    return _make_planned(rows, n_plus, m_plus, calibration, calibration_counts)  # type: ignore[arg-type]
 
 
-def _planned(
+def _make_planned(
     rows: Plan[Floats],
     n_plus: Floats,
     m_plus: Floats,
@@ -119,11 +121,13 @@ def _planned(
     return Planned(Counts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
 
 
-def apart(one: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0) -> tuple[Floats, Floats]:
+def difference_between(
+    first: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0
+) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of alpha_1 - alpha_2 under the joint posterior."""
-    if one.calibration is None:
-        return difference_known(one.counts, second, *one.quality, correlation)
-    return difference(one.counts, second, one.calibration, constrain=constrain, correlation=correlation)
+    if first.calibration is None:
+        return difference_at_known_rates(first.counts, second, *first.quality, correlation)
+    return difference(first.counts, second, first.calibration, constrain=constrain, correlation=correlation)
 
 
 def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
@@ -141,7 +145,7 @@ def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
     return np.clip(other, 0.0, 1.0)
 
 
-def critical(level: float) -> float:
+def critical_value(level: float) -> float:
     """Return the normal quantile of a two-sided test at a level."""
     return float(ndtri(1 - level / 2))
 

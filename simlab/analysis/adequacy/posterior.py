@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
 from simlab.analysis.adequacy import likelihood
-from simlab.analysis.adequacy.likelihood import Nodes, legendre, nodes, running
+from simlab.analysis.adequacy.likelihood import Nodes, cumulative_weights, legendre, nodes
 from simlab.types import Floats, InputError
 
 Calibration = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
@@ -58,9 +58,9 @@ def alpha_posterior(
     arrays = np.broadcast_arrays(*(np.asarray(x, float) for x in (n_plus, n, m_plus, m, *values)))
     rows = [x.ravel() for x in arrays]
     if method == "nuts":
-        from simlab.analysis.adequacy.nuts import nuts
+        from simlab.analysis.adequacy.nuts import sample_posterior
 
-        inferred = nuts(*rows[:4], metric=rows[4:], constrain=constrain, level=level, seed=seed)
+        inferred = sample_posterior(*rows[:4], metric=rows[4:], constrain=constrain, level=level, seed=seed)
     elif method == "quadrature":
         inferred = posterior_rows(rows, constrain, level)
     else:
@@ -120,7 +120,7 @@ class Posterior(NamedTuple):
 
 def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> Posterior:
     """Infer alpha from checked rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
-    posterior = exact(rows[0], rows[1], level)
+    posterior = beta_posterior(rows[0], rows[1], level)
     mixed = np.flatnonzero(rows[3] > 0)
     for start in range(0, len(mixed), BLOCK):
         some = mixed[start : start + BLOCK]
@@ -130,7 +130,7 @@ def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> 
     return posterior
 
 
-def exact(n_plus: Floats, n: Floats, level: float) -> Posterior:
+def beta_posterior(n_plus: Floats, n: Floats, level: float) -> Posterior:
     """Return the posterior given error-free ratings: Beta(n_plus + 1, n - n_plus + 1)."""
     first, second = n_plus + 1.0, n - n_plus + 1.0
     mean = first / (n + 2)
@@ -143,7 +143,7 @@ def integrate(rows: list[Floats], constrain: bool, level: float) -> Posterior:
     """Integrate over alpha given rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
     n_plus, n, *metric = rows
     rule, log_likelihood = ratings(metric, n_plus[:, None], n[:, None], constrain, PANELS, PER_PANEL)
-    log_density = log_likelihood + likelihood.human(rule.alpha, n_plus[:, None, None], n[:, None, None])
+    log_density = log_likelihood + likelihood.human_log_likelihood(rule.alpha, n_plus[:, None, None], n[:, None, None])
     share = shares(rule, log_density)
     mean, sd = moments(rule, share)
     bounds = (_quantile(rule, share, p) for p in (level / 2, 1 - level / 2))
@@ -169,18 +169,24 @@ def ratings(
     given = likelihood.evidence(m_plus, m, quality, constrain) if len(quality) == 4 else None
 
     def rough(alpha: Floats) -> Floats:
-        own = likelihood.human(alpha[:, None], n_plus[..., None], n[..., None])
-        other = likelihood.known(alpha, *metric) if given is None else likelihood.sketch(alpha, given)
+        own = likelihood.human_log_likelihood(alpha[:, None], n_plus[..., None], n[..., None])
+        other = (
+            likelihood.log_likelihood_at_known_rates(alpha, *metric)
+            if given is None
+            else likelihood.sketch(alpha, given)
+        )
         return np.asarray(own + other[:, None])
 
     if given is None:
         rule = nodes(rough, len(m), panels, k)
-        return rule, likelihood.known(rule.alpha, *metric)
+        return rule, likelihood.log_likelihood_at_known_rates(rule.alpha, *metric)
     # Where rho and eta are all but unknown, the likelihood has a kink where a metric that is always right about one
     # class and always wrong about the other fits: alpha rho + (1 - alpha)(1 - eta) = q at rho, 1 - eta = 1, 0 or 0, 1.
     q = (m_plus + 1) / (m + 2)
     rule = nodes(rough, len(m), panels, k, kinks=np.stack([q, 1 - q], axis=1))
-    return rule, likelihood.integrated(rule.alpha.reshape(len(m), -1), given, sizes).reshape(rule.alpha.shape)
+    return rule, likelihood.log_likelihood_without_rates(rule.alpha.reshape(len(m), -1), given, sizes).reshape(
+        rule.alpha.shape
+    )
 
 
 def shares(rule: Nodes, log_density: Floats) -> Floats:
@@ -200,7 +206,7 @@ def _quantile(rule: Nodes, share: Floats, p: float) -> Floats:
     """Find where the distribution function passes p: in its panel it is a polynomial, between two nodes a parabola."""
     per_panel = share.sum(-1)
     before = np.cumsum(per_panel, axis=1) - per_panel
-    at_nodes = before[..., None] + share / legendre(share.shape[-1])[1] @ running(share.shape[-1]).T
+    at_nodes = before[..., None] + share / legendre(share.shape[-1])[1] @ cumulative_weights(share.shape[-1]).T
     density = np.divide(share, rule.weight, out=np.zeros_like(share), where=rule.weight > 0)
     alpha, below, height = (x.reshape(len(share), -1) for x in (rule.alpha, at_nodes, density))
     last = np.clip((below < p).sum(1), 1, alpha.shape[1] - 1)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtr, ndtri
 
-from simlab.analysis.adequacy.joint import ALONG, Counts, given, plane
+from simlab.analysis.adequacy.joint import ALONG, Counts, integrate_alpha, plane
 from simlab.analysis.adequacy.likelihood import legendre
 from simlab.types import Floats
 
@@ -43,7 +43,7 @@ def shared_rates(systems: Counts, calibration: Floats, constrain: bool) -> Rates
     """Infer all alphas from the counts of each system, `[system]`, and one `calibration` (TP, P, TN, N)."""
     one_row = [Counts(*(np.reshape(x, 1) for x in counts)) for counts in zip(*systems, strict=True)]
     rho, eta, log_weight = plane(one_row, [np.reshape(x, 1) for x in calibration], constrain)
-    known = [given(rho, eta, counts) for counts in one_row]
+    known = [integrate_alpha(rho, eta, counts) for counts in one_row]
     log_weight = log_weight + sum(one.log_evidence for one in known)
     weight = np.exp(log_weight - log_weight.max())[0]
     mean, variance = (np.stack([getattr(one, name)[0] for one in known]) for name in ("mean", "variance"))
@@ -53,11 +53,11 @@ def shared_rates(systems: Counts, calibration: Floats, constrain: bool) -> Rates
 def youden(rates: Rates, level: float) -> tuple[float, float, float]:
     """Return mean and interval of rho + eta - 1."""
     weight, at = rates.weight.reshape(-1, ALONG).sum(1), rates.youden.reshape(-1, ALONG)[:, 0]
-    low, high = (of_points(p, weight, at) for p in (level / 2, 1 - level / 2))
+    low, high = (quantile_of_points(p, weight, at) for p in (level / 2, 1 - level / 2))
     return float(weight @ at), low, high
 
 
-def youden_of(calibration: Floats, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
+def youden_index(calibration: Floats, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
     """Return mean and bounds of rho + eta - 1 `[row]` from `calibration[row, 4]` (TP, P, TN, N), uniform priors.
 
     `constrain`: rho + eta > 1 is known. The law of the sum is integrated over the quantiles of rho. Rows that share
@@ -77,14 +77,14 @@ def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Float
     node, part = legendre(NODES)
     rho = betaincinv(tp[:, None] + 1, (p - tp)[:, None] + 1, node)
 
-    def unconstrained(x: Floats) -> Floats:
+    def weight_without_constraint(x: Floats) -> Floats:
         eta = np.clip(x[:, None] + 1 - rho, 0, 1)
         return np.asarray((part * betainc(tn[:, None] + 1, (n - tn)[:, None] + 1, eta)).sum(1))
 
-    worse = unconstrained(np.zeros(len(p))) if constrain else np.zeros(len(p))
+    worse = weight_without_constraint(np.zeros(len(p))) if constrain else np.zeros(len(p))
 
     def distribution(x: Floats) -> Floats:
-        return np.asarray(np.maximum(unconstrained(x) - worse, 0.0) / (1 - worse))
+        return np.asarray(np.maximum(weight_without_constraint(x) - worse, 0.0) / (1 - worse))
 
     low, high = (quantile(q, distribution, len(p), within=1.0) for q in (level / 2, 1 - level / 2))
     if not constrain:
@@ -103,12 +103,14 @@ class Inferred(NamedTuple):
     high: Floats
 
 
-def inferred(weight: Floats, mean: Floats, variance: Floats, level: float) -> Inferred:
+def infer_mixtures(weight: Floats, mean: Floats, variance: Floats, level: float) -> Inferred:
     """Sum up mixtures of normal laws `mean[row, node]`, `variance[row, node]`; intervals are equal-tailed."""
     middle = mean @ weight
     sd = np.sqrt((variance + (mean - middle[:, None]) ** 2) @ weight)
-    few, at, spread = thinned(weight, mean, np.sqrt(variance))
-    bounds = (quantile(p, lambda x: below(x, few, at, spread), len(mean)) for p in (level / 2, 1 - level / 2))
+    few, at, spread = thin_nodes(weight, mean, np.sqrt(variance))
+    bounds = (
+        quantile(p, lambda x: probability_below(x, few, at, spread), len(mean)) for p in (level / 2, 1 - level / 2)
+    )
     return Inferred(middle, sd, *bounds)
 
 
@@ -122,21 +124,21 @@ def contrasts(
     allows.
     """
     first, second = np.triu_indices(len(mean), 1)
-    weight, mean, variance = thinned(weight, mean, variance)
+    weight, mean, variance = thin_nodes(weight, mean, variance)
     apart, spread = mean[first] - mean[second], variance[first] + variance[second]
-    found = inferred(weight, apart, spread, level)
+    found = infer_mixtures(weight, apart, spread, level)
     toward = np.where(found.mean > 0, 1.0, -1.0)[:, None]
-    tail = below(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
+    tail = probability_below(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
     return found._replace(low=found.low - beside, high=found.high + beside), np.minimum(2 * tail, 1.0)
 
 
-def thinned(weight: Floats, *others: Floats) -> tuple[Floats, ...]:
+def thin_nodes(weight: Floats, *others: Floats) -> tuple[Floats, ...]:
     """Leave out nodes (the last axis) whose `weight[node]` does not count; the rest adds up to one."""
     kept = weight > NEGLIGIBLE * weight.max()
     return weight[kept] / weight[kept].sum(), *(other[..., kept] for other in others)
 
 
-def below(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> Floats:
+def probability_below(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> Floats:
     """Return the probability of being below `x[row]` under normal laws `mean[row, node]`, `sd[row, node]`."""
     return np.asarray((weight * ndtr((x[:, None] - mean) / np.maximum(sd, TINY))).sum(-1))
 
@@ -149,17 +151,17 @@ def quantile(p: float, distribution: Callable[[Floats], Floats], rows: int, with
     """
     wanted = float(ndtri(p))
 
-    def off(x: Floats) -> Floats:
+    def distance_from_target(x: Floats) -> Floats:
         return np.asarray(ndtri(np.clip(distribution(x), 1e-16, 1 - 1e-16)) - wanted)
 
     low: Floats = np.full(rows, -within)
     high: Floats = np.full(rows, within)
     middle = low
-    at_low, at_high = off(low), off(high)
+    at_low, at_high = distance_from_target(low), distance_from_target(high)
     for step in range(ROUNDS):
         secant = high - at_high * (high - low) / np.where(at_high > at_low, at_high - at_low, 1.0)
         middle = np.where((step % 3 == 2) | (at_high <= at_low), (low + high) / 2, np.clip(secant, low, high))
-        there = off(middle)
+        there = distance_from_target(middle)
         above = there >= 0
         at_low, at_high = np.where(above, at_low / 2, there), np.where(above, there, at_high / 2)
         low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -168,7 +170,7 @@ def quantile(p: float, distribution: Callable[[Floats], Floats], rows: int, with
     return middle
 
 
-def of_points(p: float, weight: Floats, at: Floats) -> float:
+def quantile_of_points(p: float, weight: Floats, at: Floats) -> float:
     """Return the p-quantile of weighted points `at[node]`, between two points a straight line."""
     order = np.argsort(at, kind="stable")
     share = weight[order] / weight.sum()

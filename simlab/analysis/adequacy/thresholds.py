@@ -37,16 +37,16 @@ class Tuned(NamedTuple):
     calibration: tuple[int, int, int, int]
 
 
-def at_threshold(threshold: ArrayLike, correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
+def rates_at_threshold(threshold: ArrayLike, correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
     """Return rho and eta at a threshold on a standardised score, normal together with the quality of outputs.
 
     The best share `alpha` of outputs is adequate; `correlation` is that of score and quality. All broadcast.
     Raises InputError for a correlation that is not above 0 and at most 1, and for alpha not between 0 and 1.
 
-    >>> [x.round(3).tolist() for x in at_threshold(0, 0.7, 0.5)]
+    >>> [x.round(3).tolist() for x in rates_at_threshold(0, 0.7, 0.5)]
     [0.0, 0.747, 0.747]
     """
-    t, r, share = _checked(threshold, correlation, alpha)
+    t, r, share = _check_threshold(threshold, correlation, alpha)
     return Threshold(t, *formulas.threshold_rates(r, share, t))
 
 
@@ -61,11 +61,11 @@ def best_threshold(correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
     >>> [x.round(3).tolist() for x in best_threshold(0.7, 0.6)]
     [-0.103, 0.74, 0.757]
     """
-    _, r, share = _checked(0.0, correlation, alpha)
-    return at_threshold(formulas.best_threshold(r, share), r, share)
+    _, r, share = _check_threshold(0.0, correlation, alpha)
+    return rates_at_threshold(formulas.best_threshold(r, share), r, share)
 
 
-def _checked(threshold: ArrayLike, correlation: ArrayLike, alpha: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def _check_threshold(threshold: ArrayLike, correlation: ArrayLike, alpha: ArrayLike) -> tuple[Floats, Floats, Floats]:
     t, r, share = np.broadcast_arrays(*(np.asarray(v, float) for v in (threshold, correlation, alpha)))
     wrong = ~((r > 0) & (r <= 1))
     if wrong.any():

@@ -13,8 +13,8 @@ from simlab.analysis.means.estimates import (
     Moments,
     Rest,
     check_level,
+    check_pairs,
     mean_from_moments,
-    paired,
     reject,
     variance_from_moments,
 )
@@ -55,7 +55,7 @@ def bootstrap_interval(
     """
     check_level(level)
     reject(resamples < 2, f"resamples={resamples} is below 2; 1000 give stable intervals")
-    judged, metric = paired(y, np.zeros_like(y, float) if g is None else g, 3)
+    judged, metric = check_pairs(y, np.zeros_like(y, float) if g is None else g, 3)
     n, shape = judged.shape[-1], judged.shape[:-1]
     draws = rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n, rng.standard_normal(resamples)
     known = _column(0.0 if g is None else coefficient, shape)
@@ -66,12 +66,12 @@ def bootstrap_interval(
     for at in (slice(first, first + step) for first in range(0, len(rows[0]), step)):
         some = None if left is None else Rest(*(part[at] for part in left if part is not None))
         given = None if known is None else known[at]
-        values, errors = _resampled(rows[0][at], rows[1][at], draws, some, given, squares=studentise)
+        values, errors = _resample(rows[0][at], rows[1][at], draws, some, given, squares=studentise)
         if studentise:
             whole = np.full((1, n), 1 / n), np.zeros(1)
-            value, error = _resampled(rows[0][at], rows[1][at], whole, some, given, squares=True)
+            value, error = _resample(rows[0][at], rows[1][at], whole, some, given, squares=True)
             bounds.append(
-                np.array([studentised(*row, level) for row in zip(value, error, values, errors, strict=True)]).T
+                np.array([studentised_bounds(*row, level) for row in zip(value, error, values, errors, strict=True)]).T
             )
         else:
             bounds.append(np.quantile(values, [level / 2, 1 - level / 2], axis=1))
@@ -97,7 +97,7 @@ def empirical_data_efficiency(
 
     Raises InputError as `bootstrap_interval`, and where a size exceeds the judgements or an interval has no width.
     """
-    judged, metric = paired(y, g, max(sizes))
+    judged, metric = check_pairs(y, g, max(sizes))
     ratios = []
     for n in sizes:
         seed = int(rng.integers(2**63))
@@ -128,19 +128,19 @@ def perfect_metric(ratings: ArrayLike, judge: int) -> Floats:
     `sigma_a^2 / (K - 1)`, so it falls short of `(1 + gamma) / gamma`. Raises InputError where an output has no other
     rating, or all are equal.
     """
-    return _standardised(np.nanmean(_ratings(np.delete(np.asarray(ratings, float), judge, axis=-1), 1), axis=-1))
+    return _standardise(np.nanmean(_ratings(np.delete(np.asarray(ratings, float), judge, axis=-1), 1), axis=-1))
 
 
-def perfect_metric_published(ratings: ArrayLike) -> Floats:
+def simulate_perfect_metric(ratings: ArrayLike) -> Floats:
     """Return the mean of all K judgements, standardised: the published stand-in for a perfect metric.
 
     It contains the noise of the judgement that it predicts, so the data efficiency exceeds the cap
     `(1 + gamma) / gamma` by up to K / (K - 1). Raises InputError where an output has no rating, or all are equal.
     """
-    return _standardised(noiseless_judgements(ratings))
+    return _standardise(noiseless_judgements(ratings))
 
 
-def studentised(value: Floats, variance: Floats, values: Floats, variances: Floats, level: float) -> Floats:
+def studentised_bounds(value: Floats, variance: Floats, values: Floats, variances: Floats, level: float) -> Floats:
     """Return the bounds `[2]` of a bootstrap-t interval: estimate and squared standard error, of data and resamples.
 
     Resamples that show no error, such as those of one judgement again and again, are left out.
@@ -152,7 +152,7 @@ def studentised(value: Floats, variance: Floats, values: Floats, variances: Floa
     return np.asarray(value - np.quantile(t, [1 - level / 2, level / 2]) * np.sqrt(variance))
 
 
-def _resampled(
+def _resample(
     y: Floats,
     g: Floats,
     draws: tuple[Floats, Floats],
@@ -193,7 +193,7 @@ def _ratings(ratings: ArrayLike, least: int) -> Floats:
     return given
 
 
-def _standardised(score: Floats) -> Floats:
+def _standardise(score: Floats) -> Floats:
     spread = score.std(-1, keepdims=True)
     reject(bool(np.any(spread == 0)), "ratings: all outputs score the same; a constant metric predicts nothing")
     return np.asarray((score - score.mean(-1, keepdims=True)) / spread)
@@ -226,7 +226,7 @@ def document_bootstrap(
         slope = None if slopes is None else float(slopes[row])
         here = _means(parts, np.ones((1, len(parts))), slope, of.n_all is not None)
         there = _resampled_documents(rng, parts, slope, resamples, of.n_all is not None)
-        bounds.append(studentised(*here, *there, level) if studentise else _percentiles(there[0], level))
+        bounds.append(studentised_bounds(*here, *there, level) if studentise else _percentiles(there[0], level))
     low, high = np.array(bounds).T
     return Interval(low, high)
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from simlab.analysis import signs
-from simlab.analysis.means.documents import LEAST_LEFT, Apart, Totals, apart, freedom_of
+from simlab.analysis.means.documents import LEAST_LEFT, Apart, Totals, cr2_freedom, split_errors
 from simlab.types import Array, Bools, Floats, Ints
 
 ROUNDING = 1e-9
@@ -67,10 +67,10 @@ def influence(of: Totals, *, corrected: bool) -> Influence:
     that its part needs no stretching. Raises nothing: `of` has been through `document_mean`.
     """
     n = of.n.sum(1, keepdims=True)
-    parts, share, value = apart(of), of.n / n, of.y.sum(1) / n[:, 0]
+    parts, share, value = split_errors(of), of.n / n, of.y.sum(1) / n[:, 0]
     if not corrected:
         return Influence(value, parts.y, share)
-    part = parts.y - _for_differences(parts) * parts.off
+    part = parts.y - _tune_for_differences(parts) * parts.off
     moved = part.sum(1)
     return Influence(value + moved, part - share * moved[:, None], share)
 
@@ -87,14 +87,14 @@ def share_intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
     return low, np.where(alike, np.minimum(of.value + beyond, 1), high)
 
 
-def _for_differences(parts: Apart) -> Floats:
+def _tune_for_differences(parts: Apart) -> Floats:
     """Return, for each document, the lambda of all others that makes differences of two means least variable.
 
     One lambda serves all systems, so that differences are those of the means.
     """
     loading = parts.g - parts.rest
-    product, square = of_differences(parts.y, loading), of_differences(loading, loading)
-    whole = of_differences(parts.g, parts.g)
+    product, square = products_of_differences(parts.y, loading), products_of_differences(loading, loading)
+    whole = products_of_differences(parts.g, parts.g)
     remain = square.sum() - square
     # What little the metric adds where nearly all it saw was judged tells lambda badly: it is drawn towards 0.
     held = remain + HELD * whole.sum()
@@ -102,22 +102,22 @@ def _for_differences(parts: Apart) -> Floats:
     return np.asarray(np.divide(product.sum() - product, held, out=np.zeros_like(remain), where=safe))
 
 
-def of_differences(one: Floats, other: Floats) -> Floats:
+def products_of_differences(first: Floats, second: Floats) -> Floats:
     """Add up products of differences of all pairs of systems, `[document]`, of `one` and `other` `[system, document]`.
 
     Squares of all differences add up to `S sum x_s^2 - (sum x_s)^2`.
     """
-    return np.asarray(len(one) * (one * other).sum(0) - one.sum(0) * other.sum(0))
+    return np.asarray(len(first) * (first * second).sum(0) - first.sum(0) * second.sum(0))
 
 
 def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
     """Return bounds of each mean by itself: t, CR2 and Satterthwaite's freedom as in `document_mean`."""
     error = np.sqrt((of.part**2 / np.maximum(1 - of.share, LEAST_LEFT)).sum(1))
-    reach = stdtrit(freedom_of(of.share), 1 - level / 2) * error
+    reach = stdtrit(cr2_freedom(of.share), 1 - level / 2) * error
     return of.value - reach, of.value + reach
 
 
-def compared(
+def compare_by_flips(
     rng: np.random.Generator,
     of: Influence,
     pairs: tuple[Ints, Ints],
@@ -144,7 +144,7 @@ def compared(
     gap = of.value[pairs[0]] - of.value[pairs[1]]
     stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
-    towards = _towards(of, pairs, stretch, pool)
+    towards = _stretch_towards(of, pairs, stretch, pool)
     se = np.sqrt(towards.moderated(np.einsum("pd,pd->p", part, part)))
     observed = ratio(np.abs(gap), se, np.abs(gap))
     told = np.asarray(of.part.any(0) | of.share.any(0))
@@ -155,8 +155,8 @@ def compared(
     as_found = n >= MANY and len(gap) > 1 and bool((se > 0).all())
     hypotheses, further = ((0 * gap,), 1 + MARGIN / n) if as_found else ((gap, 0 * gap), 1.0)
     for nearer in hypotheses:
-        reached, largest = _flipped(_sides(of, pairs, nearer, stretch, told), pattern, observed / further, towards)
-        beyond = len(largest) - np.searchsorted(np.sort(largest), _reached_from(observed / further))
+        reached, largest = _count_flips(_sides(of, pairs, nearer, stretch, told), pattern, observed / further, towards)
+        beyond = len(largest) - np.searchsorted(np.sort(largest), _lower_to_reach(observed / further))
         own, adjusted = (np.maximum(p, _share(n, largest, every)) for p, n in ((own, reached), (adjusted, beyond)))
         bar = max(bar, further * _bar(largest, level, every=every))
     half = np.where(se > 0, bar * se, 0.0) if np.isfinite(bar) else np.full(len(gap), np.inf)
@@ -167,8 +167,8 @@ def _patterns(rng: np.random.Generator, n_documents: int, flips: int) -> tuple[F
     """Return patterns of signs, and whether these are all."""
     every = n_documents < 63 and 2 ** max(n_documents - 1, 0) <= flips
     if every:
-        return signs.half(max(n_documents, 1))[:, :n_documents], True
-    return signs.drawn(rng, flips, n_documents), False
+        return signs.list_half_patterns(max(n_documents, 1))[:, :n_documents], True
+    return signs.draw_sign_patterns(rng, flips, n_documents), False
 
 
 def _share(count: Ints, largest: Floats, every: bool) -> Floats:
@@ -188,7 +188,7 @@ class _Towards(NamedTuple):
         return square + self.share * (self.middle(square / self.unit, -1, keepdims=True) * self.unit - square)
 
 
-def _towards(of: Influence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None) -> _Towards:
+def _stretch_towards(of: Influence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None) -> _Towards:
     first, second = (of.share[system] for system in pairs)
     if pool is not None:
         return _Towards(np.ones(len(first)), np.full(len(first), pool), np.mean)
@@ -207,24 +207,24 @@ class _Sides(NamedTuple):
     own: tuple[Floats, ...]
 
 
-def _sides(of: Influence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, told: Array) -> _Sides:
+def _sides(of: Influence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, variances: Array) -> _Sides:
     """Lay documents out about means that lie `gap` nearer to each other than found."""
-    nearer, stretch = gap[:, None] / 2, stretch[:, told]
+    nearer, stretch = gap[:, None] / 2, stretch[:, variances]
     one, two = (
-        of.part[system][:, told] + sign * of.share[system][:, told] * nearer
+        of.part[system][:, variances] + sign * of.share[system][:, variances] * nearer
         for system, sign in zip(pairs, (1, -1), strict=True)
     )
-    first, second = (of.share[system][:, told] * stretch for system in pairs)
+    first, second = (of.share[system][:, variances] * stretch for system in pairs)
     each = (one - two) * stretch
     products = ((each, each), (first, first), (second, second), (first, second))
     sums = tuple(np.ascontiguousarray(x.T) for x in (one, two, each * first, each * second))
     return _Sides(sums, tuple(np.einsum("pd,pd->p", a, b) for a, b in products))
 
 
-def _flipped(sides: _Sides, pattern: Floats, observed: Floats, towards: _Towards) -> tuple[Ints, Floats]:
+def _count_flips(sides: _Sides, pattern: Floats, observed: Floats, towards: _Towards) -> tuple[Ints, Floats]:
     """Count the patterns in which each pair's t reaches what was observed; return the largest t of each pattern."""
     reached, largest = np.zeros(len(observed), np.int64), np.zeros(len(pattern))
-    step, least = max(1, STEP // max(len(observed), 1)), _reached_from(observed)
+    step, least = max(1, STEP // max(len(observed), 1)), _lower_to_reach(observed)
     for start in range(0, len(pattern), step):
         some = slice(start, start + step)
         t = _t([pattern[some] @ x for x in sides.sums], sides.own, towards)
@@ -244,7 +244,7 @@ def _t(sums: Sequence[Floats], own: Sequence[Floats], towards: _Towards) -> Floa
     return ratio(top, np.sqrt(towards.moderated(np.maximum(square, 0.0))), np.broadcast_to(np.sqrt(each), top.shape))
 
 
-def pooled(variance: Floats, share: float) -> Floats:
+def pool_variances(variance: Floats, share: float) -> Floats:
     """Draw variances `[..., pair]` towards their mean over pairs by a share between 0 and 1."""
     return variance + share * (variance.mean(-1, keepdims=True) - variance) if share else variance
 
@@ -255,7 +255,7 @@ def ratio(top: Floats, error: Floats, scale: Floats) -> Floats:
     return np.divide(top, error, out=np.where(top > tiny, np.inf, 0.0), where=error > tiny)
 
 
-def _reached_from(t: Floats) -> Floats:
+def _lower_to_reach(t: Floats) -> Floats:
     """Return what counts as reaching a t: those this close are equal."""
     return np.asarray(t - ROUNDING * (1 + np.where(np.isfinite(t), t, 0.0)))
 
@@ -283,7 +283,7 @@ class Confirmed(NamedTuple):
     high: float
 
 
-def equal(of: Totals) -> Totals:
+def equalise_means(of: Totals) -> Totals:
     """Move the judgements of each system, so that all have one mean.
 
     What the metric says of outputs that it alone has seen is moved to what it says of the judged: in a world that draws
@@ -300,14 +300,14 @@ def equal(of: Totals) -> Totals:
     return world._replace(g_all=of.g_all + more * off)
 
 
-def affordable(of: Totals, n_pairs: int, studies: int) -> int:
+def count_affordable_studies(of: Totals, n_pairs: int, studies: int) -> int:
     """Return how many studies are carried out of those wanted."""
     judged = int((of.n > 0).any(0).sum())
     documents = judged + min(of.n.shape[1] - judged, BUNDLES)
     return int(max(FEWEST, min(studies, WORK / (8 * FLIPS * documents * max(n_pairs, 1)))))
 
 
-def bundled(of: Influence) -> Influence:
+def bundle_documents(of: Influence) -> Influence:
     """Put documents that only the metric has seen into bundles, which are as independent as they are."""
     judged: Bools = np.asarray(of.share.any(0))
     rest = of.part[:, ~judged]
@@ -318,7 +318,7 @@ def bundled(of: Influence) -> Influence:
     return Influence(of.value, np.concatenate([of.part[:, judged], sums], axis=1), share)
 
 
-def drawn_again(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints]:
+def redraw_documents(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints]:
     """Draw as many documents with judgements again, and as many of the others; return which, too."""
     judged: Bools = np.asarray((of.n > 0).any(0))
     groups = [np.flatnonzero(judged), np.flatnonzero(~judged)]
@@ -334,22 +334,24 @@ def some_claims(
 
     A study in which a system lost all of its judged documents but one claims nothing.
     """
-    world, found, documents = equal(of), np.zeros(studies, bool), []
+    world, found, documents = equalise_means(of), np.zeros(studies, bool), []
     for study in range(studies):
-        again, at = drawn_again(rng, world)
+        again, at = redraw_documents(rng, world)
         documents.append(at)
         if int((again.n > 0).sum(1).min()) > 1:
-            means = bundled(influence(again, corrected=corrected))
+            means = bundle_documents(influence(again, corrected=corrected))
             found[study] = bool(
                 (
-                    compared(rng, means, pairs, level=level, flips=max(FLIPS, int(np.ceil(5 / level)) - 1)).adjusted
+                    compare_by_flips(
+                        rng, means, pairs, level=level, flips=max(FLIPS, int(np.ceil(5 / level)) - 1)
+                    ).adjusted
                     <= level
                 ).any()
             )
     return found, documents
 
 
-def uncorrected(of: Segments, documents: list[Ints], level: float) -> Bools:
+def test_without_documents(of: Segments, documents: list[Ints], level: float) -> Bools:
     """Say which studies claim something by tests of single outputs, each pair by itself, that know of no documents."""
     counts = np.stack([np.bincount(at, minlength=len(of.n)) for at in documents]).astype(float)
     n, total, square = counts @ of.n, counts @ of.sums, counts @ of.squares
@@ -359,7 +361,7 @@ def uncorrected(of: Segments, documents: list[Ints], level: float) -> Bools:
     return np.asarray((np.nan_to_num(z) > -ndtri(level / 2)).any(1))
 
 
-def confirmed(
+def confirmation_probabilities(
     rng: np.random.Generator,
     of: Influence,
     claims: tuple[Ints, Ints, Ints],
@@ -382,14 +384,14 @@ def confirmed(
         return Confirmed(1.0, 1.0, 1.0), Confirmed(1.0, 1.0, 1.0)
     if noise is None:
         error = of.part @ of.part.T
-        middle, spread = _shrunk(of.value, error)
+        middle, spread = _shrink_means(of.value, error)
     else:
         # Of documents that are the same, what these brought is known but for the noise of ratings.
         error = np.diag(noise)
         middle, spread = of.value, error
-    truth, chance, anew = middle + _normal(rng, spread, worlds), np.zeros(worlds), np.zeros(worlds)
+    truth, chance, anew = middle + _draw_normal(rng, spread, worlds), np.zeros(worlds), np.zeros(worlds)
     for world in range(worlds):
-        means = truth[world] + _normal(rng, error, studies)
+        means = truth[world] + _draw_normal(rng, error, studies)
         lead = direction * (means[:, first] - means[:, second])
         chance[world], anew[world] = (lead > 0).all(1).mean(), (lead > bar).mean()
     return _share_of_worlds(chance), _share_of_worlds(anew)
@@ -400,7 +402,7 @@ def _share_of_worlds(of_worlds: Floats) -> Confirmed:
     return Confirmed(float(of_worlds.mean()), *(float(x) for x in np.quantile(of_worlds, (0.05, 0.95))))
 
 
-def _shrunk(value: Floats, error: Floats) -> tuple[Floats, Floats]:
+def _shrink_means(value: Floats, error: Floats) -> tuple[Floats, Floats]:
     """Return mean and covariance of true means that are normal about a common one, given what was found."""
     n, centred = len(value), value - value.mean()
     noise = (np.trace(error) - error.sum() / n) / (n - 1)
@@ -411,7 +413,7 @@ def _shrunk(value: Floats, error: Floats) -> tuple[Floats, Floats]:
     return value.mean() + weight @ centred, spread * (np.eye(n) - weight)
 
 
-def _normal(rng: np.random.Generator, covariance: Floats, size: int) -> Floats:
+def _draw_normal(rng: np.random.Generator, covariance: Floats, size: int) -> Floats:
     """Draw normal numbers, `[size, system]`; a covariance may lack rank."""
     value, vector = np.linalg.eigh((covariance + covariance.T) / 2)
     return np.asarray(rng.standard_normal((size, len(value))) @ (vector * np.sqrt(np.maximum(value, 0.0))).T)

@@ -57,12 +57,12 @@ def totals(y: Floats, g: Floats | None, document: Ints, rest: tuple[Ints, Ints, 
     at = at.reshape(len(document), -1)
     judged, unseen = at[:, : document.shape[1]], at[:, document.shape[1] :]
     metric = np.zeros_like(y) if g is None else g
-    n, y_sum, g_sum = (_summed(of, judged, len(numbers)) for of in (np.ones_like(y), y, metric))
+    n, y_sum, g_sum = (_sum_by_document(of, judged, len(numbers)) for of in (np.ones_like(y), y, metric))
     if rest is None:
         return Totals(n, y_sum, g_sum, None, None)
     _, count, total = rest
-    more = _summed(np.broadcast_to(count, total.shape).astype(float), unseen, len(numbers))
-    return Totals(n, y_sum, g_sum, n + more, g_sum + _summed(total, unseen, len(numbers)))
+    more = _sum_by_document(np.broadcast_to(count, total.shape).astype(float), unseen, len(numbers))
+    return Totals(n, y_sum, g_sum, n + more, g_sum + _sum_by_document(total, unseen, len(numbers)))
 
 
 def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finite | None = None) -> DocumentMean:
@@ -85,10 +85,10 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
         int(judged.min()) < least,
         f"{judged.min()} documents with judgements are fewer than the {least} needed; judge outputs of more documents",
     )
-    n, parts = of.n.sum(1, keepdims=True), apart(of)
+    n, parts = of.n.sum(1, keepdims=True), split_errors(of)
     share = of.n / n
     if coefficient is None:
-        slope, others = _tuned(parts)
+        slope, others = _tune_lambda(parts)
     else:
         slope = np.broadcast_to(np.asarray(coefficient, float), n.shape[:1])
         others = np.broadcast_to(slope[:, None], of.n.shape)
@@ -97,7 +97,7 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
     if coefficient is None:
         residual = residual * _tuned_weights(parts, share)
     contribution = residual + slope[:, None] * parts.rest
-    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, freedom_of(share))
+    return DocumentMean(value, _se(contribution, n[:, 0], finite), slope, contribution, cr2_freedom(share))
 
 
 class Apart(NamedTuple):
@@ -112,7 +112,7 @@ class Apart(NamedTuple):
     off: Floats
 
 
-def apart(of: Totals) -> Apart:
+def split_errors(of: Totals) -> Apart:
     """Take the errors of means apart by document."""
     n = of.n.sum(1, keepdims=True)
     y, g = ((total - of.n * total.sum(1, keepdims=True) / n) / n for total in (of.y, of.g))
@@ -124,7 +124,7 @@ def apart(of: Totals) -> Apart:
     return Apart(y, g, rest, (of.g - of.n * mean) / n - rest)
 
 
-def _tuned(parts: Apart) -> tuple[Floats, Floats]:
+def _tune_lambda(parts: Apart) -> tuple[Floats, Floats]:
     """Return lambda `[row]`, and for each document that of all others `[row, document]`."""
     loading = parts.g - parts.rest
     product, square = parts.y * loading, loading**2
@@ -159,14 +159,14 @@ def _se(contribution: Floats, n: Floats, finite: Finite | None) -> Floats:
     return np.asarray(np.sqrt(variance))
 
 
-def freedom_of(share: Floats) -> Floats:
+def cr2_freedom(share: Floats) -> Floats:
     """Return Satterthwaite's degrees of freedom of the CR2 variance of a mean, were outputs independent."""
     q = share**2 / (1 - share)
     off_diagonal = q.sum(1) ** 2 - (q**2).sum(1)
     return np.asarray(1 / ((share**2).sum(1) + off_diagonal))
 
 
-def _summed(values: Floats, at: Ints, n_documents: int) -> Floats:
+def _sum_by_document(values: Floats, at: Ints, n_documents: int) -> Floats:
     rows = len(values)
     flat = (at + np.arange(rows)[:, None] * n_documents).ravel()
     sums = np.bincount(flat, weights=values.ravel(), minlength=rows * n_documents)

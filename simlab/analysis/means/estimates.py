@@ -78,10 +78,10 @@ def sample_mean(y: ArrayLike, finite: Finite | None = None) -> MeanEstimate:
     >>> float(estimate.value), round(float(estimate.se), 4)
     (2.5, 0.6455)
     """
-    y = checked("y", y, 2)
+    y = check_judgements("y", y, 2)
     nothing = np.zeros(y.shape[:-1])
     influence = y - y.mean(-1, keepdims=True)
-    return with_error(y.mean(-1), nothing, influence, nothing, finite)
+    return add_standard_error(y.mean(-1), nothing, influence, nothing, finite)
 
 
 def control_variates(
@@ -109,19 +109,19 @@ def control_variates(
     >>> round(float(estimate.value), 4)
     2.1667
     """
-    y, g = paired(y, g, 3 if coefficient is None else 2)
+    y, g = check_pairs(y, g, 3 if coefficient is None else 2)
     reject(
         rest is not None and finite is not None,
         "control_variates: finite and rest exclude each other; standardise g over the test set and leave rest out",
     )
     _check_rest(rest)
     n, centre = y.shape[-1], y.mean(-1)
-    moments = moments_of(y - centre[..., None], g)
+    moments = joint_moments(y - centre[..., None], g)
     a = _slope(moments, n, rest, coefficient)
     value = centre + mean_from_moments(moments, n, rest, coefficient)
     loading = a if rest is None else a * (1 - _judged_share(n, rest))
     influence = _residual(y, g, loading, coefficient is None)
-    return with_error(value, a, influence, _metric_se(loading, moments, n, rest), finite)
+    return add_standard_error(value, a, influence, _metric_se(loading, moments, n, rest), finite)
 
 
 def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
@@ -137,14 +137,14 @@ def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
     >>> ppi([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], Rest(np.inf, 3.0, 1.0)).value.round(4)
     np.float64(2.3333)
     """
-    y, g = paired(y, g, 3)
+    y, g = check_pairs(y, g, 3)
     _check_rest(rest)
     n, centre = y.shape[-1], y.mean(-1)
-    moments = moments_of(y - centre[..., None], g)
+    moments = joint_moments(y - centre[..., None], g)
     variance = _union(moments, n, rest)[1]
     power = (moments.yg - moments.y * moments.g) * (1 - _judged_share(n, rest)) * _inverse(variance)
     value = centre + power * (np.asarray(rest.mean, float) - moments.g)
-    return with_error(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)
+    return add_standard_error(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)
 
 
 def interval(estimate: MeanEstimate, level: float = 0.05, freedom: float = np.inf) -> Interval:
@@ -177,10 +177,12 @@ def difference(first: MeanEstimate, second: MeanEstimate, metric_covariance: Arr
     metric = first.metric_se**2 + second.metric_se**2 - 2 * np.asarray(metric_covariance, float)
     influence = first.influence - second.influence
     value = first.value - second.value
-    return with_error(value, first.coefficient - second.coefficient, influence, np.sqrt(np.maximum(metric, 0.0)), None)
+    return add_standard_error(
+        value, first.coefficient - second.coefficient, influence, np.sqrt(np.maximum(metric, 0.0)), None
+    )
 
 
-def with_error(
+def add_standard_error(
     value: Floats, coefficient: Floats, influence: Floats, metric_se: Floats, finite: Finite | None
 ) -> MeanEstimate:
     """Add the standard error that follows from what each judgement contributes, and from the metric's other outputs."""
@@ -198,7 +200,7 @@ def with_error(
     return MeanEstimate(value, se, coefficient, influence, metric_se)
 
 
-def moments_of(y: Floats, g: Floats) -> Moments:
+def joint_moments(y: Floats, g: Floats) -> Moments:
     """Average y, g, y g and g g over the last axis."""
     return Moments(y.mean(-1), g.mean(-1), (y * g).mean(-1), (g * g).mean(-1))
 
@@ -270,7 +272,7 @@ def _check_rest(rest: Rest | None) -> None:
         )
 
 
-def checked(name: str, values: ArrayLike, least: int) -> Floats:
+def check_judgements(name: str, values: ArrayLike, least: int) -> Floats:
     """Return finite judgements `[..., n]`, n at least `least`, or raise InputError."""
     array = np.asarray(values, float)
     n = array.shape[-1] if array.ndim else 0
@@ -279,9 +281,9 @@ def checked(name: str, values: ArrayLike, least: int) -> Floats:
     return array
 
 
-def paired(y: ArrayLike, g: ArrayLike, least: int) -> tuple[Floats, Floats]:
+def check_pairs(y: ArrayLike, g: ArrayLike, least: int) -> tuple[Floats, Floats]:
     """Return judgements and metric of one shape, or raise InputError."""
-    judged, metric = checked("y", y, least), checked("g", g, least)
+    judged, metric = check_judgements("y", y, least), check_judgements("g", g, least)
     reject(
         judged.shape != metric.shape,
         f"g: shape {metric.shape} is not that of y, {judged.shape}; give the metric of every judged output",
@@ -305,6 +307,6 @@ def check_correlation(rho: Array) -> None:
     reject(bool(np.any(~(np.abs(rho) <= 1))), "correlation: must lie between -1 and 1; correct it")
 
 
-def at_least(name: str, value: Array, least: float) -> None:
+def check_at_least(name: str, value: Array, least: float) -> None:
     """Raise InputError where a value is less than allowed, or NaN."""
     reject(bool(np.any(~(value >= least))), f"{name}={np.min(value):g} is below {least:g}; raise it")

@@ -19,10 +19,10 @@ from simlab.analysis.means.estimates import (
     Interval,
     MeanEstimate,
     Rest,
-    at_least,
+    add_standard_error,
+    check_at_least,
     check_level,
     reject,
-    with_error,
 )
 from simlab.types import Bools, Estimates, Floats, InputError, Judged
 
@@ -50,7 +50,7 @@ def wilson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Interval:
     >>> [round(float(bound), 3) for bound in wilson(1.0, 20)]
     [0.839, 1.0]
     """
-    share, size = _checked(value, n, level)
+    share, size = _check_share(value, n, level)
     z2 = ndtri(level / 2) ** 2
     stretch = z2 / size
     centre = (share + stretch / 2) / (1 + stretch)
@@ -67,7 +67,7 @@ def clopper_pearson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Inte
     >>> [round(float(bound), 3) for bound in clopper_pearson(1.0, 20)]
     [0.832, 1.0]
     """
-    share, size = _checked(value, n, level)
+    share, size = _check_share(value, n, level)
     seen, unseen = share * size, (1 - share) * size
     # Where nothing was seen the lower bound is 0; the function is asked about something, and not heard.
     low = np.where(seen > 0, betaincinv(np.where(seen > 0, seen, 1.0), unseen + 1, level / 2), 0.0)
@@ -78,7 +78,7 @@ def clopper_pearson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Inte
 OF_SHARES = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 
-def chosen_for(kind: Kind, judged: Judged) -> Kind:
+def choose_interval(kind: Kind, judged: Judged) -> Kind:
     """Return the interval that suits what is judged, where that is asked.
 
     Raises InputError for a share's interval where scores are judged.
@@ -93,9 +93,9 @@ def chosen_for(kind: Kind, judged: Judged) -> Kind:
     return kind
 
 
-def of_judgements(
+def estimate_from_judgements(
     rng: np.random.Generator,
-    found: MeanEstimate,
+    mean: MeanEstimate,
     judged: Judged,
     kind: Kind,
     level: float,
@@ -108,29 +108,29 @@ def of_judgements(
 
     Raises InputError for a bootstrap of a finite test set.
     """
-    n, left = judged.y.shape[1], _left(judged)
+    n, left = judged.y.shape[1], _share_left(judged)
     if kind in STUDENTS and g is not None and slope is None:
-        found = _stretched(found, g, judged)
+        mean = _stretch_residuals(mean, g, judged)
     if kind in RESAMPLED:
         _refuse_finite(judged, kind)
         rest = None if judged.rest is None or g is None else Rest(*judged.rest)
         bounds = bootstrap_interval(rng, judged.y, g, rest, slope, level=level, studentise=kind == "bootstrap_t")
     elif kind in OF_SHARES:
-        bounds = _of_share(kind, found.value, np.full(len(judged.y), float(n)), left, level)
+        bounds = _share_interval(kind, mean.value, np.full(len(judged.y), float(n)), left, level)
     else:
-        bounds = _symmetric(found.value, found.se, kind, n - lost, level)
-    influence, own = found.influence, found.metric_se
+        bounds = _symmetric_interval(mean.value, mean.se, kind, n - lost, level)
+    influence, own = mean.influence, mean.metric_se
     if judged.test_set is not None:
         influence = influence * np.sqrt(left)
         own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
     freedom = None if kind in PUBLISHED else np.full(len(judged.y), float(n - lost))
-    skewed = too_skewed(found.influence) if kind in SYMMETRIC else None
+    skewed = is_too_skewed(mean.influence) if kind in SYMMETRIC else None
     return Estimates(
-        found.value, found.se, bounds.low, bounds.high, influence, own, freedom=freedom, skewed=skewed
+        mean.value, mean.se, bounds.low, bounds.high, influence, own, freedom=freedom, skewed=skewed
     )  # fmt: skip
 
 
-def of_documents(
+def estimate_from_documents(
     rng: np.random.Generator,
     judged: Judged,
     kind: Kind,
@@ -151,9 +151,9 @@ def of_documents(
         _refuse_finite(judged, kind)
         bounds = document_bootstrap(rng, of, slope, studentise=kind == "bootstrap_t", level=level)
     elif kind in OF_SHARES:
-        bounds = _of_share(kind, found.value, _effective(of, found, level), _left(judged), level)
+        bounds = _share_interval(kind, found.value, _effective_number(of, found, level), _share_left(judged), level)
     else:
-        bounds = _symmetric(found.value, found.se, kind, found.freedom, level)
+        bounds = _symmetric_interval(found.value, found.se, kind, found.freedom, level)
     noise = np.zeros_like(found.value) if judged.test_set is None else judged.annotator_variance / judged.test_set
     return Estimates(
         found.value,
@@ -161,13 +161,13 @@ def of_documents(
         bounds.low,
         bounds.high,
         own=np.sqrt(noise),
-        by_document=found.contribution * np.sqrt(_left(judged)),
+        by_document=found.contribution * np.sqrt(_share_left(judged)),
         freedom=None if kind in PUBLISHED else found.freedom,
-        skewed=too_skewed(found.contribution, of.n > 0) if kind in SYMMETRIC else None,
+        skewed=is_too_skewed(found.contribution, of.n > 0) if kind in SYMMETRIC else None,
     )
 
 
-def _stretched(found: MeanEstimate, g: Floats, judged: Judged) -> MeanEstimate:
+def _stretch_residuals(estimate: MeanEstimate, g: Floats, judged: Judged) -> MeanEstimate:
     """Let each residual count as much as its judgement does in an estimate whose slope is tuned.
 
     It is stretched by what the slope took from it, `(1 - h)^-1/2` (HC2), h its leverage in g and mean: one judgement
@@ -185,7 +185,9 @@ def _stretched(found: MeanEstimate, g: Floats, judged: Judged) -> MeanEstimate:
     # The published residuals are stretched alike, by (n - 1) / (n - 2), and their variance has ddof 1.
     alike = np.sqrt((n - 2) / n / np.maximum(1 - leverage, LEAST_LEFT))
     finite = None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
-    return with_error(found.value, found.coefficient, found.influence * alike * weight, found.metric_se, finite)
+    return add_standard_error(
+        estimate.value, estimate.coefficient, estimate.influence * alike * weight, estimate.metric_se, finite
+    )
 
 
 def _totals(judged: Judged, g: Floats | None) -> Totals:
@@ -197,13 +199,13 @@ def _totals(judged: Judged, g: Floats | None) -> Totals:
     return totals(judged.y, g, judged.document, None if parts is None else (parts.document, parts.n, parts.total))
 
 
-def _effective(of: Totals, found: DocumentMean, level: float) -> Floats:
+def _effective_number(of: Totals, mean: DocumentMean, level: float) -> Floats:
     """Count the independent judgements that tell as much; what a finite test set leaves to draw is left out here."""
-    error = np.sqrt((found.contribution**2).sum(1))
-    return effective_number(found.value, error, of.n.sum(1), (of.n > 0).sum(1), found.freedom, level)
+    error = np.sqrt((mean.contribution**2).sum(1))
+    return effective_number(mean.value, error, of.n.sum(1), (of.n > 0).sum(1), mean.freedom, level)
 
 
-def _of_share(kind: Kind, value: Floats, n: Floats, left: float, level: float) -> Interval:
+def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: float) -> Interval:
     """Give a share's interval; of a finite test set Wilson's only, which hardly any judgement more makes certain."""
     # Clopper and Pearson's remains that of a population, and so covers at least what it says.
     if kind == "wilson" and left < 1:
@@ -211,17 +213,17 @@ def _of_share(kind: Kind, value: Floats, n: Floats, left: float, level: float) -
     return OF_SHARES[kind](np.clip(value, 0.0, 1.0), n, level)
 
 
-def _symmetric(value: Floats, se: Floats, kind: Kind, freedom: Floats | float, level: float) -> Interval:
+def _symmetric_interval(value: Floats, se: Floats, kind: Kind, freedom: Floats | float, level: float) -> Interval:
     quantile = -ndtri(level / 2) if kind == "normal" else -stdtrit(freedom, level / 2)
     return Interval(value - quantile * se, value + quantile * se)
 
 
-def _left(judged: Judged) -> float:
+def _share_left(judged: Judged) -> float:
     """Return the share of a finite test set that was not judged; 1 for a population."""
     return 1.0 if judged.test_set is None else 1 - judged.y.shape[1] / judged.test_set
 
 
-def too_skewed(contribution: Floats, judged: Bools | None = None) -> Bools:
+def is_too_skewed(contribution: Floats, judged: Bools | None = None) -> Bools:
     """Say where what was averaged is too skewed for its number by Cochran's rule; `judged` says what counts."""
     if judged is None:
         n = np.full(len(contribution), contribution.shape[1])
@@ -259,11 +261,11 @@ def effective_number(
     return np.asarray(np.where(known, np.minimum(like * shorter, n), n_documents))
 
 
-def _checked(value: ArrayLike, n: ArrayLike, level: float) -> tuple[Floats, Floats]:
+def _check_share(value: ArrayLike, n: ArrayLike, level: float) -> tuple[Floats, Floats]:
     check_level(level)
     share, size = np.broadcast_arrays(np.asarray(value, float), np.asarray(n, float))
     reject(bool(np.any(~((share >= 0) & (share <= 1)))), "value: shares must lie between 0 and 1; correct them")
-    at_least("n", size, 1e-9)
+    check_at_least("n", size, 1e-9)
     return share, size
 
 
@@ -285,10 +287,10 @@ def pair_errors(estimates: Estimates, *, shared: bool) -> PairErrors:
     paired = None
     if shared and estimates.own is not None:
         if estimates.influence is not None:
-            apart = _apart(estimates.influence)
+            apart = _subtract_pairwise(estimates.influence)
             paired = apart.var(-1, ddof=1) / apart.shape[-1]
         elif estimates.by_document is not None:
-            paired = (_apart(estimates.by_document) ** 2).sum(-1)
+            paired = (_subtract_pairwise(estimates.by_document) ** 2).sum(-1)
         if paired is not None:
             paired = paired + estimates.own[..., first] ** 2 + estimates.own[..., second] ** 2
     if paired is None:
@@ -298,14 +300,14 @@ def pair_errors(estimates: Estimates, *, shared: bool) -> PairErrors:
     return PairErrors(np.sqrt(paired), both)
 
 
-def _apart(contribution: Floats) -> Floats:
+def _subtract_pairwise(contribution: Floats) -> Floats:
     """Subtract what each judgement, or document, contributes, pair by pair: `[..., system, k]` to `[..., pair, k]`."""
     first, second = np.triu_indices(contribution.shape[-2], 1)
     # Taken, not indexed: sums over the last axis keep their order only where memory does.
     return np.asarray(np.take(contribution, first, axis=-2) - np.take(contribution, second, axis=-2))
 
 
-def two_sided(gap: Floats, errors: PairErrors) -> Floats:
+def two_sided_p_values(gap: Floats, errors: PairErrors) -> Floats:
     """Return p-values of differences `gap[..., pair]`: 0 for a difference without an error, 1 for none."""
     known = errors.se > 0
     z = np.divide(np.abs(gap), errors.se, out=np.where(gap != 0, np.inf, 0.0), where=known)

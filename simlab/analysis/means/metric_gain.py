@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import chdtri, ndtri
 
 from simlab.analysis import signs
-from simlab.analysis.means.document_pairs import of_differences
-from simlab.analysis.means.documents import Totals, apart
+from simlab.analysis.means.document_pairs import products_of_differences
+from simlab.analysis.means.documents import Totals, split_errors
 from simlab.types import Floats, Ints, Seen
 
 
@@ -35,13 +35,13 @@ def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
     What a document adds to the covariance of both differs in sign by chance alone where they have nothing to do with
     each other: whole documents are flipped.
     """
-    parts = apart(of)
-    product = of_differences(parts.y, parts.g)
+    parts = split_errors(of)
+    product = products_of_differences(parts.y, parts.g)
     told = product[product != 0]
     if not len(told):
         return Gain(0.0, 1.0)
     exact = len(told) < 63 and 2 ** (len(told) - 1) <= flips
-    pattern = signs.half(len(told)) if exact else signs.drawn(rng, flips, len(told))
+    pattern = signs.list_half_patterns(len(told)) if exact else signs.draw_sign_patterns(rng, flips, len(told))
     observed, length = float(told.sum()), float(np.sqrt((told**2).sum()))
     extreme = int((np.abs(pattern @ told) >= abs(observed) - 1e-9 * length).sum())
     return Gain(observed / length, extreme / len(pattern) if exact else (extreme + 1) / (flips + 1))
@@ -64,7 +64,7 @@ def spread_of(value: Floats, se: Floats, level: float) -> Spread:
     x, v, freedom = value[known], se[known] ** 2, int(known.sum()) - 1
     top = float(np.ptp(x) + 10 * np.sqrt(v.max())) ** 2
 
-    def q(t: float) -> float:
+    def q_statistic(t: float) -> float:
         weight = 1 / (v + t)
         return float((weight * (x - (weight @ x) / weight.sum()) ** 2).sum())
 
@@ -72,20 +72,20 @@ def spread_of(value: Floats, se: Floats, level: float) -> Spread:
     from scipy.optimize import brentq
 
     def at(wanted: float) -> float:
-        if q(0.0) <= wanted:
+        if q_statistic(0.0) <= wanted:
             return 0.0
-        return float(np.sqrt(brentq(lambda t: q(t) - wanted, 0.0, top * 1e4)))
+        return float(np.sqrt(brentq(lambda t: q_statistic(t) - wanted, 0.0, top * 1e4)))
 
     return Spread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))
 
 
-def by_fisher(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:
+def fisher_bounds(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:
     """Return bounds of correlations whose transform has the errors `se`."""
     z, reach = np.arctanh(np.clip(correlation, -0.999999, 0.999999)), -ndtri(level / 2) * se
     return np.tanh(z - reach), np.tanh(z + reach)
 
 
-def corrected(seen: Seen, metric: Floats) -> Seen:
+def correct_by_metric(seen: Seen, metric: Floats) -> Seen:
     """Subtract from each rating what the metric explains of it, and add what it says of all segments of the system.
 
     `metric[system, item]` scores all segments. One slope is estimated for all systems from the ratings seen, within
@@ -94,13 +94,13 @@ def corrected(seen: Seen, metric: Floats) -> Seen:
     Source: Chaganty, Mussmann and Liang 2018, algorithm 1.
     """
     said = metric[seen.system, seen.item]
-    y, g = (_within(values, seen.system, len(metric)) for values in (seen.value, said))
+    y, g = (_centre_within_groups(values, seen.system, len(metric)) for values in (seen.value, said))
     variation = float(g @ g)
     slope = float(y @ g) / variation if variation > 0 else 0.0
     return replace(seen, value=seen.value - slope * (said - metric.mean(1)[seen.system]))
 
 
-def _within(values: Floats, group: Ints, n: int) -> Floats:
+def _centre_within_groups(values: Floats, group: Ints, n: int) -> Floats:
     """Subtract the mean of each value's group."""
     count = np.maximum(np.bincount(group, minlength=n), 1)
     return np.asarray(values - (np.bincount(group, weights=values, minlength=n) / count)[group])

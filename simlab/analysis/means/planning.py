@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from simlab.analysis.means.estimates import at_least, check_correlation, check_level, reject
+from simlab.analysis.means.estimates import check_at_least, check_correlation, check_level, reject
 from simlab.types import Floats
 
 
@@ -43,7 +43,7 @@ def data_efficiency(correlation: ArrayLike, gamma: ArrayLike, fraction: ArrayLik
     rho, noise = np.asarray(correlation, float), np.asarray(gamma, float)
     left = 1.0 - np.asarray(0.0 if fraction is None else fraction, float)
     check_correlation(rho)
-    at_least("gamma", noise, 0.0)
+    check_at_least("gamma", noise, 0.0)
     reject(bool(np.any((left < 0) | (left > 1))), "fraction: must lie between 0 and 1; divide by the test set's size")
     without, with_metric = np.broadcast_arrays(left + noise, left * (1 - rho**2) + noise)
     return np.asarray(np.divide(without, with_metric, out=np.full(without.shape, np.inf), where=with_metric > 0))
@@ -70,9 +70,9 @@ def judgements_for_variance(
         np.asarray(part, float) for part in (variance, signal_variance, annotator_variance, correlation, size)
     )
     check_correlation(rho)
-    at_least("size", whole, 1.0)
+    check_at_least("size", whole, 1.0)
     for name, part in (("signal_variance", f), ("annotator_variance", a)):
-        at_least(name, part, 0.0)
+        check_at_least(name, part, 0.0)
     reject(bool(np.any(~(target > 0))), "variance: must be above 0; ask for one that judgements can reach")
     left = f * (1 - rho**2)
     # Rounding must not ask for one more.
@@ -125,7 +125,7 @@ def split_budget(
         bool(np.any(r == 1)), "correlation: a metric that equals the judgement needs no judgements; give one below 1"
     )
     reject(bool(np.any(~((money > 0) & (human > 0)))), "budget and judgement_price must be above 0; correct them")
-    at_least("metric_price", metric, 0.0)
+    check_at_least("metric_price", metric, 0.0)
     root = np.sqrt((1 - r**2) * human) + r * np.sqrt(metric)
     pays = root**2 < human
     n = np.where(pays, money * np.sqrt((1 - r**2) / human) / root, money / human)
@@ -148,5 +148,5 @@ def price_of_precision(
     cost, noise, rho, f = (np.asarray(part, float) for part in (price, gamma, correlation, signal_variance))
     check_correlation(rho)
     for name, part in (("price", cost), ("gamma", noise), ("signal_variance", f)):
-        at_least(name, part, 0.0)
+        check_at_least(name, part, 0.0)
     return np.asarray(cost * f * (1 - rho**2 + noise))

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simlab.analysis.means.estimates import check_level, checked, reject
+from simlab.analysis.means.estimates import check_judgements, check_level, reject
 from simlab.types import Floats, Ints
 
 STEPS = 16
@@ -70,7 +70,7 @@ def empirical_bernstein_looks(
     Raises InputError where judgements exceed the bounds or looks do not rise within 2 ... n.
     Source: Maurer and Pontil 2009, theorem 4; Mnih, Szepesvari and Audibert 2008 (EBStop, EBGStop).
     """
-    unit, at, scale = _prepared(x, low, high, level, looks)
+    unit, at, scale = _prepare_looks(x, low, high, level, looks)
     n = np.arange(1, unit.shape[-1] + 1)
     mean = np.cumsum(unit, axis=-1) / n
     squares = np.cumsum(unit**2, axis=-1) / n
@@ -79,7 +79,7 @@ def empirical_bernstein_looks(
     p = 1.1
     log = np.log(4 / (level * (p - 1) / p * np.arange(1, len(n) + 1) ** -p))
     radius = np.sqrt(2 * variance * log / n) + 7 * log / (3 * (n - 1))
-    return _running(n, mean - radius, mean + radius, scale)
+    return _intersect_running(n, mean - radius, mean + radius, scale)
 
 
 def anytime_bernstein_looks(
@@ -92,14 +92,14 @@ def anytime_bernstein_looks(
 
     Raises InputError as `empirical_bernstein_looks`. Source: Waudby-Smith and Ramdas 2024, theorem 2, equations 14, 15.
     """
-    unit, at, scale = _prepared(x, low, high, level, looks)
-    before, bet = _predictable(unit, level)
+    unit, at, scale = _prepare_looks(x, low, high, level, looks)
+    before, bet = _predict_bets(unit, level)
     bet = np.minimum(bet, 0.5)
     penalty = np.cumsum((unit - before) ** 2 * (-np.log1p(-bet) - bet), axis=-1)
     total = np.cumsum(bet, axis=-1)
     centre = np.cumsum(bet * unit, axis=-1) / total
     radius = (np.log(2 / level) + penalty) / total
-    return _at(at, centre - radius, centre + radius, scale)
+    return _pick_looks(at, centre - radius, centre + radius, scale)
 
 
 def betting_looks(
@@ -121,9 +121,9 @@ def betting_looks(
     Raises InputError as `empirical_bernstein_looks`, and for fewer than 2 steps. Source: Waudby-Smith and Ramdas 2024,
     theorem 3, with theta = 1/2.
     """
-    unit, at, scale = _prepared(x, low, high, level, looks)
+    unit, at, scale = _prepare_looks(x, low, high, level, looks)
     reject(grid < 2, f"grid={grid} is below 2; 500 rounds bounds to .2 % of the range")
-    mean, bet = np.linspace(0.0, 1.0, grid + 1), _predictable(unit, level)[1]
+    mean, bet = np.linspace(0.0, 1.0, grid + 1), _predict_bets(unit, level)[1]
     with np.errstate(divide="ignore"):
         most = np.stack([0.5 / mean, 0.5 / (1 - mean)])
     way = np.array([[1.0], [-1.0]])
@@ -136,15 +136,15 @@ def betting_looks(
     # The refuted mean next to the interval is its bound: the exact one lies within.
     low_bound = np.maximum(refuted[..., 0] - 1, 0) / grid
     high_bound = np.minimum(grid + 1 - refuted[..., 1], grid) / grid
-    return _at(at, low_bound, high_bound, scale)
+    return _pick_looks(at, low_bound, high_bound, scale)
 
 
-def first_narrow(looks: Looks, width: ArrayLike) -> Ints:
+def find_first_narrow_look(looks: Looks, width: ArrayLike) -> Ints:
     """Return the judgements at the first look whose interval is at most `width` wide (one number, or one per row).
 
     -1 where no look is.
 
-    >>> first_narrow(Looks(np.array([10, 20]), np.array([0.1, 0.3]), np.array([0.9, 0.6])), 0.4).tolist()
+    >>> find_first_narrow_look(Looks(np.array([10, 20]), np.array([0.1, 0.3]), np.array([0.9, 0.6])), 0.4).tolist()
     20
     """
     narrow = looks.high - looks.low <= np.asarray(width, float)[..., None]
@@ -163,7 +163,7 @@ def range_with_metric(
     return np.asarray(low - ends.max(-1)), np.asarray(high - ends.min(-1))
 
 
-def _predictable(unit: Floats, level: float) -> tuple[Floats, Floats]:
+def _predict_bets(unit: Floats, level: float) -> tuple[Floats, Floats]:
     """Return what is known before each judgement: the regularised mean, and the bet that its variance suggests."""
     t = np.arange(1, unit.shape[-1] + 1)
     mean = (0.5 + np.cumsum(unit, axis=-1)) / (t + 1)
@@ -173,12 +173,12 @@ def _predictable(unit: Floats, level: float) -> tuple[Floats, Floats]:
     return before, np.sqrt(2 * np.log(2 / level) / (spread * t * np.log1p(t)))
 
 
-def _prepared(
+def _prepare_looks(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, level: float, looks: Sequence[int] | Ints | None
 ) -> tuple[Floats, Ints, tuple[Floats, Floats]]:
     """Return judgements scaled to [0, 1], the looks, and (lower bound, range) to scale back."""
     check_level(level)
-    judged = checked("x", x, 2)
+    judged = check_judgements("x", x, 2)
     least, most = (np.asarray(part, float)[..., None] for part in (low, high))
     reject(bool(np.any(~(most > least))), "high: must exceed low; give the ends of the rating scale")
     # What rounding of y - a g puts outside is put back.
@@ -196,13 +196,13 @@ def _prepared(
     return np.clip((judged - least) / (most - least), 0.0, 1.0), at, (least, most - least)
 
 
-def _at(at: Ints, low: Floats, high: Floats, scale: tuple[Floats, Floats]) -> Looks:
+def _pick_looks(at: Ints, low: Floats, high: Floats, scale: tuple[Floats, Floats]) -> Looks:
     """Pick the looks from bounds after every judgement, all of which hold at once."""
-    bounds = _running(at, low, high, scale)
+    bounds = _intersect_running(at, low, high, scale)
     return Looks(at, bounds.low[..., at - 1], bounds.high[..., at - 1])
 
 
-def _running(n: Ints, low: Floats, high: Floats, scale: tuple[Floats, Floats]) -> Looks:
+def _intersect_running(n: Ints, low: Floats, high: Floats, scale: tuple[Floats, Floats]) -> Looks:
     """Intersect the intervals of all looks so far and scale them back."""
     low = np.maximum.accumulate(np.clip(low, 0.0, 1.0), axis=-1)
     high = np.minimum.accumulate(np.clip(high, 0.0, 1.0), axis=-1)
@@ -234,19 +234,27 @@ class Metric(NamedTuple):
     noise: float
 
 
-def on_judgements(y: Floats, low: float, high: float, level: float) -> Bets:
+def bet_on_judgements(y: Floats, low: float, high: float, level: float) -> Bets:
     """Bet on judgements `y[n]` from `low` to `high`."""
     ends = np.full(y.shape, low), np.full(y.shape, high)
-    return Bets(y, *ends, _stake(_before(y**2) - _before(y) ** 2, high - low, level))
+    return Bets(y, *ends, _stake(_average_before(y**2) - _average_before(y) ** 2, high - low, level))
 
 
-def with_metric(y: Floats, metric: Metric, low: float, high: float, level: float) -> Bets:
+def bet_with_metric(y: Floats, metric: Metric, low: float, high: float, level: float) -> Bets:
     """Bet on judgements less what the metric lets expect of them."""
     g = metric.g - sum(metric.scale) / 2
-    variance, covariance = _before(g**2) - _before(g) ** 2, _before(y * g) - _before(y) * _before(g)
+    variance, covariance = (
+        _average_before(g**2) - _average_before(g) ** 2,
+        _average_before(y * g) - _average_before(y) * _average_before(g),
+    )
     slope = _slopes(covariance, (1 + metric.noise) * variance)
-    left = _before(y**2) - _before(y) ** 2 - 2 * slope * covariance + slope**2 * (1 + metric.noise) * variance
-    above, below = (np.abs(slope) * apart for apart in _most_apart(metric))
+    left = (
+        _average_before(y**2)
+        - _average_before(y) ** 2
+        - 2 * slope * covariance
+        + slope**2 * (1 + metric.noise) * variance
+    )
+    above, below = (np.abs(slope) * apart for apart in _largest_excesses(metric))
     up, down = np.where(slope > 0, below, above), np.where(slope > 0, above, below)
     x = y - slope * (metric.g - metric.other)
     return Bets(x, low - down, high + up, _stake(np.maximum(left, 0.0), high - low, level))
@@ -263,15 +271,15 @@ def interval(bets: Bets, level: float, low: float, high: float) -> tuple[float, 
     return least, max(least, _bound(bets, 2 / level, high, low, up=False))
 
 
-def _bound(bets: Bets, goal: float, refuted: float, held: float, *, up: bool) -> float:
+def _bound(bets: Bets, goal: float, refuted: float, default: float, *, up: bool) -> float:
     """Find where means cease to be refuted; the end of the scale itself where none is."""
     for _ in range(STEPS):
-        middle = (refuted + held) / 2
-        refuted, held = (middle, held) if _won(bets, middle, up=up) >= goal else (refuted, middle)
+        middle = (refuted + default) / 2
+        refuted, default = (middle, default) if _largest_capital(bets, middle, up=up) >= goal else (refuted, middle)
     return refuted
 
 
-def _won(bets: Bets, mean: float, *, up: bool) -> float:
+def _largest_capital(bets: Bets, mean: float, *, up: bool) -> float:
     """Return the largest capital so far of the gambler who bets that x is above, or below, a mean."""
     room, gap = (mean - bets.least, bets.x - mean) if up else (bets.most - mean, mean - bets.x)
     # Half of what could ruin: a judgement at the other end of the scale leaves half of the capital.
@@ -295,7 +303,7 @@ def _slopes(covariance: Floats, variance: Floats) -> Floats:
     return np.divide(covariance, variance, out=np.zeros_like(variance), where=told)
 
 
-def _most_apart(metric: Metric) -> tuple[Floats, Floats]:
+def _largest_excesses(metric: Metric) -> tuple[Floats, Floats]:
     """Return by how much g can exceed the others, and fall short of them, `[n]`."""
     low, high = metric.scale
     if metric.noise > 0:
@@ -304,6 +312,6 @@ def _most_apart(metric: Metric) -> tuple[Floats, Floats]:
     return high - metric.other, metric.other - low
 
 
-def _before(x: Floats) -> Floats:
+def _average_before(x: Floats) -> Floats:
     """Average what came before each judgement, `[n]`; 0 before the first."""
     return np.asarray((np.cumsum(x) - x) / np.maximum(np.arange(len(x)), 1))

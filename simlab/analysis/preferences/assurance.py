@@ -43,7 +43,7 @@ def settle_anytime(
     more = np.unique(np.ceil(np.geomspace(1.0, limit, int(np.log(limit) / np.log(_STEPS)) + 2)))
     lead = np.abs(difference * n + effect[:, None] * more) - _Z_POWER * root * np.sqrt(more)
     enough = lead >= boundary((n + more) * decided, log_needed, concentration)
-    return _summed(np.where(enough.any(1), more[enough.argmax(1)], np.inf), limit)
+    return _sum_more(np.where(enough.any(1), more[enough.argmax(1)], np.inf), limit)
 
 
 def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float) -> Needed:
@@ -62,7 +62,7 @@ def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float
     claims = np.where(ahead >= 0, 1 - bdtr(np.clip(ahead, 0, more).astype(float), more, share), 1.0)
     claims = claims + np.where(behind >= 0, bdtr(np.clip(behind, 0, more).astype(float), more, share), 0.0)
     enough = (claims >= POWER) & (most >= 0)
-    return _summed(np.where(enough.any(1), more[enough.argmax(1)], np.inf) / decided, limit)
+    return _sum_more(np.where(enough.any(1), more[enough.argmax(1)], np.inf) / decided, limit)
 
 
 def least_wins(wins: int, losses: int, level: float) -> int:
@@ -92,15 +92,15 @@ def boundary(decided: Floats | float, log_needed: float, concentration: float) -
     return np.asarray(np.sqrt(2 * (decided + k) * (log_needed + np.log((decided + k) / k) / 2)))
 
 
-def detectable(sd: float, critical: float) -> float:
+def least_detectable_difference(sd: float, critical: float) -> float:
     """Return the smallest difference that is claimed with 80 % probability at an error `sd`."""
     return float((critical + _Z_POWER) * sd)
 
 
-def detectable_exactly(decided: int, level: float) -> float | None:
+def detectable_lead_by_sign_test(decided: int, level: float) -> float | None:
     """Return the least wins less losses, per vote that is no tie, that the exact sign test claims with 80 %.
 
-    >>> round(detectable_exactly(60, 0.05), 3), detectable_exactly(5, 0.05)
+    >>> round(detectable_lead_by_sign_test(60, 0.05), 3), detectable_lead_by_sign_test(5, 0.05)
     (0.383, None)
     """
     from scipy.special import bdtri
@@ -109,12 +109,12 @@ def detectable_exactly(decided: int, level: float) -> float | None:
     return None if most < 0 else 1 - 2 * float(bdtri(most, decided, POWER))
 
 
-def detectable_anytime(decided: int, log_needed: float, concentration: float) -> float | None:
+def detectable_lead_by_mixture(decided: int, log_needed: float, concentration: float) -> float | None:
     """Return the least wins less losses, per vote that is no tie, that a mixture e-process has claimed with 80 %.
 
     It is claimed once it exceeds e^log_needed at any of so many votes: a walk that ends there, summed up exactly.
 
-    >>> detectable_anytime(6, 3.0, 10.0), round(detectable_anytime(200, 3.0, 10.0), 2)
+    >>> detectable_lead_by_mixture(6, 3.0, 10.0), round(detectable_lead_by_mixture(200, 3.0, 10.0), 2)
     (None, 0.25)
     """
     wins = np.arange(decided + 1)
@@ -134,14 +134,17 @@ def detectable_anytime(decided: int, log_needed: float, concentration: float) ->
     return 2 * high - 1
 
 
-def detectable_by_flips(freedom: float, critical: float) -> float | None:
+def detectable_difference_by_flips(freedom: float, critical: float) -> float | None:
     """Return the difference, in standard errors, that flips whose error has such degrees of freedom claim with 80 %.
 
     In another study, that is: both this table's error and the next one's are uncertain, so that the power, a tail of
     the noncentral t law, is averaged over what this error may be. None where so few clusters reach no 80 %.
 
-    >>> round(detectable_by_flips(1000, 1.96), 2), round(detectable_by_flips(9, 2.26), 2), detectable_by_flips(0, 1.96)
-    (2.8, 3.46, None)
+    >>> round(detectable_difference_by_flips(1000, 1.96), 2)
+    2.8
+    >>> round(detectable_difference_by_flips(9, 2.26), 2)
+    3.46
+    >>> detectable_difference_by_flips(0, 1.96)
     """
     from scipy.special import chdtri, nctdtr
 
@@ -163,7 +166,7 @@ def _quantiles() -> Floats:
     return np.asarray(ndtri((np.arange(_PARTS) + 0.5) / _PARTS))
 
 
-def _summed(more: Floats, limit: float) -> Needed:
+def _sum_more(more: Floats, limit: float) -> Needed:
     more = np.ceil(np.maximum(more, 1.0))
     more = np.where(more > limit, np.inf, more)
     low, median, high = (float(np.quantile(more, q, method="higher")) for q in (0.25, 0.5, 0.75))

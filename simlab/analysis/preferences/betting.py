@@ -46,17 +46,17 @@ def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit
 
     Raises InputError where outputs are not known one by one, or the metric has not seen those that it takes.
     """
-    trail = trail_of(evidence)
-    steps = steps_of(trail, int(evidence.annotations[-1]), unit)
+    trail = require_trail(evidence)
+    steps = list_steps(trail, int(evidence.annotations[-1]), unit)
     done = (steps.read[:, :, None] <= evidence.annotations).sum(1)
-    centre = np.clip(_left_to_come(steps), -1, 1) if estimand == "test_set" else np.zeros_like(steps.y)
-    u = steps.g - expected(steps, trail, estimand, unit) if use_metric else np.zeros_like(steps.y)
+    centre = np.clip(_mean_of_rest(steps), -1, 1) if estimand == "test_set" else np.zeros_like(steps.y)
+    u = steps.g - expected_preferences(steps, trail, estimand, unit) if use_metric else np.zeros_like(steps.y)
     # What is left to expect of a step that nobody takes has no bounds.
     y, u = (np.where(steps.size > 0, values, 0.0) for values in (steps.y - centre, u))
     better, worse = _log_wealth(y, u, 1 + np.abs(centre), steps.planned, done)
     if estimand == "test_set":
-        better = np.where(_certain(steps.y, steps, done), np.inf, better)
-        worse = np.where(_certain(-steps.y, steps, done), np.inf, worse)
+        better = np.where(_is_certain(steps.y, steps, done), np.inf, better)
+        worse = np.where(_is_certain(-steps.y, steps, done), np.inf, worse)
     return better, worse
 
 
@@ -67,10 +67,10 @@ def both_ways(better: Floats, worse: Floats) -> tuple[Floats, Array]:
     )
 
 
-def _left_to_come(steps: Steps) -> Floats:
+def _mean_of_rest(steps: Steps) -> Floats:
     """Return the mean of the steps not taken yet if that of all is 0."""
     left = steps.available[:, None] - np.arange(steps.y.shape[1])
-    return np.asarray(-before(steps.y) / np.maximum(left, 1))
+    return np.asarray(-sum_before(steps.y) / np.maximum(left, 1))
 
 
 def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) -> tuple[Floats, Floats]:
@@ -79,8 +79,8 @@ def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) 
     `y` lies within `reach`, and `u`, what the metric says beyond what was to be expected, within 2. A coefficient that
     leaves no room for the stake is cut: with few steps the stake matters more than what the metric explains.
     """
-    best = before(y * u) / (before(u**2) + _VARIANCE * _STEPS)
-    variance = (_VARIANCE * _STEPS + before((y - best * u) ** 2)) / (_STEPS + np.arange(y.shape[1]))
+    best = sum_before(y * u) / (sum_before(u**2) + _VARIANCE * _STEPS)
+    variance = (_VARIANCE * _STEPS + sum_before((y - best * u) ** 2)) / (_STEPS + np.arange(y.shape[1]))
     better: list[Floats] = []
     worse: list[Floats] = []
     for stake, share in STAKES.items():
@@ -94,7 +94,7 @@ def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) 
     return np.asarray(logsumexp(np.stack(better), axis=0)), np.asarray(logsumexp(np.stack(worse), axis=0))
 
 
-def _certain(y: Floats, steps: Steps, done: Ints) -> Bools:
+def _is_certain(y: Floats, steps: Steps, done: Ints) -> Bools:
     """Say at which looks the steps not taken yet cannot make up for the lead any more."""
     lead = np.take_along_axis(np.pad(np.cumsum(y, axis=1), ((0, 0), (1, 0))), done, axis=1)
     return np.asarray(lead > steps.available[:, None] - done + 1e-9)
@@ -118,27 +118,29 @@ def log_bets(counts: Array, planned: int, bound: float) -> Floats:
     return np.asarray(logsumexp(np.stack(logs), axis=0))
 
 
-def beyond(counts: Array, planned: int, bound: float, level: float, *, plan: bool) -> Bools:
+def is_beyond(counts: Array, planned: int, bound: float, level: float, *, plan: bool) -> Bools:
     """Say at which looks of `counts[row, look, outcome]` p> - p< has been shown to exceed a bound.
 
     If it does not, that happens, at whatever look, with probability at most `level`; with `plan`, at whatever look up
-    to the planned number of ratings, by `crossed_late`, which finds more.
+    to the planned number of ratings, by `has_crossed_late`, which finds more.
     """
-    shown = crossed_late(counts, planned, bound, level) if plan else log_bets(counts, planned, bound) >= -np.log(level)
+    shown = (
+        has_crossed_late(counts, planned, bound, level) if plan else log_bets(counts, planned, bound) >= -np.log(level)
+    )
     return np.asarray(np.logical_or.accumulate(shown, axis=1))
 
 
-def within(counts: Array, planned: int, margin: float, level: float, *, plan: bool) -> Bools:
+def is_within(counts: Array, planned: int, margin: float, level: float, *, plan: bool) -> Bools:
     """Say at which looks the difference has been shown to be less than a margin either way: two one-sided tests.
 
     If it is the margin or more, that happens with probability at most `level`: both tests must reject, and one of their
     nulls holds. Source: Schuirmann 1987.
     """
     either = (counts, counts[..., ::-1])
-    return np.asarray(np.logical_and(*(beyond(side, planned, -margin, level, plan=plan) for side in either)))
+    return np.asarray(np.logical_and(*(is_beyond(side, planned, -margin, level, plan=plan) for side in either)))
 
 
-def crossed_late(counts: Array, planned: int, bound: float, level: float) -> Bools:
+def has_crossed_late(counts: Array, planned: int, bound: float, level: float) -> Bools:
     """Hold the sum of y - bound against a level line that a random walk reaches by the planned end with `level`.
 
     By the reflection principle a walk with standard deviation s per step exceeds `z(1 - level / 2) s sqrt(planned)` at
@@ -168,16 +170,16 @@ class Steps:
     planned: Ints
 
 
-def trail_of(evidence: Evidence) -> Trail:
+def require_trail(evidence: Evidence) -> Trail:
     """Return what came output by output; raise InputError where only counts at looks are known."""
     if evidence.trail is None:
         raise InputError("this decision rule needs what came output by output, and only counts at looks are known")
     return evidence.trail
 
 
-def steps_of(trail: Trail, planned: int, unit: Unit) -> Steps:
+def list_steps(trail: Trail, planned: int, unit: Unit) -> Steps:
     """List the steps that were taken of `planned` outputs; a document counts once all that can come of it has come."""
-    came, y, g = trail.document >= 0, PREFERENCE[trail.human], said_by(trail.metric, trail.human)
+    came, y, g = trail.document >= 0, PREFERENCE[trail.human], metric_preferences(trail.metric, trail.human)
     if unit == "output":
         read = np.where(came, np.arange(1, y.shape[1] + 1), NEVER)
         return Steps(y, g, came.astype(float), read, trail.n_outputs, np.full(len(y), max(planned, 1)))
@@ -196,12 +198,12 @@ def steps_of(trail: Trail, planned: int, unit: Unit) -> Steps:
     return Steps(y, g, share, np.where(whole, read, NEVER), trail.n_documents, np.maximum(steps, 1))
 
 
-def said_by(metric: Array | None, like: Array) -> Floats:
+def metric_preferences(metric: Array | None, like: Array) -> Floats:
     """Return the metric's preferences, 0 where it has none."""
     return np.zeros(like.shape) if metric is None else PREFERENCE[metric]
 
 
-def expected(steps: Steps, trail: Trail, estimand: Estimand, unit: Unit) -> Floats:
+def expected_preferences(steps: Steps, trail: Trail, estimand: Estimand, unit: Unit) -> Floats:
     """Return what the metric is to say at each step on average, given what was seen: `h[row, step]`.
 
     Raises InputError where the metric has not seen the outputs that this takes.
@@ -215,12 +217,12 @@ def expected(steps: Steps, trail: Trail, estimand: Estimand, unit: Unit) -> Floa
             )
         largest = trail.largest_document if unit == "document" else 1
         left = np.maximum(steps.available[:, None] - np.arange(steps.y.shape[1]), 1)
-        return np.asarray(((trail.metric_total / largest)[:, None] - before(steps.g)) / left)
+        return np.asarray(((trail.metric_total / largest)[:, None] - sum_before(steps.g)) / left)
     rest = PREFERENCE[trail.rest] if unit == "output" else _document_means(trail)
-    return _fresh(rest, steps)
+    return _share_out_rest(rest, steps)
 
 
-def _fresh(rest: Floats, steps: Steps) -> Floats:
+def _share_out_rest(rest: Floats, steps: Steps) -> Floats:
     """Share further outputs out among the planned steps; each step has its own."""
     each = rest.shape[1] // int(steps.planned.max(initial=1))
     if not each:
@@ -249,10 +251,10 @@ def _document_number(document: Ints) -> Ints:
     return np.asarray(np.cumsum(first, axis=1) - 1)
 
 
-def before(values: Floats) -> Floats:
+def sum_before(values: Floats) -> Floats:
     """Sum up the values of all earlier steps: `[row, step]`, 0 in the first.
 
-    >>> before(np.array([[1.0, 2.0, 3.0]])).tolist()
+    >>> sum_before(np.array([[1.0, 2.0, 3.0]])).tolist()
     [[0.0, 1.0, 3.0]]
     """
     return np.asarray(np.cumsum(values, axis=1) - values)

@@ -36,7 +36,7 @@ class Counts:
         return replace(self, shape=(len(rows),), **kept)
 
 
-def checked(
+def check_counts(
     human: ArrayLike,
     confusion: ArrayLike | None,
     metric: ArrayLike | None,

@@ -20,7 +20,7 @@ from scipy.special import erfc
 
 from simlab.analysis import signs
 from simlab.analysis.multiplicity import Family
-from simlab.analysis.preferences.votes import FEWEST, Votes, Way, cells, clusters, summed
+from simlab.analysis.preferences.votes import FEWEST, Votes, Way, cells, clusters, sum_votes
 from simlab.formulas import SLACK
 from simlab.types import Bools, Floats, Ints
 
@@ -95,10 +95,10 @@ def cluster_sums(votes: Votes, way: Way, contributed: tuple[Floats, Floats]) -> 
 
 
 def _sums(votes: Votes, cluster: Ints, contributed: tuple[Floats, Floats]) -> ClusterSums:
-    return sums_of(*(summed(cluster, votes.pair, one, votes.n_pairs) for one in contributed))
+    return sum_clusters(*(sum_votes(cluster, votes.pair, one, votes.n_pairs) for one in contributed))
 
 
-def sums_of(c: csr_matrix[Any], n: csr_matrix[Any]) -> ClusterSums:
+def sum_clusters(c: csr_matrix[Any], n: csr_matrix[Any]) -> ClusterSums:
     """Return the sums of contributions `c[cluster, pair]` of weights `n[cluster, pair]`."""
     from scipy.sparse import hstack
 
@@ -108,7 +108,7 @@ def sums_of(c: csr_matrix[Any], n: csr_matrix[Any]) -> ClusterSums:
     return ClusterSums(signed, *(np.asarray(one.sum(0), float).ravel() for one in held))
 
 
-def pooling(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) -> Pooling:
+def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) -> Pooling:
     """Expect of each pair the variance that its votes and the clusters' shares of them let expect.
 
     `squares[pair]` are sums of squares of single votes. Products of two votes of a cluster tell what it adds to both;
@@ -129,7 +129,7 @@ def pooling(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) -> Pool
     return Pooling(np.maximum(expected, SLACK), np.maximum(freedom, SLACK), typical, prior)
 
 
-def observed_lead(sums: Sequence[ClusterSums]) -> Lead:
+def lead_observed(sums: Sequence[ClusterSums]) -> Lead:
     """Return what was observed. Source of the error two ways: Cameron, Gelbach and Miller 2011."""
     each = [_moments(one, np.asarray(one.signed.sum(0)).ravel()) for one in sums]
     if len(each) == 1:
@@ -155,7 +155,7 @@ def _moments(of: ClusterSums, signed: Floats) -> Lead:
     return Lead(total, np.maximum(variance, 0.0) * stretch, third * stretch**1.5)
 
 
-def flipped_lead(rng: np.random.Generator, sums: Sequence[ClusterSums], patterns: int) -> tuple[Lead, bool]:
+def flip_leads(rng: np.random.Generator, sums: Sequence[ClusterSums], patterns: int) -> tuple[Lead, bool]:
     """Return leads under patterns of flips, `[pattern, pair]`, and whether these are all patterns that there are.
 
     Two ways: the flips of the one that spreads more carry the noise of single votes, too; those of the other add what
@@ -164,7 +164,7 @@ def flipped_lead(rng: np.random.Generator, sums: Sequence[ClusterSums], patterns
     n = sums[0].signed.shape[0]
     if len(sums) == 1:
         every = n < 60 and 2**n <= patterns
-        drawn = signs.every(n) if every else None
+        drawn = signs.list_sign_patterns(n) if every else None
         return _moments(sums[0], _flips(rng, sums[0], patterns, drawn)), every
     rater, item = (_moments(one, _flips(rng, one, patterns)) for one in sums[:2])
     weight = _weights(*(one.squares for one in sums))
@@ -189,7 +189,7 @@ def _flips(rng: np.random.Generator, of: ClusterSums, patterns: int, drawn: Floa
     step = max(_AT_ONCE // max(turned.shape[1], 1), 1)
     for start in range(0, patterns, step):
         rows = slice(start, min(start + step, patterns))
-        found[rows] = np.asarray(turned @ signs.drawn(rng, rows.stop - rows.start, turned.shape[1]).T).T
+        found[rows] = np.asarray(turned @ signs.draw_sign_patterns(rng, rows.stop - rows.start, turned.shape[1]).T).T
     return found
 
 
@@ -201,7 +201,7 @@ class Studentized(NamedTuple):
     bend: Floats
 
 
-def studentize(lead: Lead, by: Pooling, n: Floats) -> Studentized:
+def studentise_lead(lead: Lead, by: Pooling, n: Floats) -> Studentized:
     """Divide totals of weights n by errors shrunk towards the typical pair's, and straighten what skewness bends.
 
     t + b t^2 + b^2 t^3 / 3 + b / 2 with b = skewness / 3 grows with t, as Hall's polynomial does; a third of the
@@ -232,17 +232,17 @@ def flip(
     rng: np.random.Generator, sums: Sequence[ClusterSums], by: Pooling, statistic: Floats, tested: Bools, patterns: int
 ) -> Family:
     """Hold the statistics of the tested pairs against those of flipped clusters, all pairs together."""
-    lead, every = flipped_lead(rng, [one.keep(tested) for one in sums], patterns)
-    null = np.abs(studentize(lead, by.keep(tested), sums[0].n[tested]).statistic)
+    lead, every = flip_leads(rng, [one.keep(tested) for one in sums], patterns)
+    null = np.abs(studentise_lead(lead, by.keep(tested), sums[0].n[tested]).statistic)
     return Family(np.abs(statistic)[tested], null, every, SLACK**0.5)
 
 
-def flips_asymptotic(total: Ints) -> Floats:
+def asymptotic_flip_p_values(total: Ints) -> Floats:
     """Return two-sided normal p-values of `z = sum D / sqrt(sum D^2)`, `total[..., document]` the D.
 
     With documents of one output each that is the sign test `sign_test.asymptotic`.
 
-    >>> flips_asymptotic(np.array([[1, 1, 1, 1, -1, 0]])).round(4)
+    >>> asymptotic_flip_p_values(np.array([[1, 1, 1, 1, -1, 0]])).round(4)
     array([0.1797])
     """
     square = (total.astype(float) ** 2).sum(-1)
@@ -263,15 +263,15 @@ def least_clusters(total: Ints, level: float, most: int = 60) -> int:
     for n in range(most):
         if len(there) + n > most:
             return 0
-        if flips_exact(np.concatenate([[0], total[total != 0], further[:n]])) <= level + SLACK:
+        if exact_flip_p_values(np.concatenate([[0], total[total != 0], further[:n]])) <= level + SLACK:
             return n
     return 0
 
 
-def flips_exact(total: Ints) -> Floats:
+def exact_flip_p_values(total: Ints) -> Floats:
     """Return the share of all sign flips of `total[..., document]` whose sum is at least as far from 0.
 
-    >>> flips_exact(np.array([[3, 3, 3], [1, 1, 1], [0, 0, 0]])).tolist()
+    >>> exact_flip_p_values(np.array([[3, 3, 3], [1, 1, 1], [0, 0, 0]])).tolist()
     [0.25, 0.25, 1.0]
     """
     flat = np.abs(total.reshape(-1, total.shape[-1]))

@@ -29,7 +29,7 @@ def holm(p_value: Floats, level: float) -> Bools:
     order = np.argsort(p_value, axis=-1)
     ranked = np.take_along_axis(p_value, order, axis=-1)
     passed = np.logical_and.accumulate(ranked * np.arange(n, 0, -1) <= level + SLACK, axis=-1)
-    return _back(passed, order)
+    return _restore_order(passed, order)
 
 
 def holm_of_e_values(log_e: Floats, level: float) -> Bools:
@@ -43,16 +43,16 @@ def holm_of_e_values(log_e: Floats, level: float) -> Bools:
     return holm(np.exp(-np.clip(log_e, 0.0, LARGEST)), level)
 
 
-def closed(log_e: Floats, level: float) -> Bools:
+def reject_closed(log_e: Floats, level: float) -> Bools:
     """Reject pair k if for every m the mean of E_k and the m smallest others is at least 1 / level: closed testing.
 
     Every set of hypotheses is tested by the mean of its e-values, which is an e-value however they depend on each
     other; processes must be e-processes in one filtration. The m smallest others need only be looked for among those
     smaller than E_k: adding a larger one to a mean that passes leaves one that passes. Source: Vovk and Wang 2021.
 
-    >>> closed(np.log([70.0, 41.0, 1.0]), 0.05).tolist()
+    >>> reject_closed(np.log([70.0, 41.0, 1.0]), 0.05).tolist()
     [True, True, False]
-    >>> closed(np.log([70.0, 38.0, 1.0]), 0.05).tolist()
+    >>> reject_closed(np.log([70.0, 38.0, 1.0]), 0.05).tolist()
     [True, False, False]
     """
     order = np.argsort(log_e, axis=-1)
@@ -61,7 +61,7 @@ def closed(log_e: Floats, level: float) -> Bools:
     smallest = np.concatenate([np.zeros((*e.shape[:-1], 1)), np.cumsum(e, axis=-1)[..., :-1]], axis=-1)
     # How much the m smallest lack of what m others must bring: the worst m up to each rank decides.
     lacking = np.maximum.accumulate((np.arange(n) + 1) / level - smallest, axis=-1)
-    return _back(e >= lacking * (1 - SLACK), order)
+    return _restore_order(e >= lacking * (1 - SLACK), order)
 
 
 def e_bh(log_e: Floats, level: float) -> Bools:
@@ -77,13 +77,13 @@ def e_bh(log_e: Floats, level: float) -> Bools:
     e = np.exp(np.minimum(np.take_along_axis(log_e, order, axis=-1), LARGEST))
     enough = e * np.arange(1, n + 1) >= n / level * (1 - SLACK)
     passed = np.logical_or.accumulate(enough[..., ::-1], axis=-1)[..., ::-1]
-    return _back(passed, order)
+    return _restore_order(passed, order)
 
 
-_RULES: dict[str, Callable[[Floats, float], Bools]] = {"holm": holm_of_e_values, "closed": closed, "e_bh": e_bh}
+_RULES: dict[str, Callable[[Floats, float], Bools]] = {"holm": holm_of_e_values, "closed": reject_closed, "e_bh": e_bh}
 
 
-def ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfEValues) -> Bools:
+def was_ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfEValues) -> Bools:
     """Say which rows of `log_e[row, look]` have been rejected at a look or before.
 
     The e-value of a pair that is rejected stays where it was, since nobody reads on; a set of means that exceeds
@@ -102,7 +102,7 @@ def ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfE
     return rejected.reshape(log_e.shape)
 
 
-def ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: float) -> Bools:
+def was_ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: float) -> Bools:
     """Test the pairs of a campaign by Holm's step-down, `crossed(level)[row, look]` being a test of one at a level.
 
     With r of K pairs rejected, the others are tested at level / (K - r), looks before this one included; a pair that
@@ -122,7 +122,7 @@ def ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: float
     return rejected.reshape(at_level[0].shape)
 
 
-def _back(ranked: Bools, order: Ints) -> Bools:
+def _restore_order(ranked: Bools, order: Ints) -> Bools:
     """Put what is said of ranks back to where they came from."""
     unranked = np.empty_like(ranked)
     np.put_along_axis(unranked, order, ranked, axis=-1)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from simlab.analysis.multiplicity import holm
-from simlab.analysis.preferences.net_wins import Weighed, compatible
+from simlab.analysis.preferences.net_wins import Weighed, reconcile_bounds
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes, own_number
 from simlab.formulas import SLACK
@@ -24,7 +24,7 @@ CONCENTRATION = 10.0
 _HALVINGS = 45
 
 
-def fresh(votes: Votes, raters_drawn: bool) -> Bools:
+def is_fresh(votes: Votes, raters_drawn: bool) -> Bools:
     """Say which votes count: those whose item, and voter where voters are drawn, are new to their pair.
 
     Greedy in the order in which votes came, by names alone, so that what was said does not choose.
@@ -57,7 +57,7 @@ def highest_evidence(votes: Votes, ordered: bool) -> tuple[Floats, Array]:
     by_pair = decided[np.argsort(votes.pair[decided], kind="stable")]
     pair, won = votes.pair[by_pair], votes.value[by_pair] > 0
     start = np.flatnonzero(np.diff(pair, prepend=-1))
-    wins, losses = (_since(start, what) for what in (won, ~won))
+    wins, losses = (_count_since(start, what) for what in (won, ~won))
     log_e = mixture_evidence(np.stack([wins, np.zeros_like(wins), losses], axis=1), CONCENTRATION)
     if len(start):
         best[pair[start]] = np.maximum.reduceat(log_e, start)
@@ -66,7 +66,7 @@ def highest_evidence(votes: Votes, ordered: bool) -> tuple[Floats, Array]:
     return best, ahead
 
 
-def weighed_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> tuple[Weighed, Array]:
+def weigh_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> tuple[Weighed, Array]:
     """Test the pairs `family[pair]` by what their fresh votes have reached so far; also return who was ahead there.
 
     Bounds hold at all times together: of a mixture over all (p>, p=, p<), projected on p> - p<. Source: Robbins 1970.
@@ -81,17 +81,17 @@ def weighed_anytime(votes: Votes, family: Bools, level: float, ordered: bool) ->
     m = max(int(held.sum()), 1)
     low, high = np.full((2, len(n)), np.nan)
     some = n > 0
-    low[some], high[some] = always(counts[some], np.log(m / level))
+    low[some], high[some] = anytime_bounds(counts[some], np.log(m / level))
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / n
         sd = np.sqrt((counts[:, 0] + counts[:, 2]) / n - difference**2) / np.sqrt(n)
-    low, high = compatible(low, high, np.where(claimed, ahead, np.sign(total)), claimed)
+    low, high = reconcile_bounds(low, high, np.where(claimed, ahead, np.sign(total)), claimed)
     p_value[~some] = low[~some] = high[~some] = np.nan
     needed = np.log(m / level), np.log(max(m - int(claimed.sum()), 1) / level)
     return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, *map(float, needed)), ahead
 
 
-def always(counts: Ints, log_needed: float) -> tuple[Floats, Floats]:
+def anytime_bounds(counts: Ints, log_needed: float) -> tuple[Floats, Floats]:
     """Return which p> - p< a uniform mixture over (p>, p=, p<) has not ruled out: `[row]`, `counts[row, 3]`."""
     n = counts.astype(float)
     mixture = gammaln(3) + gammaln(n + 1).sum(1) - gammaln(n.sum(1) + 3)
@@ -124,7 +124,7 @@ def _profile(n: Floats, d: Floats) -> Floats:
     return np.asarray(sum(xlogy(count, np.maximum(p, 1e-300)) for count, p in each))
 
 
-def _since(start: Ints, what: Bools) -> Ints:
+def _count_since(start: Ints, what: Bools) -> Ints:
     """Count within runs that begin at `start`."""
     total = np.cumsum(what)
     size = np.diff(np.append(start, len(what)))

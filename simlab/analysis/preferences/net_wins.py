@@ -16,9 +16,16 @@ import numpy as np
 
 from simlab.analysis import sign_test
 from simlab.analysis.multiplicity import holm
-from simlab.analysis.preferences.cluster_flips import cluster_sums, flip, observed_lead, pooling, reach, studentize
-from simlab.analysis.preferences.places import contributions, exact_at_places, orders_of
-from simlab.analysis.preferences.votes import Votes, Way, cells, clusters, summed
+from simlab.analysis.preferences.cluster_flips import (
+    cluster_sums,
+    flip,
+    lead_observed,
+    pool_variances,
+    reach,
+    studentise_lead,
+)
+from simlab.analysis.preferences.places import contributions, fisher_p_values_of_places, known_orders
+from simlab.analysis.preferences.votes import Votes, Way, cells, clusters, sum_votes
 from simlab.formulas import SLACK
 from simlab.types import Bools, Floats
 
@@ -62,7 +69,7 @@ class Weighed(NamedTuple):
     critical_open: float
 
 
-def weighed(
+def weigh_votes(
     rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float, n_patterns: int = PATTERNS
 ) -> Weighed:
     """Test the pairs `family[pair]` together at a level; what is independent is said by `way`.
@@ -70,24 +77,24 @@ def weighed(
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
     """
     n = np.bincount(votes.pair, minlength=votes.n_pairs).astype(float)
-    one_way = orders_of(votes).one_way
+    one_way = known_orders(votes).one_way
     contributed = contributions(votes)
     total, weight = (np.asarray(np.bincount(votes.pair, each, minlength=votes.n_pairs), float) for each in contributed)
     held = family & (n > 0) & ~one_way
     if way == "vote":
-        spreads = spreads_of(votes, way, contributed)
-        p_value, adjusted, critical, critical_open = _exactly(votes, held, level)
+        spreads = list_spreads(votes, way, contributed)
+        p_value, adjusted, critical, critical_open = _test_exactly(votes, held, level)
         with np.errstate(invalid="ignore", divide="ignore"):
-            sd = np.sqrt(largest(spreads, total / weight)) / weight
+            sd = np.sqrt(largest_spread(spreads, total / weight)) / weight
         low, high = bounds(total, weight, spreads, critical)
     else:
-        p_value, adjusted, critical, critical_open, sd, (low, high) = _by_flips(
+        p_value, adjusted, critical, critical_open, sd, (low, high) = _test_by_flips(
             rng, votes, way, held, level, contributed, n_patterns
         )
     claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / weight
-    low, high = compatible(low, high, np.sign(total), claimed)
+    low, high = reconcile_bounds(low, high, np.sign(total), claimed)
     unknown = n == 0
     for values in (low, high, p_value, adjusted):
         values[unknown] = np.nan
@@ -98,7 +105,7 @@ def weighed(
     return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
 
 
-def spreads_of(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None = None) -> list[Spread]:
+def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None = None) -> list[Spread]:
     """Return the ways to count how far contributions spread; the largest counts (two ways: one, the other, both).
 
     `contributed` is what each vote adds, and what it weighs: the vote and 1, if nothing else is told.
@@ -111,7 +118,7 @@ def spreads_of(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None
     return found
 
 
-def largest(spreads: Sequence[Spread], d: Floats | float) -> Floats:
+def largest_spread(spreads: Sequence[Spread], d: Floats | float) -> Floats:
     """Return the largest spread at d, `[pair]`."""
     return np.asarray(np.maximum.reduce([one.at(d) for one in spreads]))
 
@@ -134,7 +141,7 @@ def bounds(total: Floats, n: Floats, spreads: Sequence[Spread], critical: float)
     return np.clip(np.fmin.reduce(low), -1, 1), np.clip(np.fmax.reduce(high), -1, 1)
 
 
-def compatible(low: Floats, high: Floats, sign: Floats, claimed: Bools) -> tuple[Floats, Floats]:
+def reconcile_bounds(low: Floats, high: Floats, sign: Floats, claimed: Bools) -> tuple[Floats, Floats]:
     """Let bounds say what claims say: a claimed pair is on one side of 0, and 0 is possible for an open one.
 
     Step-down claims more than intervals of one step; its bounds end at 0. Source: Strassburger and Bretz 2008.
@@ -145,28 +152,28 @@ def compatible(low: Floats, high: Floats, sign: Floats, claimed: Bools) -> tuple
 
 
 def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> Spread:
-    total, n = (summed(cluster, votes.pair, each, votes.n_pairs) for each in contributed)
+    total, n = (sum_votes(cluster, votes.pair, each, votes.n_pairs) for each in contributed)
     return Spread(*(np.asarray(x.multiply(y).sum(0)).ravel() for x, y in ((total, total), (total, n), (n, n))))
 
 
-def _exactly(votes: Votes, held: Bools, level: float) -> tuple[Floats, Floats, float, float]:
+def _test_exactly(votes: Votes, compared: Bools, level: float) -> tuple[Floats, Floats, float, float]:
     from scipy.special import ndtri
 
-    uneven = orders_of(votes).uneven
+    uneven = known_orders(votes).uneven
     p_value = sign_test.exact(votes.counts())
-    p_value = np.where(uneven, exact_at_places(votes), p_value) if uneven.any() else p_value
+    p_value = np.where(uneven, fisher_p_values_of_places(votes), p_value) if uneven.any() else p_value
     adjusted = np.full(len(p_value), np.nan)
-    adjusted[held] = holm(p_value[held])
-    m = max(int(held.sum()), 1)
-    left = max(m - int((adjusted[held] <= level + SLACK).sum()), 1)
+    adjusted[compared] = holm(p_value[compared])
+    m = max(int(compared.sum()), 1)
+    left = max(m - int((adjusted[compared] <= level + SLACK).sum()), 1)
     return p_value, adjusted, float(ndtri(1 - level / 2 / m)), float(ndtri(1 - level / 2 / left))
 
 
-def _by_flips(
+def _test_by_flips(
     rng: np.random.Generator,
     votes: Votes,
     way: Way,
-    held: Bools,
+    compared: Bools,
     level: float,
     contributed: tuple[Floats, Floats],
     patterns: int,
@@ -176,13 +183,13 @@ def _by_flips(
 
     sums = cluster_sums(votes, way, contributed)
     squares = np.bincount(votes.pair, contributed[0] ** 2, minlength=votes.n_pairs).astype(float)
-    by = pooling(sums, squares, held)
-    lead = observed_lead(sums)
-    seen = studentize(lead, by, sums[0].n)
+    by = pool_variances(sums, squares, compared)
+    lead = lead_observed(sums)
+    seen = studentise_lead(lead, by, sums[0].n)
     p_value, adjusted = np.full((2, votes.n_pairs), np.nan)
-    found = flip(rng, sums, by, seen.statistic, held, patterns)
-    p_value[held], adjusted[held] = found.p_values(), found.max_t()
-    open_ = adjusted[held] > level + SLACK
+    found = flip(rng, sums, by, seen.statistic, compared, patterns)
+    p_value[compared], adjusted[compared] = found.p_values(), found.max_t()
+    open_ = adjusted[compared] > level + SLACK
     highest = found.null.max(1, initial=0.0)
     highest_open = found.null[:, open_].max(1, initial=0.0) if open_.any() else highest
     # Flips of contributions that cancel out vary by nothing, and bound nothing.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.chains import chains_of
+from simlab.analysis.chains import make_chains
 from simlab.types import Floats
 
 
@@ -23,7 +23,7 @@ class Reference(NamedTuple):
     divergences: Floats
 
 
-def nuts(
+def sample_posterior(
     human: Floats,
     confusion: Floats,
     metric: Floats,
@@ -74,7 +74,7 @@ def sampler(
             matrix = jnp.asarray(mu)
         numpyro.sample("m", dist.Multinomial(int(metric.sum()), matrix @ p), obs=jnp.asarray(metric))
 
-    mcmc = chains_of(model, chains=chains, warmup=warmup, draws=draws)
+    mcmc = make_chains(model, chains=chains, warmup=warmup, draws=draws)
 
     def run(seed: int) -> tuple[Floats, int]:
         mcmc.run(jax.random.PRNGKey(seed))

@@ -60,7 +60,7 @@ def matrix(verdict: Array) -> Bools:
     return beats
 
 
-def cyclic(verdict: Array) -> Bools:
+def is_on_cycle(verdict: Array) -> Bools:
     """Mark the systems that lie on a cycle: `[campaign, system]` from `verdict[campaign, pair]`."""
     return np.asarray(np.diagonal(closure(matrix(verdict)), axis1=-2, axis2=-1))
 

@@ -116,7 +116,7 @@ def match_orders(votes: Votes) -> Votes:
     What is joined stands where the later one came; a rest without a partner is left out. Each answer that is kept is a
     fair coin where systems are equal, whatever a place is worth, so that evidence may be gathered vote by vote.
     """
-    orders = orders_of(votes)
+    orders = known_orders(votes)
     if votes.place is None or not (orders.uneven | orders.one_way).any():
         return votes
     place, kept = votes.place.copy(), np.ones(len(votes.pair), bool)
@@ -136,7 +136,7 @@ def systems_at_one_place(votes: Votes) -> Bools:
     return np.asarray((n > 0) & (np.abs(lead) == n))
 
 
-def by_chance(votes: Votes) -> bool:
+def are_places_balanced(votes: Votes) -> bool:
     """True if each system stood first about as often as second: what places are worth then evens out over a table."""
     n, lead = _places_of_systems(votes)
     return not bool((np.abs(lead) > EVEN * np.sqrt(np.maximum(n, 1))).any())
@@ -151,7 +151,7 @@ def _places_of_systems(votes: Votes) -> tuple[Ints, Ints]:
     return n, np.asarray(lead, np.int64)
 
 
-def orders_of(votes: Votes) -> Orders:
+def known_orders(votes: Votes) -> Orders:
     """Say of which pairs the place is known, and uneven.
 
     Up to one standard deviation of fair coins a place is called even: there the sign test of votes as they are stays
@@ -174,7 +174,7 @@ def contributions(votes: Votes) -> tuple[Floats, Floats]:
     Waugh 1933). Total over weight is then half the sum of the mean in either order; both are 0 in one order alone.
     """
     value, weight = votes.value.astype(float), np.ones(len(votes.pair))
-    uneven = orders_of(votes).uneven
+    uneven = known_orders(votes).uneven
     if votes.place is None or not uneven.any():
         return value, weight
     place = votes.place.astype(float)
@@ -187,7 +187,7 @@ def contributions(votes: Votes) -> tuple[Floats, Floats]:
     return value, np.where(changed, left**2, weight)
 
 
-def exact_at_places(votes: Votes) -> Floats:
+def fisher_p_values_of_places(votes: Votes) -> Floats:
     """Return two-sided p-values of Fisher's exact test, `[pair]`, of whether the first wins as often whoever is first.
 
     If systems are equal it does, whatever a place is worth. Ties are left out. What both orders agree on has no place:
@@ -199,17 +199,17 @@ def exact_at_places(votes: Votes) -> Floats:
         (side, won): np.bincount(votes.pair[(place == side) & (votes.value == won)], minlength=votes.n_pairs)
         for side in (1, -1, 0) for won in (1, -1)
     }  # fmt: skip
-    p_value = hypergeometric(wins[1, 1], wins[1, -1], wins[-1, -1], wins[-1, 1])
+    p_value = fisher_p_values(wins[1, 1], wins[1, -1], wins[-1, -1], wins[-1, 1])
     free = np.stack([wins[0, 1], np.zeros_like(wins[0, 1]), wins[0, -1]], axis=1)
     there = free.any(1)
     return np.where(there, np.minimum(2 * np.minimum(p_value, exact(free)), 1.0), p_value)
 
 
-def hypergeometric(a: Ints, b: Ints, c: Ints, d: Ints) -> Floats:
+def fisher_p_values(a: Ints, b: Ints, c: Ints, d: Ints) -> Floats:
     """Return the p-values of Fisher's exact test of tables of counts ((a, b), (c, d)), `[table]`.
 
     >>> one = (np.array([5]), np.array([0]), np.array([0]), np.array([5]))
-    >>> hypergeometric(*one).round(4).tolist()
+    >>> fisher_p_values(*one).round(4).tolist()
     [0.0079]
     """
     row, column, total = (a + b)[:, None], (a + c)[:, None], (a + b + c + d)[:, None]
@@ -228,13 +228,13 @@ def binomial(n: Ints, k: Ints) -> Floats:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def followers(asked: Votes) -> list[Follower]:
+def list_followers(votes: Votes) -> list[Follower]:
     """List raters whose answers go with the place in nearly all comparisons, and more often than systems let expect."""
     from scipy.special import bdtrc
 
-    if asked.place is None:
+    if votes.place is None:
         return []
-    decided = asked.where((asked.value != 0) & (asked.place != 0))
+    decided = votes.where((votes.value != 0) & (votes.place != 0))
     if decided.place is None or not len(decided.pair):
         return []
     apart = distances(fit(decided.counts(), decided.n_systems).value)[decided.pair]

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, gammaln
 
 from simlab.analysis.preferences import reversal, ridge
-from simlab.analysis.preferences.checks import Counts, checked
+from simlab.analysis.preferences.checks import Counts, check_counts
 from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
 from simlab.types import Array, Floats, Ints, Summary
 
@@ -83,15 +83,17 @@ def win_posterior(
     Raises InputError for counts, matrices or shapes that cannot be. Source: Deriu et al. 2023; methods in the modules
     `preferences.reversal`, `preferences.ridge`, `preferences.quadrature` and `preferences.tempering`.
     """
-    counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior)
+    counts = check_counts(
+        human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior
+    )
     if method == "nuts":
-        from simlab.analysis.preferences.nuts import nuts
+        from simlab.analysis.preferences.nuts import sample_posterior
 
-        reference: Any = nuts(counts.human, counts.confusion, counts.metric, mu=counts.mu, seed=seed)
-        return type(reference)(*(_unflat(array, counts) for array in reference))
+        reference: Any = sample_posterior(counts.human, counts.confusion, counts.metric, mu=counts.mu, seed=seed)
+        return type(reference)(*(_restore_rows(array, counts) for array in reference))
     state = State.of(counts, level, seed, forced=method == "tempering")
     state.refine(state.wanted)
-    return Posterior(*(_unflat(array, counts) for array in state.posterior()))
+    return Posterior(*(_restore_rows(array, counts) for array in state.posterior()))
 
 
 def win_decisions(
@@ -115,11 +117,13 @@ def win_decisions(
 
     Raises InputError for counts and matrices that cannot be.
     """
-    counts = checked(human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior)
+    counts = check_counts(
+        human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior
+    )
     state = State.of(counts, level, seed, quick=True)
     state.refine(state.content, COARSE_ESS, lambda: np.maximum(state.distance() / 4, ERROR_NEAR))
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
-    return tuple(_unflat(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
+    return tuple(_restore_rows(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
 
 
 def posterior_summary(
@@ -141,7 +145,7 @@ def posterior_summary(
 
     Raises InputError for counts and matrices that cannot be.
     """
-    counts = checked(human, confusion, metric, mu, rater, elsewhere=False, two_outcomes=two_outcomes, prior=prior)
+    counts = check_counts(human, confusion, metric, mu, rater, elsewhere=False, two_outcomes=two_outcomes, prior=prior)
     edges = np.array([(1 - mass) / 2, (1 + mass) / 2])
     a = counts.human + 1
     b = a.sum(1, keepdims=True) - a
@@ -152,7 +156,7 @@ def posterior_summary(
     thin = np.flatnonzero((informed & (mu is not None)) | (~informed & (rater is not None)))
     for start in range(0, len(rows), _DRAWN_AT_ONCE):
         part = rows[start : start + _DRAWN_AT_ONCE]
-        p, w = _drawn(counts.of(part), plain, seed)
+        p, w = _draw_shares(counts.of(part), plain, seed)
         mean[part] = np.vecdot(p, w[:, None]) / w.sum(1, keepdims=True)
         low[part], high[part] = _quantiles(p, w, edges)
         thin = np.append(thin, part[w.sum(1) ** 2 / (w**2).sum(1) < COARSE_ESS])
@@ -166,7 +170,7 @@ def posterior_summary(
     return Summary(mean, low, high)
 
 
-def _drawn(counts: Counts, plain: bool, seed: int) -> tuple[Floats, Floats]:
+def _draw_shares(counts: Counts, plain: bool, seed: int) -> tuple[Floats, Floats]:
     """Draw p of each row, with weights, by the proposal that suits what is known."""
     human, confusion, metric = counts.human, counts.confusion, counts.metric
     if plain:
@@ -188,7 +192,7 @@ def _quantiles(p: Floats, w: Floats, edges: Sequence[float] | Floats) -> tuple[F
     return bounds[0], bounds[1]
 
 
-def _unflat(array: Array, counts: Counts) -> Array:
+def _restore_rows(array: Array, counts: Counts) -> Array:
     return np.asarray(array.reshape((*counts.shape, *array.shape[1:])))
 
 
@@ -207,7 +211,7 @@ def priors(confusion: Ints | Floats, pairs: int, sharing: Sharing, *, two_outcom
         return uniform
     kept = [0, 2] if two_outcomes else [0, 1, 2]
     columns = _columns(np.asarray(confusion, float)[:, kept].reshape(-1, pairs, len(kept), 3))
-    decided, drawn = _jointly(columns) if sharing == "joint" else _partially(columns)
+    decided, drawn = _draw_jointly(columns) if sharing == "joint" else _dirichlet_of_further_pair(columns)
     found = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)
     uniform[:, kept] = np.maximum(found.reshape(-1, len(kept), 3), _LEAST)
     return uniform
@@ -218,23 +222,23 @@ def _columns(counts: Floats) -> Floats:
     return np.stack([counts[..., 0], counts[:, :, ::-1, 2], counts[..., 1]], axis=2)
 
 
-def _others(columns: Floats) -> tuple[Floats, Floats]:
+def _sum_other_pairs(columns: Floats) -> tuple[Floats, Floats]:
     """Add up the other pairs' columns `>` (both kinds), and `=` as it is and mirrored: `[campaign, pair, outcome]`."""
     others = columns.sum(1, keepdims=True) - columns
     drawn = others[:, :, 2]
     return others[:, :, 0] + others[:, :, 1], (drawn + drawn[..., ::-1]) / 2
 
 
-def _jointly(columns: Floats) -> tuple[Floats, Floats]:
-    decided, drawn = _others(columns)
+def _draw_jointly(columns: Floats) -> tuple[Floats, Floats]:
+    decided, drawn = _sum_other_pairs(columns)
     return 1 + decided, 1 + drawn
 
 
-def _partially(columns: Floats) -> tuple[Floats, Floats]:
+def _dirichlet_of_further_pair(columns: Floats) -> tuple[Floats, Floats]:
     """Return the Dirichlet of a further pair's columns `>` and `=`, as the other pairs let expect them."""
     near = _means(columns, np.full(columns.shape[:2], _FIRST_SPREAD**2))
     square = _squared_spread(columns, [mean for mean, _ in near])
-    return tuple(_predicted(mean, worth, square) for mean, worth in _means(columns, square))  # type: ignore[return-value]
+    return tuple(_predict_variance(mean, worth, square) for mean, worth in _means(columns, square))  # type: ignore[return-value]
 
 
 def _means(columns: Floats, square: Floats) -> list[tuple[Floats, Floats]]:
@@ -243,7 +247,7 @@ def _means(columns: Floats, square: Floats) -> list[tuple[Floats, Floats]]:
     weighed = columns / (1 + np.maximum(n - 1, 0) * square[:, :, None, None])
     cells = columns.shape[3]
     found = []
-    for counts in _others(weighed):
+    for counts in _sum_other_pairs(weighed):
         worth = counts.sum(2, keepdims=True) + cells
         found.append(((1 + counts) / worth, worth))
     return found
@@ -261,7 +265,7 @@ def _squared_spread(columns: Floats, means: list[Floats]) -> Floats:
     return np.asarray((w * _SPREADS**2).sum(2) / w.sum(2))
 
 
-def _predicted(mean: Floats, worth: Floats, square: Floats) -> Floats:
+def _predict_variance(mean: Floats, worth: Floats, square: Floats) -> Floats:
     # The variance of an entry over mean (1 - mean): that between pairs, and that of the mean itself.
     ratio = (square[..., None] * worth + 1) / (worth + 1)
     return np.asarray(mean * (1 / ratio - 1))

@@ -103,21 +103,21 @@ class State:
             sums, scale = self._sums(rows, a, lattice)
             self._take(rows, sums)
             last = {int(row): (sums[k : k + 1], scale[k : k + 1]) for k, row in enumerate(rows)}
-            lacking = self._lacking(target(), least_ess)[rows]
-            planned[rows] = np.where(lacking > 1, self._lattice_for(lacking, lattice), len(reversal.LATTICES) + 1)
-        lacking = self._lacking(settled(), least_ess)
+            lacking = self._missing_factor(target(), least_ess)[rows]
+            planned[rows] = np.where(lacking > 1, self._choose_lattice(lacking, lattice), len(reversal.LATTICES) + 1)
+        lacking = self._missing_factor(settled(), least_ess)
         for row in np.flatnonzero(self.sampled & (planned == len(reversal.LATTICES)) & (lacking > 1)):
             self._refine_one(int(row), a, settled, least_ess, *last[int(row)])
         for row in np.flatnonzero(self.tempered):
             self._temper(int(row), a[row])
 
-    def _lacking(self, target: Floats, least_ess: float) -> Floats:
+    def _missing_factor(self, target: Floats, least_ess: float) -> Floats:
         """Return by what factor the points of each row fall short."""
         # Quasi-random points do better than the square root.
         return np.maximum((self.error / target) ** 1.7, least_ess / np.maximum(self.ess, 1e-9))
 
     @staticmethod
-    def _lattice_for(lacking: Floats, lattice: int) -> Array:
+    def _choose_lattice(lacking: Floats, lattice: int) -> Array:
         """Choose the lattice that has enough points; always a finer one, the finest before single rows are refined."""
         sizes = np.array(reversal.LATTICES)
         enough = np.searchsorted(sizes, sizes[lattice] * lacking)
@@ -187,16 +187,16 @@ class State:
         one, lattice = np.array([row]), len(reversal.LATTICES) - 1
         for chunk in range(1, _MOST_CHUNKS):
             more, other = self._sums(one, a, lattice, chunk)
-            sums, scale = reversal.added(sums, scale, more, other)
+            sums, scale = reversal.add_weighted_sums(sums, scale, more, other)
             self._take(one, sums)
-            if self._lacking(target(), least_ess)[row] <= 1:
+            if self._missing_factor(target(), least_ess)[row] <= 1:
                 return
             # Points help slowly: give up early where they cannot get there.
-            if chunk >= 3 and self.ess[row] / (chunk + 1) * _MOST_CHUNKS < max(least_ess, self._needed(row)):
+            if chunk >= 3 and self.ess[row] / (chunk + 1) * _MOST_CHUNKS < max(least_ess, self._needed_error(row)):
                 break
         self.tempered[row] = True
 
-    def _needed(self, row: int) -> float:
+    def _needed_error(self, row: int) -> float:
         theta = self.theta[row]
         return float(theta * (1 - theta) / self.wanted()[row] ** 2 / 4)
 

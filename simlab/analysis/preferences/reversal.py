@@ -109,23 +109,23 @@ def sums(
     each = min(n, _LONGEST)
     normal = _lattice(n, seed, lattice, chunk)
     total, scale = np.zeros((len(a), REPLICATES, SUMS)), np.full(len(a), -np.inf)
-    for alike in _alike(human, confusion, metric, a):
+    for alike in _batch_rows(human, confusion, metric, a):
         curve = curves(_shapes(alike))
-        up = _upwards(alike, curve)
+        up = _steepest_direction(alike, curve)
         for start in range(0, normal.shape[1], _LONGEST):
             point = normal[alike.cells][:, start : start + _LONGEST]
             for part in alike.parts(_AT_ONCE // point.shape[1]):
                 batch = alike.of(part)
-                drawn = _weighed(batch, _joint(batch, curve[:, part], through(point, up[:, part])))
+                drawn = _weigh_draws(batch, _draw_joint(batch, curve[:, part], lay_lines(point, up[:, part])))
                 more = np.zeros((len(batch.rows), REPLICATES, SUMS))
                 first = start // n
-                more[:, first : first + point.shape[1] // each] = summed(drawn.p, drawn.weight, each)
+                more[:, first : first + point.shape[1] // each] = sum_lines(drawn.p, drawn.weight, each)
                 at = batch.rows
-                total[at], scale[at] = added(total[at], scale[at], more, drawn.scale)
+                total[at], scale[at] = add_weighted_sums(total[at], scale[at], more, drawn.scale)
     return total, scale
 
 
-def added(total: Floats, scale: Floats, more: Floats, other: Floats) -> tuple[Floats, Floats]:
+def add_weighted_sums(total: Floats, scale: Floats, more: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Add weighted sums `[row, replicate, 11]` that are on other scales `[row]`."""
     top = np.maximum(scale, other)
     power = np.array([1, 2, 1, 2, 2, *[1] * 6])
@@ -138,10 +138,10 @@ def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, seed: int
     normal = _lattice(_DRAWS, seed, 0, 0)
     size = normal.shape[1]
     p, weight = (np.empty(shape, _SINGLE) for shape in ((len(a), 3, size), (len(a), size)))
-    for alike in _alike(human, confusion, metric, a):
+    for alike in _batch_rows(human, confusion, metric, a):
         for batch in map(alike.of, alike.parts(_AT_ONCE // 256)):
             everywhere = np.repeat(normal[batch.cells][:, None, None], len(batch.rows), axis=1)
-            drawn = _weighed(batch, _joint(batch, curves(_shapes(batch)), everywhere))
+            drawn = _weigh_draws(batch, _draw_joint(batch, curves(_shapes(batch)), everywhere))
             total = drawn.p[0] + drawn.p[1] + drawn.p[2]
             p[batch.rows] = np.stack([(one / total)[:, 0] for one in drawn.p], axis=1)
             weight[batch.rows] = drawn.weight[:, 0] / drawn.weight[:, 0].max(1, keepdims=True)
@@ -186,7 +186,7 @@ class _Batch(NamedTuple):
         return self._replace(**{name: getattr(self, name)[part] for name in names})
 
 
-def _alike(human: Floats, confusion: Floats, metric: Floats, a: Floats) -> Iterator[_Batch]:
+def _batch_rows(human: Floats, confusion: Floats, metric: Floats, a: Floats) -> Iterator[_Batch]:
     """Sort rows by whether they are easy to weigh."""
     p_power = human + 1 - a.sum(1)
     mu_power = np.where(a > 0, confusion + 1 - a, 0.0)
@@ -207,7 +207,7 @@ def _shapes(batch: _Batch) -> Floats:
     return np.ascontiguousarray(shape.T)
 
 
-def _upwards(batch: _Batch, curve: Floats) -> Floats:
+def _steepest_direction(batch: _Batch, curve: Floats) -> Floats:
     """Return the direction in which p> - p< grows fastest, `[cell, row]`, where it is 0 (nearly)."""
     k, n = len(batch.kept), len(batch.rows)
     shape = _shapes(batch)
@@ -228,7 +228,7 @@ def _upwards(batch: _Batch, curve: Floats) -> Floats:
     return np.asarray(up)
 
 
-def _joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
+def _draw_joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
     """Draw V `[metric outcome, oracle outcome, row, point, line]`, or its logarithm where one is needed."""
     k = len(batch.kept)
     value = values(curve[:, :, None, None], normal)
@@ -249,10 +249,10 @@ def _joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
         return np.asarray(log_g + (np.logaddexp(log_sum, np.log(h)) - log_sum)[:, None])
 
 
-def _weighed(batch: _Batch, joint: Floats) -> Drawn:
+def _weigh_draws(batch: _Batch, joint: Floats) -> Drawn:
     """Weigh draws of V."""
     if batch.easy:
-        return _weighed_easily(batch, joint)
+        return _weigh_easy_draws(batch, joint)
     top = joint.max((0, 1))
     p = [np.maximum(np.exp(joint[:, k] - top).sum(0), 1e-37) for k in range(3)]
     p_power, mu_power = batch.p_power[..., None, None], batch.mu_power[..., None, None]
@@ -267,7 +267,7 @@ def _weighed(batch: _Batch, joint: Floats) -> Drawn:
     return Drawn(p, np.exp(log_w - scale[:, None, None]), scale.astype(float))
 
 
-def _weighed_easily(batch: _Batch, joint: Floats) -> Drawn:
+def _weigh_easy_draws(batch: _Batch, joint: Floats) -> Drawn:
     rows = np.arange(len(batch.rows))
     p = [joint[:, k].sum(0) for k in range(3)]
     largest = batch.mu_power.argmax(1)
@@ -282,7 +282,7 @@ def _weighed_easily(batch: _Batch, joint: Floats) -> Drawn:
     return Drawn(p, weight, np.zeros(len(rows)))
 
 
-def through(normal: Floats, up: Floats) -> Floats:
+def lay_lines(normal: Floats, up: Floats) -> Floats:
     """Lay lines through normals `[cell, line]` along unit vectors `[cell, row]`: `[cell, row, point, line]`."""
     up = up.astype(np.float32)
     level = np.matmul(np.ascontiguousarray(up.T)[:, None], normal)
@@ -292,13 +292,13 @@ def through(normal: Floats, up: Floats) -> Floats:
     return np.asarray(np.clip(points, -FARTHEST, FARTHEST))
 
 
-def summed(p: list[Floats], weight: Floats, n: int) -> Floats:
+def sum_lines(p: list[Floats], weight: Floats, n: int) -> Floats:
     """Sum over each n lines: see `reversal.sums`; `p[outcome][row, point, line]`, not normalised: `[row, part, 11]`."""
     rows, _, n_lines = weight.shape
     series = np.matmul(_SERIES, weight)
     columns = np.empty((rows, 11, n_lines), np.float32)
     columns[:, 0] = whole = series[:, 0]
-    columns[:, 2] = above = _above(series, np.log(p[0] / p[2]))
+    columns[:, 2] = above = _integrate_above(series, np.log(p[0] / p[2]))
     columns[:, 1], columns[:, 3], columns[:, 4] = whole * whole, above * above, above * whole
     total = p[0] + p[1] + p[2]
     shares = weight * _SHARE.astype(np.float32)[:, None]
@@ -312,7 +312,7 @@ def summed(p: list[Floats], weight: Floats, n: int) -> Floats:
     return np.asarray(np.matmul(columns, part).swapaxes(1, 2), float)
 
 
-def _above(series: Floats, height: Floats) -> Floats:
+def _integrate_above(series: Floats, height: Floats) -> Floats:
     """Integrate a series `[row, term, line]` where the height `[row, point, line]` is above 0: `[row, line]`."""
     t = _crossing(height)
     rest, before, term = series[:, 1].copy(), np.ones_like(t), t
@@ -344,17 +344,17 @@ def _crossing(height: Floats) -> Floats:
 def curves(shape: Floats) -> Floats:
     """Return the polynomial of each shape above 0 `[..., degree]`: of the cube root; below 1 of the logarithm."""
     shape = np.asarray(shape, float)[..., None]
-    large, small = _fitted()
+    large, small = _fit_roots()
     x = np.maximum(shape, 1.0) ** -0.5
-    root = _mixed(_shares(x), large) * x / 3
+    root = _mix_series(_shares(x), large) * x / 3
     root[..., 0] += 1
     if not (shape < 1).any():
         return np.asarray(np.cbrt(shape) * root)
-    log = _mixed(_shares(np.minimum(shape, 1.0)), small) / shape
+    log = _mix_series(_shares(np.minimum(shape, 1.0)), small) / shape
     return np.where(shape < 1, log, np.cbrt(shape) * root)
 
 
-def _mixed(share: Floats, fitted: Floats) -> Floats:
+def _mix_series(share: Floats, fitted: Floats) -> Floats:
     # One by one, so that a shape has the same bits in any company.
     return np.asarray(np.matmul(np.ascontiguousarray(share)[..., None, :], fitted)[..., 0, :])
 
@@ -381,7 +381,7 @@ def slopes(curve: Floats, shape: Floats, normal: Floats) -> tuple[Floats, Floats
 
 
 @functools.cache
-def _fitted() -> tuple[Floats, Floats]:
+def _fit_roots() -> tuple[Floats, Floats]:
     """Fit roots and logarithms at each node, closest where most of the law is: `[node, degree]`."""
     x = FARTHEST * np.cos((np.arange(400) + 0.5) * np.pi / 400)
     shape = _AT[:, None] ** -2

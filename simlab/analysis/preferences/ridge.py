@@ -117,7 +117,7 @@ def proposals(model: Model, seed: int) -> Peak:
     share = np.zeros(len(peak.at))
     trial, open_ = peak, np.arange(len(peak.at))
     for _ in range(_ROUNDS + 1):
-        fitted, reached = _fitted(model.at(open_), trial, seed)
+        fitted, reached = _fit_proposal(model.at(open_), trial, seed)
         better = reached > share[open_]
         share[open_[better]] = reached[better]
         peak.at[open_[better]], peak.root[open_[better]] = trial.at[better], trial.root[better]
@@ -128,7 +128,7 @@ def proposals(model: Model, seed: int) -> Peak:
     return peak
 
 
-def _fitted(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
+def _fit_proposal(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
     """Fit a proposal to what draws from another one say, and tell the effective share of these."""
     point, log_g = _points(0, seed, 0, peak.at.shape[1])
     at, root, share = np.empty_like(peak.at), np.empty_like(peak.root), np.empty(len(peak.at))
@@ -205,14 +205,14 @@ def _draws(model: Model, peak: Peak, point: Floats) -> tuple[list[Floats], Float
             p[k] += q[c] * nu[k]
             log_f = log_f + power[:, k, None] * log_nu[k]
         if not perfect:
-            log_f = log_f + _said(model.rater, model.joint[:, c], nu)
+            log_f = log_f + _rater_log_likelihood(model.rater, model.joint[:, c], nu)
     power = 1 - model.prior.sum(1) + (model.rest if perfect else 0.0)
     for k in range(3):
         log_f = log_f + power[:, k, None] * np.log(np.maximum(p[k], 1e-300))
-    return p, np.asarray(log_f if perfect else log_f + _said(model.rater, model.rest, p))
+    return p, np.asarray(log_f if perfect else log_f + _rater_log_likelihood(model.rater, model.rest, p))
 
 
-def _said(rater: Floats, count: Floats, p: list[Floats]) -> Floats:
+def _rater_log_likelihood(rater: Floats, count: Floats, p: list[Floats]) -> Floats:
     """Return the log likelihood of what raters who err said, `count[row, human]`."""
     total = np.zeros_like(p[0])
     for h in np.flatnonzero(count.any(0)):
@@ -274,11 +274,11 @@ def _gradient(model: Model, y: Floats) -> Floats:
     of_q = model.reach + q * (nu @ by_p[..., None])[..., 0]
     by_nu = (model.joint / np.maximum(nu @ model.rater.T, 1e-300)) @ model.rater + q[..., None] * by_p[..., None, :]
     of_nu = model.prior + nu * by_nu
-    slopes = [_down(of_q, q), _down(of_nu, nu).reshape(*y.shape[:-1], -1)]
+    slopes = [_reduce_derivatives(of_q, q), _reduce_derivatives(of_nu, nu).reshape(*y.shape[:-1], -1)]
     return np.concatenate(slopes, axis=-1)
 
 
-def _down(of: Floats, share: Floats) -> Floats:
+def _reduce_derivatives(of: Floats, share: Floats) -> Floats:
     """Go from derivatives by logarithms of shares to those by log-ratios; the base has none."""
     return np.asarray((of - share * of.sum(-1, keepdims=True))[..., :-1])
 

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.preferences.net_wins import spreads_of
+from simlab.analysis.preferences.net_wins import list_spreads
 from simlab.analysis.preferences.strengths import (
     Strengths,
+    contrast_errors,
     covariances,
     distances,
-    effective,
-    errors_of,
+    effective_clusters,
     fit,
     probabilities,
 )
@@ -64,21 +64,21 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     """Return what strengths say of all pairs together at a level, votes clustered as `way` has it."""
     # Errors are no smaller than those of independent votes: near separation clusters hardly vary any more.
     covariance = [*covariances(votes, way, fitted), fitted.bread]
-    freedom = max(min(effective(one) for one in clusters(votes, way)) - 1, 1.0)
+    freedom = max(min(effective_clusters(one) for one in clusters(votes, way)) - 1, 1.0)
     contrasts = _contrasts(fitted.n_systems)
     together = np.equal(*(fitted.part[k] for k in np.triu_indices(fitted.n_systems, 1)))
     difference = np.where(together, distances(fitted.value), np.nan)
-    error = errors_of(contrasts, covariance)
+    error = contrast_errors(contrasts, covariance)
     joint = covariance[-2]
-    critical = _critical(rng, contrasts[together], joint, freedom, level)
+    critical = _critical_value(rng, contrasts[together], joint, freedom, level)
     low, high = difference - critical * error, difference + critical * error
-    low, high = _unlimited(fitted, low, high)
+    low, high = _remove_prior_bounds(fitted, low, high)
     verdict = np.where(low > 0, 1, np.where(high < 0, -1, 0))
     own = np.zeros((fitted.n_systems, fitted.n_systems + 1))
     own[:, :-1] = (
         np.eye(fitted.n_systems) - (fitted.part[:, None] == fitted.part) / np.bincount(fitted.part)[fitted.part]
     )
-    return Scale(errors_of(own, covariance), difference, low, high, verdict, freedom, critical, covariance)
+    return Scale(contrast_errors(own, covariance), difference, low, high, verdict, freedom, critical, covariance)
 
 
 def quantile(freedom: float, level: float) -> float:
@@ -88,7 +88,7 @@ def quantile(freedom: float, level: float) -> float:
     return float(stdtrit(max(freedom, 1.0), 1 - level / 2))
 
 
-def explained(votes: Votes, way: Way, fitted: Strengths) -> Explained:
+def test_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     """Test wins less losses of each pair against what strengths imply; clusters inflate what chance does.
 
     Pearson's chi-square over the mean dispersion. Source: Rao and Scott 1984 (first-order correction).
@@ -109,7 +109,7 @@ def explained(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     # The largest of means: a mean of the largest would take what is chance in each pair for dispersion.
     dispersion = 1.0
     if several.any() and way != "vote":
-        spread = [float((one.at(net)[several] / variance[several]).mean()) for one in spreads_of(votes, way)]
+        spread = [float((one.at(net)[several] / variance[several]).mean()) for one in list_spreads(votes, way)]
         dispersion = max(*spread, 1.0)
     statistic = float(off.sum() / dispersion)
     return Explained(statistic, freedom, dispersion, float(chdtrc(freedom, statistic)))
@@ -123,7 +123,9 @@ def _contrasts(n: int) -> Floats:
     return contrasts
 
 
-def _critical(rng: np.random.Generator, contrasts: Floats, covariance: Floats, freedom: float, level: float) -> float:
+def _critical_value(
+    rng: np.random.Generator, contrasts: Floats, covariance: Floats, freedom: float, level: float
+) -> float:
     """Return the largest of all contrasts in units of their errors that is exceeded with probability `level`."""
     value, vector = np.linalg.eigh(covariance)
     root = contrasts @ (vector * np.sqrt(np.maximum(value, 0.0)))
@@ -137,7 +139,7 @@ def _critical(rng: np.random.Generator, contrasts: Floats, covariance: Floats, f
     return float(np.quantile(highest / np.sqrt(rng.chisquare(max(freedom, 1.0), DRAWS) / max(freedom, 1.0)), 1 - level))
 
 
-def _unlimited(fitted: Strengths, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _remove_prior_bounds(fitted: Strengths, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Take bounds away where nothing but a prior gives them: how far a system that won all is ahead."""
     first, second = np.triu_indices(fitted.n_systems, 1)
     bounded_above, bounded_below = fitted.reaches[second, first], fitted.reaches[first, second]
@@ -171,61 +173,61 @@ def drop(counts: Array, fitted: Strengths) -> Dropped | None:
         return None
     best = Dropped(top, int(rivals[0]), np.inf, limit)
     for rival in rivals.tolist():
-        n = _fewest(counts, fitted, top, rival, int(min(best.n - 1, limit)))
+        n = _count_fewest_votes(counts, fitted, top, rival, int(min(best.n - 1, limit)))
         if n is not None:
             best = Dropped(top, rival, n, limit)
     return best
 
 
-def _fewest(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -> float | None:
+def _count_fewest_votes(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -> float | None:
     """Return how many votes have to go for a rival, if at most so many; halving between what does not do and does."""
-    if most < 1 or not _passed(_without(counts, fitted, top, rival, most), fitted.n_systems, top, rival):
+    if most < 1 or not _has_passed(_remove_votes(counts, fitted, top, rival, most), fitted.n_systems, top, rival):
         return None
     fails, does = 0, most
-    guess = _expected(counts, fitted, top, rival, most)
+    guess = _expected_votes(counts, fitted, top, rival, most)
     for _ in range(_REFITS):
         if does - fails <= 1:
             break
         middle = guess if fails < guess < does else (fails + does) // 2
         guess = -1
-        if _passed(_without(counts, fitted, top, rival, middle), fitted.n_systems, top, rival):
+        if _has_passed(_remove_votes(counts, fitted, top, rival, middle), fitted.n_systems, top, rival):
             does = middle
         else:
             fails = middle
     return float(does)
 
 
-def _passed(counts: Array, n_systems: int, top: int, rival: int) -> bool:
+def _has_passed(counts: Array, n_systems: int, top: int, rival: int) -> bool:
     if not (counts[:, 0] + counts[:, 2]).any():
         return False  # ties alone have no strengths, and put nobody on top
     value = fit(counts, n_systems).value
     return bool(value[rival] >= value[top])
 
 
-def _expected(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -> int:
+def _expected_votes(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -> int:
     """Return the number of votes that influence alone says are enough."""
-    influence, order = _ordered(fitted, top, rival)
-    gone = _taken(counts, order, most)
+    influence, order = _order_votes(fitted, top, rival)
+    gone = _take_votes(counts, order, most)
     gain = np.cumsum(np.repeat(influence.ravel()[order], gone))
     enough = np.flatnonzero(gain >= fitted.value[top] - fitted.value[rival])
     return int(enough[0]) + 1 if len(enough) else most
 
 
-def _without(counts: Array, fitted: Strengths, top: int, rival: int, n: int) -> Array:
+def _remove_votes(counts: Array, fitted: Strengths, top: int, rival: int, n: int) -> Array:
     """Leave out the n votes that hold the top up most."""
-    _, order = _ordered(fitted, top, rival)
+    _, order = _order_votes(fitted, top, rival)
     left = counts.ravel().astype(np.int64)
-    left[order] -= _taken(counts, order, n)
+    left[order] -= _take_votes(counts, order, n)
     return left.reshape(counts.shape)
 
 
-def _taken(counts: Array, order: Ints, n: int) -> Ints:
+def _take_votes(counts: Array, order: Ints, n: int) -> Ints:
     there = counts.ravel()[order].astype(np.int64)
     before = np.cumsum(there) - there
     return np.asarray(np.clip(n - before, 0, there))
 
 
-def _ordered(fitted: Strengths, top: int, rival: int) -> tuple[Floats, Ints]:
+def _order_votes(fitted: Strengths, top: int, rival: int) -> tuple[Floats, Ints]:
     """Return how much nearer the rival comes without a vote `[pair, outcome]`, and votes by that, the largest first."""
     first, second = np.triu_indices(fitted.n_systems, 1)
     contrast = fitted.bread[top] - fitted.bread[rival]

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, ndtr, ndtri, stdtr
 
-from simlab.analysis.preferences.betting import document_totals, trail_of
+from simlab.analysis.preferences.betting import document_totals, require_trail
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Verdicts
 
 Spending: TypeAlias = Literal["obrien_fleming", "pocock"]
@@ -68,7 +68,7 @@ def betting_evidence(evidence: Evidence) -> Floats:
     return np.asarray(logsumexp(np.stack(logs), axis=0) - np.log(len(logs)))
 
 
-def spending_boundary_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
+def has_crossed_boundary(evidence: Evidence, level: float, spending: Spending) -> Bools:
     """Say at which looks wins less losses cross a boundary that spends `level` over the planned looks: `[row, look]`.
 
     Given the numbers of ratings that are no draws, wins less losses is a fair random walk under equal systems; its
@@ -78,10 +78,10 @@ def spending_boundary_crossed(evidence: Evidence, level: float, spending: Spendi
     decided = evidence.human[..., 0] + evidence.human[..., 2]
     lead = np.abs(evidence.human[..., 0] - evidence.human[..., 2])
     steps = {1: np.diff(decided, axis=1, prepend=0)}
-    return _boundary_crossed(lead, steps, decided.max(initial=0), _allowed(evidence, level, spending))
+    return _has_crossed(lead, steps, decided.max(initial=0), _spend_by_look(evidence, level, spending))
 
 
-def documents_cross(evidence: Evidence, level: float, spending: Spending) -> Bools:
+def have_documents_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
     """Say at which looks the documents' wins less losses cross such a boundary: `[row, look]`.
 
     Given how far apart wins and losses are in each document, whose way they are is a fair coin for each document if
@@ -89,11 +89,11 @@ def documents_cross(evidence: Evidence, level: float, spending: Spending) -> Boo
     sizes. A document that a look splits waits until all of it has come (see `steps.document_totals`). Raises InputError
     where outputs are not known one by one.
     """
-    total = document_totals(trail_of(evidence), evidence.annotations, whole=True)
+    total = document_totals(require_trail(evidence), evidence.annotations, whole=True)
     new = np.abs(np.diff(total, axis=1, prepend=0))
     steps = {size: (new == size).sum(2) for size in range(1, int(new.max(initial=0)) + 1)}
-    return _boundary_crossed(
-        np.abs(total.sum(2)), steps, np.abs(total).sum(2).max(initial=0), _allowed(evidence, level, spending)
+    return _has_crossed(
+        np.abs(total.sum(2)), steps, np.abs(total).sum(2).max(initial=0), _spend_by_look(evidence, level, spending)
     )
 
 
@@ -107,12 +107,12 @@ def last_reading(evidence: Evidence) -> Ints:
     return np.asarray(np.minimum(np.arange(read.shape[1]), end[:, None]))
 
 
-def _allowed(evidence: Evidence, level: float, spending: Spending) -> Floats:
+def _spend_by_look(evidence: Evidence, level: float, spending: Spending) -> Floats:
     """Return how much of the level may be spent by each look."""
-    return spent_by(evidence.annotations / max(int(evidence.annotations[-1]), 1), level, spending)
+    return level_spent(evidence.annotations / max(int(evidence.annotations[-1]), 1), level, spending)
 
 
-def _boundary_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: Floats) -> Bools:
+def _has_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: Floats) -> Bools:
     """Hold `lead[row, look]` against the boundaries of a fair walk; `steps[size][row, look]` counts its new steps."""
     crossed = np.zeros(lead.shape, bool)
     open_ = np.arange(len(lead))
@@ -138,10 +138,10 @@ def _boundary_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allo
     return crossed
 
 
-def spent_by(share: Floats, level: float, spending: Spending) -> Floats:
+def level_spent(share: Floats, level: float, spending: Spending) -> Floats:
     """Return how much of the level may be spent when a share of the information is in. Source: Lan and DeMets 1983.
 
-    >>> spent_by(np.array([0.0, 1.0]), 0.05, "pocock").round(4).tolist()
+    >>> level_spent(np.array([0.0, 1.0]), 0.05, "pocock").round(4).tolist()
     [0.0, 0.05]
     """
     if spending == "pocock":
@@ -159,7 +159,7 @@ def _walk(weight: Floats, steps: Ints, size: int = 1) -> Floats:
         padded = np.pad(one, ((0, 0), (n * size, n * size)))
         width = one.shape[1]
         after = np.zeros_like(one)
-        for k, chance in enumerate(_fair(int(n))):
+        for k, chance in enumerate(_fair_walk(int(n))):
             at = 2 * size * (n - k)
             after += chance * padded[:, at : at + width]
         middle = width // 2
@@ -168,7 +168,7 @@ def _walk(weight: Floats, steps: Ints, size: int = 1) -> Floats:
     return moved
 
 
-def _fair(n: int) -> Floats:
+def _fair_walk(n: int) -> Floats:
     k = np.arange(n + 1)
     return np.asarray(np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2)))
 
@@ -221,7 +221,7 @@ def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int, planne
     return verdict, stop
 
 
-def corrected(evidence: Evidence) -> Floats:
+def corrected_statistic(evidence: Evidence) -> Floats:
     """Return z of each row at each look: `[row, look]`, with the tails of a normal law; 0 before two annotations.
 
     Outputs that the metric has not rated count as they are. Raises InputError without a metric.
@@ -250,10 +250,10 @@ def corrected(evidence: Evidence) -> Floats:
     return np.where(few, 0.0, -np.sign(z) * ndtri(np.maximum(tail, 1e-300)))
 
 
-def corrected_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
+def has_corrected_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
     """Say at which looks z has crossed a boundary that spends `level` over the planned looks: `[row, look]`."""
     bound = boundaries(tuple(int(n) for n in evidence.annotations), level, spending)
-    return np.asarray(np.logical_or.accumulate(np.abs(corrected(evidence)) >= bound, axis=1))
+    return np.asarray(np.logical_or.accumulate(np.abs(corrected_statistic(evidence)) >= bound, axis=1))
 
 
 @functools.lru_cache(maxsize=64)
@@ -264,7 +264,7 @@ def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -
     [inf, 4.38, 3.1, 2.55, 2.25, 2.06]
     """
     share = np.array(annotations) / max(annotations[-1], 1)
-    allowed = spent_by(share, level, spending)
+    allowed = level_spent(share, level, spending)
     bound = np.full(len(share), np.inf)
     # Brownian motion b(t), z = b / sqrt(t): its density among paths that have not crossed, on a grid.
     place, mass, spent = np.zeros(1), np.ones(1), 0.0
@@ -276,11 +276,11 @@ def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -
             edge = min(_edge(place, mass, step, spend), edge)
             bound[look] = edge / np.sqrt(share[look])
             spent = allowed[look]
-        place, mass = _onwards(place, mass, step, edge, steps[look - 1 : look + 1].min())
+        place, mass = _move_onwards(place, mass, step, edge, steps[look - 1 : look + 1].min())
     return bound
 
 
-def _beyond(place: Floats, mass: Floats, step: float, edge: float) -> float:
+def _mass_beyond(place: Floats, mass: Floats, step: float, edge: float) -> float:
     return float((mass * (ndtr((place - edge) / step) + ndtr((-edge - place) / step))).sum())
 
 
@@ -289,11 +289,11 @@ def _edge(place: Floats, mass: Floats, step: float, spend: float) -> float:
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _beyond(place, mass, step, middle) > spend else (low, middle)
+        low, high = (middle, high) if _mass_beyond(place, mass, step, middle) > spend else (low, middle)
     return high
 
 
-def _onwards(place: Floats, mass: Floats, step: float, edge: float, fine: float) -> tuple[Floats, Floats]:
+def _move_onwards(place: Floats, mass: Floats, step: float, edge: float, fine: float) -> tuple[Floats, Floats]:
     """Let the motion go on, and keep what stays within the edges: nodes about as close as `fine`, with their mass."""
     reach = min(edge, float(np.abs(place).max()) + 9 * step)
     # Nodes of Gauss and Legendre are at most pi / n of the half width apart; wider than a step they miss what moves.

@@ -65,21 +65,21 @@ def fit(counts: Array, n_systems: int) -> Strengths:
     True
     """
     try:
-        return _fitted(counts, n_systems, ties_bound=True)
+        return _fit_strengths(counts, n_systems, ties_bound=True)
     except (np.linalg.LinAlgError, InputError):
         # Ties may grow likelier as fast as wins do, and then bound nothing: of one who won or tied, and never lost.
-        return _fitted(counts, n_systems, ties_bound=False)
+        return _fit_strengths(counts, n_systems, ties_bound=False)
 
 
-def _fitted(counts: Array, n_systems: int, *, ties_bound: bool) -> Strengths:
+def _fit_strengths(counts: Array, n_systems: int, *, ties_bound: bool) -> Strengths:
     """Fit strengths; `ties_bound`: a tie says of either system that it may beat the other, as a win would."""
     first, second = np.triu_indices(n_systems, 1)
     beats, met = np.zeros((2, n_systems, n_systems), bool)
     tied = counts[:, 1] * ties_bound
     beats[first, second], beats[second, first] = counts[:, 0] + tied > 0, counts[:, 2] + tied > 0
     met[first, second] = counts.sum(1) > 0
-    part = _joined(met, directed=False)
-    upper, lower = _unbounded(beats)
+    part = _connected_groups(met, directed=False)
+    upper, lower = _mark_unbounded(beats)
     weak = WEAK * float((upper | lower).any() or not ties_bound)
     ties = bool(counts[:, 1].any())
     theta = np.zeros(n_systems + 1)
@@ -100,7 +100,7 @@ def _fitted(counts: Array, n_systems: int, *, ties_bound: bool) -> Strengths:
     else:
         raise InputError("strengths do not settle; are these counts of comparisons?")
     value = theta[:-1] - np.array([theta[:-1][part == k].mean() for k in range(int(part.max()) + 1)])[part]
-    bread = np.linalg.inv(curve + anchor) - _anchored(part)
+    bread = np.linalg.inv(curve + anchor) - _anchor_information(part)
     if not ties:
         bread[-1], bread[:, -1] = 0.0, 0.0
     return Strengths(value, float(theta[-1]), part, upper, lower, closure(beats), bread)
@@ -122,17 +122,17 @@ def distances(value: Floats) -> Floats:
 def covariances(votes: Votes, way: Way, fitted: Strengths) -> list[Floats]:
     """Return covariances of strengths and ties, `[parameter, parameter]`, one for each way in which votes cluster.
 
-    Of two ways: raters, items, and both, V_r + V_x - V_rx. A contrast takes the largest (`errors_of`).
+    Of two ways: raters, items, and both, V_r + V_x - V_rx. A contrast takes the largest (`contrast_errors`).
     """
     scores = vote_scores(votes, fitted)
     groups = clusters(votes, way)
-    meats = [_meat(scores, one) for one in groups]
+    meats = [_sum_cluster_squares(scores, one) for one in groups]
     if way == "both":
-        meats.append(meats[0] + meats[1] - _meat(scores, cells(votes)))
+        meats.append(meats[0] + meats[1] - _sum_cluster_squares(scores, cells(votes)))
     return [fitted.bread @ meat @ fitted.bread for meat in meats]
 
 
-def errors_of(contrasts: Floats, covariance: list[Floats]) -> Floats:
+def contrast_errors(contrasts: Floats, covariance: list[Floats]) -> Floats:
     """Return standard errors of `contrasts[row, parameter]`: the largest of those that the ways give."""
     each = [np.einsum("rp,pq,rq->r", contrasts, one, contrasts) for one in covariance]
     return np.asarray(np.sqrt(np.maximum(np.maximum.reduce(each), 0.0)))
@@ -204,7 +204,7 @@ def _slopes(chance: Floats) -> tuple[Floats, Floats]:
     return np.array([0.5, 0.0, -0.5]) - net[:, None] / 2, np.array([0.0, 1.0, 0.0]) - tie[:, None]
 
 
-def _meat(scores: csr_matrix[Any], cluster: Ints) -> Floats:
+def _sum_cluster_squares(scores: csr_matrix[Any], cluster: Ints) -> Floats:
     """Sum up squares of the clusters' scores, corrected for their number, which unequal loads make smaller.
 
     Twice: scores of clusters that draw the fit towards themselves are too small, as a jackknife (CR3) knows.
@@ -214,21 +214,21 @@ def _meat(scores: csr_matrix[Any], cluster: Ints) -> Floats:
     n = int(cluster.max(initial=-1)) + 1
     one = csr_matrix((np.ones(len(cluster)), (cluster, np.arange(len(cluster)))), shape=(n, len(cluster)))
     total = one @ scores
-    few = effective(cluster)
+    few = effective_clusters(cluster)
     return np.asarray((total.T @ total).toarray() * (few / max(few - 1, 0.5)) ** 2)
 
 
-def effective(cluster: Ints) -> float:
+def effective_clusters(cluster: Ints) -> float:
     """Return how many clusters of equal size are worth those that there are. Source: Carter et al. 2017.
 
-    >>> effective(np.array([0, 0, 1, 1])), effective(np.array([0, 0, 0, 1])) < 2
+    >>> effective_clusters(np.array([0, 0, 1, 1])), effective_clusters(np.array([0, 0, 0, 1])) < 2
     (2.0, True)
     """
     size = np.bincount(cluster).astype(float)
     return float(size.sum() ** 2 / (size**2).sum())
 
 
-def _joined(beats: Bools, *, directed: bool) -> Ints:
+def _connected_groups(beats: Bools, *, directed: bool) -> Ints:
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -236,9 +236,9 @@ def _joined(beats: Bools, *, directed: bool) -> Ints:
     return np.asarray(label, np.int64)
 
 
-def _unbounded(beats: Bools) -> tuple[Bools, Bools]:
+def _mark_unbounded(beats: Bools) -> tuple[Bools, Bools]:
     """Mark the systems that others never beat, and those that never beat others, as groups (Ford's condition)."""
-    label = _joined(beats, directed=True)
+    label = _connected_groups(beats, directed=True)
     outside = beats & (label[:, None] != label)
     beaten, beat = np.zeros((2, int(label.max(initial=0)) + 1), bool)
     np.logical_or.at(beat, label, outside.any(1))
@@ -246,7 +246,7 @@ def _unbounded(beats: Bools) -> tuple[Bools, Bools]:
     return np.asarray((beat & ~beaten)[label]), np.asarray((beaten & ~beat)[label])
 
 
-def _anchored(part: Ints) -> Floats:
+def _anchor_information(part: Ints) -> Floats:
     """Return what the anchor of each part's mean adds to the inverse information."""
     n = len(part)
     size = np.bincount(part)[part]

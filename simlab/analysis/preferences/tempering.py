@@ -51,15 +51,16 @@ class Pair:
         log_l += xlogy(self.human - self.confusion.sum(0), p @ self.rater.T).sum(-1)
         before = self.prior[rows]
         log_l += xlogy(before - 1, j).sum((-1, -2)) - xlogy(before.sum(0) - len(rows), p).sum(-1)
-        return np.asarray(log_l - (len(rows) - 1) * np.log(p).sum(-1) + self._common(q, nu))
+        return np.asarray(log_l - (len(rows) - 1) * np.log(p).sum(-1) + self._add_common_density(q, nu))
 
     def log_proposal(self, j: Floats, q: Floats, nu: Floats) -> Floats:
         """Return the log density of the draws that particles begin as."""
         return np.asarray(
-            ((self.a[list(self.rows)] - 1) * np.log(np.maximum(j, 1e-300))).sum((-1, -2)) + self._common(q, nu)
+            ((self.a[list(self.rows)] - 1) * np.log(np.maximum(j, 1e-300))).sum((-1, -2))
+            + self._add_common_density(q, nu)
         )
 
-    def _common(self, q: Floats, nu: Floats) -> Floats:
+    def _add_common_density(self, q: Floats, nu: Floats) -> Floats:
         """Add the metric's likelihood and the Jacobian from j to the coordinates."""
         # dj = prod q^2 dq dnu, and each simplex in log-ratios adds the product of its components.
         log_q = np.log(q)

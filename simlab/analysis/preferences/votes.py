@@ -71,7 +71,7 @@ def own_number(of: Ints) -> Ints:
     return numbered
 
 
-def way_of(votes: Votes) -> Way:
+def choose_way(votes: Votes) -> Way:
     """Choose the independent unit of votes on a pair: raters as drawn where pairs have enough of them, items likewise.
 
     Raters that a typical pair has too few of are taken as given. Where all that a rater says comes from items of their
@@ -79,11 +79,11 @@ def way_of(votes: Votes) -> Way:
     an analysis that winners choose has no level.
     """
     raters, items = _clusters(votes, votes.rater), _clusters(votes, votes.item)
-    both = _distinct(votes.pair, own_number(votes.rater), own_number(votes.item))
-    by_rater = raters < len(votes.pair) and _enough(votes, votes.rater)
+    both = _count_distinct(votes.pair, own_number(votes.rater), own_number(votes.item))
+    by_rater = raters < len(votes.pair) and _has_enough(votes, votes.rater)
     # Votes of nobody in particular are as many raters as votes; outputs of one document are no independent ones.
-    many = drawn(votes, votes.rater) and not (votes.documents and raters == len(votes.pair))
-    by_item = items < len(votes.pair) and (_enough(votes, votes.item) or not many)
+    many = counts_as_drawn(votes, votes.rater) and not (votes.documents and raters == len(votes.pair))
+    by_item = items < len(votes.pair) and (_has_enough(votes, votes.item) or not many)
     if by_rater and by_item:
         return "rater" if both == items else "item" if both == raters else "both"
     return "rater" if by_rater else "item" if by_item else "vote"
@@ -91,12 +91,12 @@ def way_of(votes: Votes) -> Way:
 
 def way_of_all(votes: Votes) -> Way:
     """Say the same of all pairs together, which share raters and items: votes on a system's output of an item."""
-    return way_of(replace(votes, pair=np.zeros_like(votes.pair), n_systems=2))
+    return choose_way(replace(votes, pair=np.zeros_like(votes.pair), n_systems=2))
 
 
-def drawn(votes: Votes, of: Ints) -> bool:
+def counts_as_drawn(votes: Votes, of: Ints) -> bool:
     """Say whether raters (or items) count as drawn from more like them: none comes twice for a pair, or enough do."""
-    return _clusters(votes, of) == len(votes.pair) or _enough(votes, of)
+    return _clusters(votes, of) == len(votes.pair) or _has_enough(votes, of)
 
 
 def clusters(votes: Votes, way: Way) -> list[Ints]:
@@ -112,7 +112,7 @@ def cells(votes: Votes) -> Ints:
     return np.asarray(np.unique(rater * (int(item.max(initial=0)) + 1) + item, return_inverse=True)[1])
 
 
-def summed(cluster: Ints, pair: Ints, values: Floats | Ints, n_pairs: int) -> csr_matrix[Any]:
+def sum_votes(cluster: Ints, pair: Ints, values: Floats | Ints, n_pairs: int) -> csr_matrix[Any]:
     """Add up values of votes: `[cluster, pair]`, sparse, since most clusters know few pairs."""
     from scipy.sparse import csr_matrix
 
@@ -120,26 +120,26 @@ def summed(cluster: Ints, pair: Ints, values: Floats | Ints, n_pairs: int) -> cs
     return csr_matrix((np.asarray(values, float), (cluster, pair)), shape=shape)
 
 
-def per_pair(votes: Votes, of: Ints) -> Ints:
+def count_per_pair(votes: Votes, of: Ints) -> Ints:
     """Count the distinct raters (or items) of each pair: `[pair]`."""
-    met = summed(own_number(of), votes.pair, np.ones(len(votes.pair)), votes.n_pairs)
+    met = sum_votes(own_number(of), votes.pair, np.ones(len(votes.pair)), votes.n_pairs)
     return np.bincount(met.indices, minlength=votes.n_pairs)
 
 
 def _clusters(votes: Votes, of: Ints) -> int:
-    return _distinct(votes.pair, own_number(of))
+    return _count_distinct(votes.pair, own_number(of))
 
 
-def _distinct(*columns: Ints) -> int:
+def _count_distinct(*columns: Ints) -> int:
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
     return int(key.max(initial=-1)) + 1
 
 
-def _enough(votes: Votes, of: Ints) -> bool:
+def _has_enough(votes: Votes, of: Ints) -> bool:
     """Say whether a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
     if len(np.unique(own_number(of))) < FEWEST:
         return False
     there = np.bincount(votes.pair, minlength=votes.n_pairs) >= FEWEST
-    return not there.any() or bool(np.median(per_pair(votes, of)[there]) >= FEWEST)
+    return not there.any() or bool(np.median(count_per_pair(votes, of)[there]) >= FEWEST)

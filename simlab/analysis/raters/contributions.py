@@ -46,7 +46,7 @@ class Sides(NamedTuple):
         return np.asarray(self.part - self.share * self.mean[:, None])
 
 
-def by_pair(rated: Rated, *, documents: bool = False) -> Sides:
+def lay_out_by_pair(rated: Rated, *, documents: bool = False) -> Sides:
     """Lay ratings out by rater, and by document where that is asked for, or where some did not come.
 
     `size[side, pair]` is the number of segments that a mean rests on; a pair that shares no document has none.
@@ -82,7 +82,7 @@ def _cells(rated: Rated, *, apart: bool) -> tuple[Ints, Ints, Floats, Floats]:
     return found // n_documents, found % n_documents, weight, score
 
 
-def gathered(values: Floats, label: Ints) -> Floats:
+def gather_by_label(values: Floats, label: Ints) -> Floats:
     """Add up `values[side, cell, pair]` by label: `[side, label, pair]`, labels that occur in their order."""
     order = np.argsort(label, kind="stable")
     in_order = label[order]
@@ -90,12 +90,12 @@ def gathered(values: Floats, label: Ints) -> Floats:
     return np.asarray(np.add.reduceat(values[:, order], starts, axis=1))
 
 
-def added(values: Floats, label: Ints) -> Floats:
+def add_by_label(values: Floats, label: Ints) -> Floats:
     """Add up `values[cell, pair]` by label: `[label, pair]`, labels that occur in their order."""
-    return np.asarray(gathered(values[None], label)[0])
+    return np.asarray(gather_by_label(values[None], label)[0])
 
 
-def differ(rated: Rated, gap: Floats) -> Bools:
+def differs_beyond_rounding(rated: Rated, gap: Floats) -> Bools:
     """Tell which pairs differ by more than rounding."""
     size = np.abs(rated.value).max(initial=0.0)
     return np.asarray(np.abs(gap) > RELATIVE_TOLERANCE * size)
@@ -116,7 +116,7 @@ def spread(sides: Sides, label: Ints) -> Spread:
 
     The degrees of freedom are Satterthwaite's under the working model: `(n - 1)` of n clusters with equal loads.
     """
-    share, residual = (gathered(values, label) for values in (sides.share, sides.residual))
+    share, residual = (gather_by_label(values, label) for values in (sides.share, sides.residual))
     alone = (share >= ALL).any((0, 1)) | (sides.size == 0).any(0)
     stretch = 1 / np.sqrt(1 - np.minimum(share, ALL))
     apart = residual[0] * stretch[0] - residual[1] * stretch[1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.analysis import signs
 from simlab.analysis.multiplicity import Family
-from simlab.analysis.raters.contributions import Sides, added, by_pair, differ
+from simlab.analysis.raters.contributions import Sides, add_by_label, differs_beyond_rounding, lay_out_by_pair
 from simlab.analysis.raters.flips import ROUNDING, levels
 from simlab.types import Floats, Ints, Rated
 from simlab.types.bounds import Count
@@ -38,7 +38,7 @@ class Crossed(NamedTuple):
         return self._count(self.sides.document)
 
     def _count(self, label: Ints) -> Floats:
-        return np.asarray(np.count_nonzero(added(self.sides.share.sum(0), label), axis=0), float)
+        return np.asarray(np.count_nonzero(add_by_label(self.sides.share.sum(0), label), axis=0), float)
 
 
 def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floats:
@@ -53,44 +53,49 @@ def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Fl
     own level, as there. Source: Cameron, Gelbach and Miller 2011 for the variance; Canay, Romano and Shaikh 2017 for
     flips of few.
     """
-    return crossed(rng, rated, flips=flips).p_values()
+    return test_by_crossed_flips(rng, rated, flips=flips).p_values()
 
 
-def crossed(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
+def test_by_crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     """Return the statistic of each pair as it is, and under each pattern of flips.
 
     For t it is `|t| / sqrt(1 + t^2)`, which is 1 where nothing is left to vary.
     """
-    of = contributed(rated)
-    return family_of(rng, rated, of, of.sides.mean[0] - of.sides.mean[1], flips)
+    of = sum_contributions(rated)
+    return flip_family(rng, rated, of, of.sides.mean[0] - of.sides.mean[1], flips)
 
 
-def family_of(rng: np.random.Generator, rated: Rated, of: Crossed, gap: Floats, flips: int) -> Family:
+def flip_family(rng: np.random.Generator, rated: Rated, of: Crossed, gap: Floats, flips: int) -> Family:
     """Flip contributions of raters and documents; a total of another sign than that of the `gap` is none."""
     length = np.sqrt(np.einsum("rp,rp->p", of.raters, of.raters) + np.einsum("xp,xp->p", of.documents, of.documents))
     per = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     raters, documents = of.raters * per, of.documents * per
     total = raters.sum(0)
-    flipped = signs.drawn(rng, flips, len(raters)) @ raters, signs.drawn(rng, flips, len(documents)) @ documents
-    counts = differ(rated, gap) & differ(rated, length) & (np.sign(total) == np.sign(gap))
+    flipped = (
+        signs.draw_sign_patterns(rng, flips, len(raters)) @ raters,
+        signs.draw_sign_patterns(rng, flips, len(documents)) @ documents,
+    )
+    counts = (
+        differs_beyond_rounding(rated, gap) & differs_beyond_rounding(rated, length) & (np.sign(total) == np.sign(gap))
+    )
     counts &= (of.n_raters > 1) & (of.n_documents != 1)
     left = (
         (np.einsum("rp,rp->p", raters, raters), of.n_raters),
         (np.einsum("xp,xp->p", documents, documents), of.n_documents),
     )
-    observed = _statistic(total, _left(total, *left[0]) + _left(documents.sum(0), *left[1]))
-    null = _statistic(sum(flipped), _left(flipped[0], *left[0]) + _left(flipped[1], *left[1]))
+    observed = _statistic(total, _variance_of_rest(total, *left[0]) + _variance_of_rest(documents.sum(0), *left[1]))
+    null = _statistic(sum(flipped), _variance_of_rest(flipped[0], *left[0]) + _variance_of_rest(flipped[1], *left[1]))
     return Family(np.where(counts, observed, 0.0), null, False, ROUNDING)
 
 
-def contributed(rated: Rated) -> Crossed:
+def sum_contributions(rated: Rated) -> Crossed:
     """Add up what each rater, and each document, contributes to differences."""
-    sides = by_pair(rated, documents=True)
+    sides = lay_out_by_pair(rated, documents=True)
     explained = levels(rated)[sides.rater][:, None] + sides.mean.mean(0)
     centred = sides.part - sides.share * explained
     cells = centred[0] - centred[1]
-    raters, documents = added(cells, sides.rater), added(cells, sides.document)
-    return Crossed(raters, documents * shared_part(raters, documents, added(cells**2, sides.document)), sides)
+    raters, documents = add_by_label(cells, sides.rater), add_by_label(cells, sides.document)
+    return Crossed(raters, documents * shared_part(raters, documents, add_by_label(cells**2, sides.document)), sides)
 
 
 def shared_part(raters: Floats, documents: Floats, alone: Floats) -> Floats:
@@ -109,7 +114,7 @@ def shared_part(raters: Floats, documents: Floats, alone: Floats) -> Floats:
     return np.asarray(np.sqrt(factor))
 
 
-def _left(total: Floats, squares: Floats, n: Floats) -> Floats:
+def _variance_of_rest(total: Floats, squares: Floats, n: Floats) -> Floats:
     """Estimate the variance of a sum of n contributions with so large a total and sum of squares."""
     of = np.maximum(n, 2)
     return np.asarray(np.maximum(squares - total**2 / of, 0.0) * of / (of - 1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from simlab.analysis import signs
 from simlab.analysis.multiplicity import Family
-from simlab.analysis.raters.contributions import Sides, by_pair, differ, gathered
+from simlab.analysis.raters.contributions import Sides, differs_beyond_rounding, gather_by_label, lay_out_by_pair
 from simlab.types import Floats, Rated
 from simlab.types.bounds import Count
 
@@ -23,33 +23,35 @@ def rater_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floa
     a harsh rater who saw more of one system would count as a taste. A difference of the other sign than that of the
     means is none: p = 1. Source: Canay, Romano and Shaikh 2017.
     """
-    family = flipped(rng, rated, flips=flips)
+    family = test_by_flips(rng, rated, flips=flips)
     return family.p_values()
 
 
-def flipped(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
+def test_by_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     """Return the statistic of each pair as it is, and under each pattern: `|sum u| / sqrt(sum u^2)`, u by rater.
 
     Student's t is a growing function of it, the same for all pairs, and its denominator is the same for all patterns.
     """
-    sides = by_pair(rated)
-    each = of_raters(rated, sides)
+    sides = lay_out_by_pair(rated)
+    each = rater_contributions(rated, sides)
     length = np.sqrt(np.einsum("rp,rp->p", each, each))
     total, gap = each.sum(0), _gap(sides)
     each = np.divide(each, length, out=np.zeros_like(each), where=length > 0)
-    counts = differ(rated, gap) & differ(rated, length) & (np.sign(total) == np.sign(gap))
+    counts = (
+        differs_beyond_rounding(rated, gap) & differs_beyond_rounding(rated, length) & (np.sign(total) == np.sign(gap))
+    )
     exact = len(each) < 63 and 2 ** (len(each) - 1) <= flips
-    pattern = signs.half(len(each)) if exact else signs.drawn(rng, flips, len(each))
+    pattern = signs.list_half_patterns(len(each)) if exact else signs.draw_sign_patterns(rng, flips, len(each))
     observed = np.where(counts, np.abs(each.sum(0)), 0.0)
     return Family(observed, np.abs(pattern @ each), exact, ROUNDING)
 
 
-def of_raters(rated: Rated, sides: Sides) -> Floats:
+def rater_contributions(rated: Rated, sides: Sides) -> Floats:
     """Return what each rater contributes to differences, each rater's own level taken out, `[rater, pair]`.
 
     What is left of a rating is what neither the rater's own level nor the mean of the two systems explains.
     """
-    share, part = (gathered(values, sides.rater) for values in (sides.share, sides.part))
+    share, part = (gather_by_label(values, sides.rater) for values in (sides.share, sides.part))
     explained = levels(rated)[np.unique(sides.rater)][:, None] + sides.mean.mean(0)
     centred = part - share * explained
     return np.asarray(centred[0] - centred[1])

@@ -30,16 +30,16 @@ def leniency(rated: Rated, n_raters: int, level: float) -> Leniency:
     """
     item = np.unique(rated.item, return_inverse=True)[1]
     output = item * rated.n_systems + rated.system
-    apart = rated.value - _others(rated, output)
+    apart = rated.value - _mean_of_others(rated, output)
     n = np.bincount(rated.rater, minlength=n_raters)
     common = np.bincount(rated.rater[~np.isnan(apart)], minlength=n_raters)
     outputs = (2 * common >= n) & (n > 0)
-    apart = np.where(outputs[rated.rater], apart, rated.value - _others(rated, rated.system))
-    above, width = _estimated(rated, apart, outputs, level)
+    apart = np.where(outputs[rated.rater], apart, rated.value - _mean_of_others(rated, rated.system))
+    above, width = _estimate_leniency(rated, apart, outputs, level)
     return Leniency(n, above, width, outputs)
 
 
-def _others(rated: Rated, label: Ints) -> Floats:
+def _mean_of_others(rated: Rated, label: Ints) -> Floats:
     """Return the mean of other raters' values of the same label, for each rating; NaN where nobody else gave one."""
     both = np.unique(label * (int(rated.rater.max(initial=0)) + 1) + rated.rater, return_inverse=True)[1]
     total, count = np.bincount(label, weights=rated.value), np.bincount(label)
@@ -49,7 +49,7 @@ def _others(rated: Rated, label: Ints) -> Floats:
     return np.asarray(np.divide(difference, left, out=np.full(len(label), np.nan), where=left > 0))
 
 
-def _estimated(rated: Rated, apart: Floats, outputs: Bools, level: float) -> tuple[Floats, Floats]:
+def _estimate_leniency(rated: Rated, apart: Floats, outputs: Bools, level: float) -> tuple[Floats, Floats]:
     """Return each rater's mean difference from others, and the half width of its interval (infinite: not known).
 
     A document contributes what its ratings add to the difference: the rater's and, where these are held against the

@@ -116,7 +116,7 @@ class Solved(NamedTuple):
         return [part for one in self for part in (one if isinstance(one, tuple) else (one,))]
 
 
-def design_of(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
+def make_design(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
     """Count who rated which system in which term: `system[rating]` and the labels of at least one term."""
     ordered = tuple(sorted(terms, key=lambda term: term.n_levels))
     labels = [system, *(term.label for term in ordered[:-1])]
@@ -159,12 +159,12 @@ def incidence(n_levels: int, *labels: Ints) -> Any:
     return sparse.csc_matrix((np.ones(level.size), level.ravel(), pointer), (n_levels, len(level))).tocsr()
 
 
-def _counts(one: Ints, n_one: int, other: Ints, n_other: int) -> Floats:
+def _counts(first: Ints, n_first: int, second: Ints, n_second: int) -> Floats:
     """Count ratings by two labels, `[level, level]`."""
-    return np.bincount(one * n_other + other, minlength=n_one * n_other).reshape(n_one, n_other).astype(float)
+    return np.bincount(first * n_second + second, minlength=n_first * n_second).reshape(n_first, n_second).astype(float)
 
 
-def sums_of(design: Design, value: Floats) -> Sums:
+def sum_scores(design: Design, value: Floats) -> Sums:
     """Add up scores, `value[rating]`, or those of many studies, `value[rating, study]`."""
     return Sums(design.columns @ value, design.last @ value, np.vecdot(value.T, value.T))
 
@@ -173,7 +173,7 @@ def solve(design: Design, ratio: Floats) -> Solved:
     """Solve the mixed-model equations; `ratio[..., term]` is each component over that of the noise, from 0 on."""
     p, n_columns = design.n_systems, len(design.cross)
     weight = 1 / (1 + ratio[..., -1:] * design.n_last)
-    reduced = design.cross - _weighted_cross(design, ratio[..., -1:] * weight)
+    reduced = design.cross - _weighted_cross_products(design, ratio[..., -1:] * weight)
     per_column = np.ones((*ratio.shape[:-1], n_columns))
     for k, at in enumerate(design.block):
         per_column[..., at] = ratio[..., k, None]
@@ -184,11 +184,11 @@ def solve(design: Design, ratio: Floats) -> Solved:
     # A system that nobody rated has no equation.
     equations[..., diagonal[:p], diagonal[:p]] += equations[..., diagonal[:p], diagonal[:p]] == 0
     factor = np.asarray(np.linalg.cholesky(equations), float)
-    inverse = scale[..., :, None] * _inverted(factor) * scale[..., None, :]
+    inverse = scale[..., :, None] * _invert_factor(factor) * scale[..., None, :]
     log_determinant = 2 * np.log(factor[..., diagonal, diagonal]).sum(-1) - np.log(weight).sum(-1)
     weights = inverse[..., :p]
     by_column = reduced @ weights
-    last = weight[..., None] * _by_last(design.to_last, weights)
+    last = weight[..., None] * _multiply_by_last(design.to_last, weights)
     load = (*(by_column[..., block, :] for block in design.block), last)
     shares = np.moveaxis(ratio, -1, 0)[..., None, None]
     noise = weights[..., :p, :] - sum(share * one.mT @ one for share, one in zip(shares, load, strict=True))
@@ -196,7 +196,7 @@ def solve(design: Design, ratio: Floats) -> Solved:
     return Solved(ratio, per_column, reduced, inverse, weight, load, noise, log_determinant, information)
 
 
-def _inverted(factor: Floats) -> Floats:
+def _invert_factor(factor: Floats) -> Floats:
     """Return the inverse of `factor factor'`, `[..., column, column]`, from lower triangles."""
     from scipy.linalg.lapack import dpotri
 
@@ -217,7 +217,7 @@ def _products(counts: Any) -> Any:
     return sparse.csr_matrix((counts.data[one] * counts.data[other], (at, level)), (n_columns**2, n_levels))
 
 
-def _weighted_cross(design: Design, weight: Floats) -> Floats:
+def _weighted_cross_products(design: Design, weight: Floats) -> Floats:
     """Return `to_last' diag(weight) to_last`, `[..., column, column]`, from `weight[..., level]`."""
     counts, n_columns = design.to_last, len(design.cross)
     if design.products is not None:
@@ -230,7 +230,7 @@ def _weighted_cross(design: Design, weight: Floats) -> Floats:
     return np.reshape(each, (*weight.shape[:-1], n_columns, n_columns))
 
 
-def _by_last(to_last: Any, matrix: Floats) -> Floats:
+def _multiply_by_last(to_last: Any, matrix: Floats) -> Floats:
     """Return `to_last matrix`, `[..., level, system]`, from `matrix[..., column, system]`."""
     if isinstance(to_last, np.ndarray):
         return np.asarray(to_last @ matrix)
@@ -252,7 +252,7 @@ def _information(
     small = per_column < SMALL
     scale = np.where(small, 1.0, per_column)
     own = design.n_last * weight
-    squares = _weighted_cross(design, weight**2)
+    squares = _weighted_cross_products(design, weight**2)
     twice = squares @ inverse
     left = (inverse * twice).sum(-2) / scale**2
     gram = inverse / -(scale[..., :, None] * scale[..., None, :])
@@ -273,7 +273,7 @@ def _information(
         for j, other in enumerate(design.block[: k + 1]):
             found[..., k + 1, j + 1] = found[..., j + 1, k + 1] = (gram[..., at, other] ** 2).sum((-2, -1))
     trace[..., -1] = own.sum(-1) - (squares * inverse).sum((-2, -1))
-    common = (_weighted_cross(design, own * weight**2) * inverse).sum((-2, -1))
+    common = (_weighted_cross_products(design, own * weight**2) * inverse).sum((-2, -1))
     found[..., m, m] = (own**2).sum(-1) - 2 * common + (twice * twice.mT).sum((-2, -1))
     of_noise = trace - (ratio[..., None, :] @ found[..., 1:, 1:])[..., 0, :]
     found[..., 0, 1:] = found[..., 1:, 0] = of_noise
@@ -292,7 +292,7 @@ class Forms(NamedTuple):
     residual: Floats
 
 
-def forms_of(design: Design, at: Solved, sums: Sums) -> Forms:
+def quadratic_forms(design: Design, at: Solved, sums: Sums) -> Forms:
     """Return estimates and quadratic forms of a study, or of many, at solved equations, common ones or their own."""
     taken, left = _reduced_sums(design, at, sums.column, sums.last)
     effect = _times(at.inverse, left)
@@ -324,7 +324,7 @@ def _reduced_sums(design: Design, at: Solved, column: Floats, last: Floats) -> t
     return taken, column - design.to_last.T @ taken
 
 
-def estimates_of(design: Design, at: Solved, value: Floats) -> Floats:
+def system_estimates(design: Design, at: Solved, value: Floats) -> Floats:
     """Return the estimates of systems alone, `[system, study]`, from `value[rating, study]`."""
     _, left = _reduced_sums(design, at, design.columns @ value, design.last @ value)
     return np.asarray(at.inverse[: design.n_systems] @ left)
@@ -406,14 +406,14 @@ def fit(design: Design, value: Floats) -> Fit | None:
 
 def fit_each(design: Design, value: Floats) -> Fits:
     """Fit by REML to each study, `value[rating, study]`, all of them step by step together."""
-    sums, free = sums_of(design, value), design.n - design.rank
-    n_studies, scattered = value.shape[1], _scattered(design, sums)
+    sums, free = sum_scores(design, value), design.n - design.rank
+    n_studies, scattered = value.shape[1], _has_scatter(design, sums)
     at, forms, converged = step_to_reml(
         np.full((n_studies, len(design.terms)), 0.5),
         free,
         scattered,
         lambda ratio, study: solve(design, ratio),
-        lambda at, study: forms_of(design, at, _some(sums, study)),
+        lambda at, study: quadratic_forms(design, at, _some_sums(sums, study)),
     )
     component = forms.residual / max(free, 1) * np.vstack([np.ones(n_studies), at.ratio.T])
     return Fits(component, forms.effect[: design.n_systems], at, scattered, converged)
@@ -461,7 +461,7 @@ def step_to_reml(
     return at, forms, converged
 
 
-def _some(sums: Sums, study: Any) -> Sums:
+def _some_sums(sums: Sums, study: Any) -> Sums:
     return Sums(*(one[..., study] for one in sums))
 
 
@@ -470,14 +470,14 @@ def step_from(design: Design, at: Solved, value: Floats) -> Fits:
 
     It is efficient where these are the true ones, and costs no new equations.
     """
-    sums = sums_of(design, value)
-    forms = forms_of(design, at, sums)
+    sums = sum_scores(design, value)
+    forms = quadratic_forms(design, at, sums)
     component = nearest_components(at.information, forms.form)
-    scattered = _scattered(design, sums)
+    scattered = _has_scatter(design, sums)
     return Fits(component, forms.effect[: design.n_systems], at, scattered, scattered)
 
 
-def _scattered(design: Design, sums: Sums) -> Bools:
+def _has_scatter(design: Design, sums: Sums) -> Bools:
     """Tell the studies whose scores vary beyond what systems explain."""
     of_system, n = sums.column[: design.n_systems], design.cross.diagonal()[: design.n_systems]
     scatter = sums.square - (of_system.T**2 / np.maximum(n, 1)).sum(-1)

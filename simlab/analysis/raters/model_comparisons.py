@@ -25,14 +25,14 @@ from simlab.analysis.raters.mixed_model import (
     Fits,
     Solved,
     Term,
-    design_of,
-    estimates_of,
     fit,
     fit_each,
     incidence,
     is_identified,
+    make_design,
     solve,
     step_from,
+    system_estimates,
 )
 from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily, TFamily
 from simlab.types import Bools, Floats, Ints, Rated
@@ -139,17 +139,17 @@ def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floa
     rated both systems, else for these raters. `rng` is not used. Source: Patterson and Thompson 1971; Giesbrecht and
     Burns 1985.
     """
-    return compared(rated, pools).family().p_values()
+    return compare_by_model(rated, pools).family().p_values()
 
 
 def model_family(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> TFamily:
     """Return the t statistics of all pairs at once."""
-    return compared(rated, pools).family()
+    return compare_by_model(rated, pools).family()
 
 
 def model_differences(rated: Rated, *, pools: Pools) -> Floats:
     """Return the difference of estimates of each pair, first less second; 0 where there is none."""
-    return np.nan_to_num(compared(rated, pools).difference)
+    return np.nan_to_num(compare_by_model(rated, pools).difference)
 
 
 def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
@@ -157,26 +157,26 @@ def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
 
     Studies of a large design make one step of Fisher scoring from the components of these ratings.
     """
-    key, value = key_of(rated, pools)
+    key, value = make_key(rated, pools)
     layout = _layout(*key)
-    found = _fitted(key, value) if len(layout.design.cross) > MANY else None
+    found = _fit_by_key(key, value) if len(layout.design.cross) > MANY else None
     if found is None:
         return SimulatedStudies(layout)
     within = layout.fit(np.frombuffer(value, float), layout.within)
     return SimulatedStudies(layout, found.at, layout.shares(found.at), None if within is None else within.at)
 
 
-def compared(rated: Rated, pools: Pools = "apart") -> Comparisons:
+def compare_by_model(rated: Rated, pools: Pools = "apart") -> Comparisons:
     """Fit the model to ratings and compare all pairs; a fit is kept for the next who asks about the same ratings."""
-    return compared_of(*key_of(rated, pools))
+    return compare_by_key(*make_key(rated, pools))
 
 
-def fitted(key: Key, value: bytes) -> tuple[Layout, Fit | None, Floats]:
+def fit_model(key: Key, value: bytes) -> tuple[Layout, Fit | None, Floats]:
     """Return the layout of ratings, the fit to them (None: nothing scatters), and their scores."""
-    return _layout(*key), _fitted(key, value), np.frombuffer(value, float)
+    return _layout(*key), _fit_by_key(key, value), np.frombuffer(value, float)
 
 
-def key_of(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
+def make_key(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
     """Return what tells the design of ratings from others, and their scores, as what is kept of them is found by."""
     columns = (rated.system, rated.rater, rated.item, rated.document)
     system, rater, item, document = (np.ascontiguousarray(one, np.int64).tobytes() for one in columns)
@@ -185,13 +185,13 @@ def key_of(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
 
 
 @lru_cache(maxsize=2)
-def compared_of(key: Key, value: bytes) -> Comparisons:
+def compare_by_key(key: Key, value: bytes) -> Comparisons:
     """Compare all pairs of the ratings that go by this key and these scores."""
-    return _layout(*key).compare(_fitted(key, value), np.frombuffer(value, float))
+    return _layout(*key).compare(_fit_by_key(key, value), np.frombuffer(value, float))
 
 
 @lru_cache(maxsize=2)
-def _fitted(key: Key, value: bytes) -> Fit | None:
+def _fit_by_key(key: Key, value: bytes) -> Fit | None:
     layout = _layout(*key)
     return layout.fit(np.frombuffer(value, float), layout.design)
 
@@ -280,29 +280,29 @@ class Layout(NamedTuple):
         with _threads().limit(limits=1):
             return fit_each(design, self.averaged(value))
 
-    def compare(self, found: Fit | None, value: Floats) -> Comparisons:
+    def compare(self, fit: Fit | None, value: Floats) -> Comparisons:
         """Compare all pairs under a fit; None: scores do not scatter, so that means are all there is."""
         n_systems, size = self.design.n_systems, np.abs(value).max(initial=0.0)
         within = self.fit(value, self.within)
-        if found is None:
+        if fit is None:
             count = np.bincount(self.system, minlength=n_systems)
             mean = np.bincount(self.system, value, n_systems) / np.where(count > 0, count, np.nan)
             nothing, none = np.zeros(len(self.first)), np.full(n_systems, np.nan)
             errors, parts, lasts = (none, none), (nothing,) * 5, nothing > 0
         else:
-            share, component = self.shares(found.at), found.component[:, None]
-            whole = Components(component, found.at.information)
+            share, component = self.shares(fit.at), fit.component[:, None]
+            whole = Components(component, fit.at.information)
             inner = None if within is None else Components(within.component[:, None], within.at.information)
             for_raters = np.full(n_systems, not self.at_large.all())
             errors = self.errors(whole, inner, share.mean, share.mean_within, for_raters)
             scoped = self.errors(whole, inner, share.scoped, share.within, ~self.at_large)
-            large = satterthwaite(*whole, share.large)
-            mean, lasts = np.where(self.met.any(0), found.estimate, np.nan), share.lasts
+            large = satterthwaite_freedom(*whole, share.large)
+            mean, lasts = np.where(self.met.any(0), fit.estimate, np.nan), share.lasts
             rounding = rounding_variance(component, size)
             (variance, freedom), (at_large, large_freedom) = (
                 (np.where(one > rounding, one, 0.0)[0], degrees[0]) for one, degrees in (scoped, large)
             )
-            parts = variance, freedom, at_large, large_freedom, found.component @ share.lasting
+            parts = variance, freedom, at_large, large_freedom, fit.component @ share.lasting
             errors = errors[0][0], errors[1][0]
         return Comparisons(
             mean,
@@ -317,7 +317,7 @@ class Layout(NamedTuple):
             self.raters,
             self.documents,
             self.units,
-            all(one is None or one.converged for one in (found, within)),
+            all(one is None or one.converged for one in (fit, within)),
         )
 
     def difference(self, mean: Floats, size: Floats) -> Floats:
@@ -336,15 +336,15 @@ class Layout(NamedTuple):
         Of these raters components that are estimated at 0 count as estimated: documents of few raters are too few to
         know it. `within` is None where nothing scatters there.
         """
-        variance, freedom = satterthwaite(*whole, share)
+        variance, freedom = satterthwaite_freedom(*whole, share)
         if not given.any():
             return variance, freedom
         if self.within is None:
-            parts = [satterthwaite(*whole, share, zeros_known=False)]
+            parts = [satterthwaite_freedom(*whole, share, zeros_known=False)]
         else:
             parts = [(variance, freedom)]
             if within is not None:
-                parts.append(satterthwaite(*within, share_within, zeros_known=False))
+                parts.append(satterthwaite_freedom(*within, share_within, zeros_known=False))
         total = np.asarray(sum(one for one, _ in parts))
         squares = sum(np.divide(one**2, df, out=np.zeros_like(one), where=df > 0) for one, df in parts)
         spare = np.divide(total**2, squares, out=np.zeros_like(total), where=np.asarray(squares) > 0)
@@ -359,7 +359,7 @@ class Layout(NamedTuple):
             squares = contrast_variances(load.mT @ load)
             apart.append(term.name in (RATERS, TASTES))
             large.append(squares)
-            of_raters.append(self._one_sided(load) if term.name == TASTES else squares * apart[-1])
+            of_raters.append(self._one_sided_variance(load) if term.name == TASTES else squares * apart[-1])
             means.append((load**2).sum(-2))
         whole, mean, raters = np.stack(large, -2), np.stack(means, -2), np.array(apart)[:, None]
         # Of these raters more documents show what there is; others would be other raters.
@@ -371,7 +371,7 @@ class Layout(NamedTuple):
         left = ~raters[:, 0]
         return Shares(scoped, whole, lasting, lasts, own, whole[..., left, :], mean[..., left, :])
 
-    def _one_sided(self, load: Floats) -> Floats:
+    def _one_sided_variance(self, load: Floats) -> Floats:
         """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
         one = ~(self.met[:, self.first] & self.met[:, self.second])
         # Tastes are numbered as raters and systems that met, rater by rater.
@@ -403,7 +403,7 @@ class SimulatedStudies(NamedTuple):
         if self.at is None:
             estimate = self.layout.fit_each(value, self.layout.design).estimate
         else:
-            estimate = estimates_of(self.layout.design, self.at, self.layout.averaged(value))
+            estimate = system_estimates(self.layout.design, self.at, self.layout.averaged(value))
         return self._differences(estimate, np.abs(value).max(0))
 
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
@@ -428,9 +428,9 @@ class SimulatedStudies(NamedTuple):
         return np.nan_to_num(self.layout.difference(estimate.T, size))
 
 
-def _components(found: Fits) -> Components:
+def _components(fits: Fits) -> Components:
     """Return the components of studies; 0 where nothing scatters."""
-    return Components(np.where(found.scattered, found.component, 0.0), found.at.information)
+    return Components(np.where(fits.scattered, fits.component, 0.0), fits.at.information)
 
 
 def contrast_variances(covariance: Floats) -> Floats:
@@ -440,7 +440,7 @@ def contrast_variances(covariance: Floats) -> Floats:
     return np.maximum(own[..., first] + own[..., second] - 2 * covariance[..., first, second], 0.0)
 
 
-def satterthwaite(
+def satterthwaite_freedom(
     component: Floats, information: Floats, share: Floats, *, zeros_known: bool = True
 ) -> tuple[Floats, Floats]:
     """Return variances and their degrees of freedom, `[study, pair]`.
@@ -466,18 +466,18 @@ def satterthwaite(
 @lru_cache(maxsize=8)
 def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools) -> Layout:
     of_system = np.frombuffer(system, np.int64)
-    of_rater, of_item, of_document = (_numbered(np.frombuffer(one, np.int64)) for one in (rater, item, document))
+    of_rater, of_item, of_document = (_number_in_order(np.frombuffer(one, np.int64)) for one in (rater, item, document))
     met = np.zeros((_count(of_rater), n_systems), bool)
     met[of_rater, of_system] = True
-    terms, averages = terms_of(of_system, of_rater, of_item, of_document), None
+    terms, averages = list_terms(of_system, of_rater, of_item, of_document), None
     at, n_averaged = np.arange(len(of_system)), np.ones(len(of_system), np.int64)
     if sum(term.n_levels for term in terms) - max(term.n_levels for term in terms) > LARGEST:
-        cell = _labelled(of_rater, of_document, of_system)
+        cell = _number_labels(of_rater, of_document, of_system)
         n_averaged = np.bincount(cell)
         at = np.empty(len(n_averaged), np.int64)
         at[cell] = np.arange(len(cell))
         averages = incidence(len(n_averaged), cell)
-        terms = terms_of(of_system[at], of_rater[at], of_document[at], of_document[at])
+        terms = list_terms(of_system[at], of_rater[at], of_document[at], of_document[at])
     there = np.zeros((_count(of_document), n_systems))
     there[of_document, of_system] = 1.0
     first, second = np.triu_indices(n_systems, 1)
@@ -494,8 +494,8 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     enough = (thinner >= FEW_RATERS) & (np.minimum(effective[first], effective[second]) >= FEW_EFFECTIVE)
     at_large = enough | (dealt & comparable)
     return Layout(
-        design_of(of_system[at], terms, n_systems),
-        None if at_large.all() else _within_raters(terms, of_rater[at], of_document[at]),
+        make_design(of_system[at], terms, n_systems),
+        None if at_large.all() else _design_within_raters(terms, of_rater[at], of_document[at]),
         of_system,
         averages,
         n_averaged,
@@ -515,20 +515,20 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     )
 
 
-def _within_raters(terms: tuple[Term, ...], rater: Ints, document: Ints) -> Design | None:
+def _design_within_raters(terms: tuple[Term, ...], rater: Ints, document: Ints) -> Design | None:
     """Return the design in which raters' means of systems are fixed effects; None where it does not tell terms apart.
 
     With one document of each rater tastes are what documents do to systems.
     """
     left = [term for term in terms if term.name not in (RATERS, TASTES)]
     tastes = [term for term in terms if term.name == TASTES]
-    if not left or not tastes or len(np.unique(_labelled(rater, document))) == len(np.unique(rater)):
+    if not left or not tastes or len(np.unique(_number_labels(rater, document))) == len(np.unique(rater)):
         return None
-    design = design_of(tastes[0].label, left, tastes[0].n_levels)
+    design = make_design(tastes[0].label, left, tastes[0].n_levels)
     return design if is_identified(solve(design, np.full(len(left), 0.5)).information) else None
 
 
-def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Term, ...]:
+def list_terms(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Term, ...]:
     """Return the random terms that a design can tell apart, each with a label for every rating.
 
     A term is left out where each of its levels is one rating, all that one system has, or a level of a term before it.
@@ -543,10 +543,10 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
         "output": (item, system),
     }
     kept: list[Term] = []
-    rated_system = _numbered(system)
+    rated_system = _number_in_order(system)
     n_rated = _count(rated_system)
     for name, columns in labels.items():
-        label = _labelled(*columns)
+        label = _number_labels(*columns)
         n_levels = _count(label)
         # One level is a constant, which systems explain: its component might be anything, and noise next to it nothing.
         if n_levels in (1, len(system)) or (n_levels == n_rated and _are_same(rated_system, label)):
@@ -557,22 +557,22 @@ def terms_of(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Ter
     return tuple(kept) or (Term("none", np.zeros(len(system), np.int64)),)
 
 
-def _are_same(one: Ints, other: Ints) -> bool:
+def _are_same(first: Ints, second: Ints) -> bool:
     """True if two labels, of equally many levels without gaps, tell the same ratings apart."""
-    counterpart = np.empty(_count(one), np.int64)
-    counterpart[one] = other
-    return np.array_equal(counterpart[one], other)
+    counterpart = np.empty(_count(first), np.int64)
+    counterpart[first] = second
+    return np.array_equal(counterpart[first], second)
 
 
-def _labelled(*columns: Ints) -> Ints:
+def _number_labels(*columns: Ints) -> Ints:
     """Number the combinations of labels that occur, from 0."""
-    code = _numbered(columns[0])
+    code = _number_in_order(columns[0])
     for column in columns[1:]:
-        code = _numbered(code * _count(column) + column)
+        code = _number_in_order(code * _count(column) + column)
     return code
 
 
-def _numbered(label: Ints) -> Ints:
+def _number_in_order(label: Ints) -> Ints:
     """Number the labels that occur, from 0, in their order."""
     size = _count(label)
     if size > SORTED:

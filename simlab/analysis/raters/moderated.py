@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.raters import side_by_side
-from simlab.analysis.raters.mixed_model import Fit, Solved, estimates_of, predictions
+from simlab.analysis.raters.mixed_model import Fit, Solved, predictions, system_estimates
 from simlab.analysis.raters.model_comparisons import (
     RATERS,
     ROUNDING,
@@ -30,10 +30,10 @@ from simlab.analysis.raters.model_comparisons import (
     Layout,
     Pools,
     SimulatedStudies,
-    compared,
-    compared_of,
-    fitted,
-    key_of,
+    compare_by_key,
+    compare_by_model,
+    fit_model,
+    make_key,
     model_studies,
     rounding_variance,
 )
@@ -91,22 +91,22 @@ def moderated_family(rng: np.random.Generator, rated: Rated, *, pools: Pools, dr
 def moderated_differences(rated: Rated, *, pools: Pools, draws: Count) -> Floats:
     """Return the difference of estimates of each pair, first less second; 0 where there is none."""
     whole = _side_by_side(rated, draws)
-    return np.nan_to_num(compared(rated, pools).difference) if whole is None else whole[0]
+    return np.nan_to_num(compare_by_model(rated, pools).difference) if whole is None else whole[0]
 
 
 def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons:
     """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
-    return _moderated(*key_of(rated, pools), draws)
+    return _moderate(*make_key(rated, pools), draws)
 
 
 @lru_cache(maxsize=2)
-def _moderated(key: Key, score: bytes, draws: int) -> Comparisons:
+def _moderate(key: Key, score: bytes, draws: int) -> Comparisons:
     """Keep the comparisons of ratings for the next who asks about the same ones."""
-    layout, found, value = fitted(key, score)
-    of = compared_of(key, score)
+    layout, found, value = fit_model(key, score)
+    of = compare_by_key(key, score)
     if found is None or not _keeps_level(layout):
         return of
-    judge = judge_of(layout, found, value, draws)
+    judge = make_judge(layout, found, value, draws)
     factor = judge.factors(value[:, None])[0] / found.component[0]
     return of._replace(
         variance=of.variance * factor,
@@ -120,10 +120,10 @@ def _moderated(key: Key, score: bytes, draws: int) -> Comparisons:
 
 def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
-    layout, found, value = fitted(*key_of(rated, pools))
+    layout, found, value = fit_model(*make_key(rated, pools))
     if found is None or not _keeps_level(layout):
         return model_studies(rated, pools=pools)
-    return judge_of(layout, found, value, draws)
+    return make_judge(layout, found, value, draws)
 
 
 def _keeps_level(layout: Layout) -> bool:
@@ -176,7 +176,7 @@ class Judge(NamedTuple):
     def differences(self, value: Floats) -> Floats:
         """Return the difference of estimates of each pair, `[study, pair]`, from `value[rating, study]`."""
         layout = self.layout
-        return self._differences(estimates_of(layout.design, self.at, layout.averaged(value)), value)
+        return self._differences(system_estimates(layout.design, self.at, layout.averaged(value)), value)
 
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
@@ -204,12 +204,12 @@ class Judge(NamedTuple):
     def _judged(self, score: Floats) -> tuple[Floats, Floats]:
         """Return estimates, `[system, study]`, and `squares`, of the same scores of cells."""
         layout = self.layout
-        estimate, left = self.without_documents(score)
+        estimate, left = self.subtract_documents(score)
         apart = self.means(left) - np.nan_to_num(estimate.T[:, None])
         residual = self.contributions(np.where(layout.met, apart, 0.0))
         return estimate, _squares(residual, layout.first, layout.second)
 
-    def without_documents(self, score: Floats) -> tuple[Floats, Floats]:
+    def subtract_documents(self, score: Floats) -> tuple[Floats, Floats]:
         """Take out of scores, `[cell, study]`, what documents and outputs are predicted to add, whoever rates them.
 
         Returns the estimates of systems, `[system, study]`, and what is left of scores.
@@ -257,10 +257,10 @@ class Judge(NamedTuple):
             return score
 
         own = self.precision[:, :, None] * (np.eye(len(spread)) - (self.shrunk[:, None] * self.precision)[:, None])
-        each = _of_pairs(spread[:, None] * (self.inverse @ own @ self.inverse) * spread, first, second)
+        each = _variances_of_pairs(spread[:, None] * (self.inverse @ own @ self.inverse) * spread, first, second)
         variance = each.sum(0)
         of = _studies_of_equals(draw, self.contributions, each, draws, scale.shape, self.layout.comparable)
-        inflation = variance / _of_pairs(self.inverse, first, second)
+        inflation = variance / _variances_of_pairs(self.inverse, first, second)
         return self._replace(inflation=inflation, expected=of.expected, freedom=of.freedom, null=of.null)
 
 
@@ -324,12 +324,12 @@ def _moderated_ratio(ratio: Floats, freedom: Floats, comparable: Bools) -> Float
     return np.asarray(shrunken)
 
 
-def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
+def make_judge(layout: Layout, fit: Fit, value: Floats, draws: int) -> Judge:
     """Weigh scores as a fit does, and draw the studies of equal systems that follow from it."""
     from scipy import sparse
 
     at, n_cells = layout.cell_rater * layout.met.shape[1] + layout.cell_system, len(layout.cell_rater)
-    ratio = dict(zip((term.name for term in layout.design.terms), found.at.ratio, strict=True))
+    ratio = dict(zip((term.name for term in layout.design.terms), fit.at.ratio, strict=True))
     weight = np.ones(n_cells)
     for term in layout.design.terms:
         if term.name == WITHIN_RATERS:
@@ -341,9 +341,9 @@ def judge_of(layout: Layout, found: Fit, value: Floats, draws: int) -> Judge:
     leniency = ratio.get(RATERS, 0.0)
     shrunk = leniency / (1 + leniency * precision.sum(1))
     information = np.diag(precision.sum(0)) - (precision * shrunk[:, None]).T @ precision
-    unit, nothing = np.append(1.0, found.at.ratio) @ layout.shares(found.at).large, np.zeros(0)
+    unit, nothing = np.append(1.0, fit.at.ratio) @ layout.shares(fit.at).large, np.zeros(0)
     inverse = np.linalg.pinv(information, hermitian=True)
-    judge = Judge(layout, found.at, precision, leniency, inverse, added, unit, *(nothing,) * 4)
+    judge = Judge(layout, fit.at, precision, leniency, inverse, added, unit, *(nothing,) * 4)
     rng = np.random.default_rng(zlib.crc32(np.sort(value).tobytes()))
     spread = _spread(judge, layout.averaged(value), at, weight)
     judge = judge.against(spread, rng, draws)
@@ -382,7 +382,7 @@ def _kept_share(judge: Judge, spread: Floats, rng: np.random.Generator) -> float
 
 def _spread(judge: Judge, score: Floats, at: Ints, weight: Floats) -> Floats:
     """Return how many times as much each system's ratings vary within raters as all do, as a standard deviation."""
-    met, (_, left) = judge.layout.met, judge.without_documents(score[:, None])
+    met, (_, left) = judge.layout.met, judge.subtract_documents(score[:, None])
     mean = judge.means(left)[0].ravel()
     within = np.bincount(at, weight * (left[:, 0] - mean[at]) ** 2, met.size).reshape(met.shape).sum(0)
     freedom = np.bincount(judge.layout.cell_system, minlength=met.shape[1]) - met.sum(0)
@@ -399,7 +399,7 @@ def _squares(contribution: Floats, first: Ints, second: Ints) -> Floats:
     """Sum up squares of what raters contribute to each difference, `[..., pair]`, from `[..., rater, system]`."""
     # A product with a copy is faster than what symmetry would save.
     by_system = np.ascontiguousarray(contribution.swapaxes(-1, -2))
-    return np.maximum(_of_pairs(by_system @ contribution, first, second), NOTHING)
+    return np.maximum(_variances_of_pairs(by_system @ contribution, first, second), NOTHING)
 
 
 def _medians(values: Floats) -> Floats:
@@ -409,7 +409,7 @@ def _medians(values: Floats) -> Floats:
     return np.asarray(np.partition(values, ranks, axis=-1)[..., ranks].mean(-1, keepdims=True))
 
 
-def _of_pairs(covariance: Floats, first: Ints, second: Ints) -> Floats:
+def _variances_of_pairs(covariance: Floats, first: Ints, second: Ints) -> Floats:
     """Return the variance of each difference, `[..., pair]`, from `covariance[..., system, system]`."""
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     return np.asarray(own[..., first] + own[..., second] - 2 * covariance[..., first, second])

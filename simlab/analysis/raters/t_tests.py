@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.analysis.raters.contributions import Spread, by_pair, differ, spread
+from simlab.analysis.raters.contributions import Spread, differs_beyond_rounding, lay_out_by_pair, spread
 from simlab.types import Floats, Ints, Rated
 from simlab.types.bounds import Count
 
@@ -27,9 +27,9 @@ def by_rater(rng: np.random.Generator, rated: Rated) -> Floats:
     Mueller 2010). Elsewhere the variance is CR2 and the degrees of freedom are Satterthwaite's (see `clusters`). A
     system that one rater rated alone cannot be told from that rater's taste: p = 1. `rng` is not used.
     """
-    sides = by_pair(rated)
+    sides = lay_out_by_pair(rated)
     gap = sides.mean[0] - sides.mean[1]
-    return _two_sided(rated, gap, spread(sides, sides.rater))
+    return _two_sided_p_values(rated, gap, spread(sides, sides.rater))
 
 
 def two_way(rng: np.random.Generator, rated: Rated, *, rater_alone: Count) -> Floats:
@@ -42,28 +42,28 @@ def two_way(rng: np.random.Generator, rated: Rated, *, rater_alone: Count) -> Fl
     several ratings, which share what their documents are like, the larger of it and that by document. `rng` is not
     used.
     """
-    sides = by_pair(rated, documents=True)
+    sides = lay_out_by_pair(rated, documents=True)
     gap = sides.mean[0] - sides.mean[1]
     raters = spread(sides, sides.rater)
     few = len(np.unique(sides.rater)) <= rater_alone
     if few and bool((rated.share == 1).all()):
-        return _two_sided(rated, gap, raters)
+        return _two_sided_p_values(rated, gap, raters)
     documents = spread(sides, sides.document)
     if few:
-        return _two_sided(rated, gap, Spread(np.maximum(raters.variance, documents.variance), raters.df))
+        return _two_sided_p_values(rated, gap, Spread(np.maximum(raters.variance, documents.variance), raters.df))
     cells = spread(sides, np.arange(len(sides.rater)))
     crossed = raters.variance + documents.variance - cells.variance
     variance = np.maximum(np.maximum(raters.variance, documents.variance), crossed)
-    return _two_sided(rated, gap, Spread(variance, np.minimum(raters.df, documents.df)))
+    return _two_sided_p_values(rated, gap, Spread(variance, np.minimum(raters.df, documents.df)))
 
 
-def _two_sided(rated: Rated, gap: Floats, told: Spread) -> Floats:
+def _two_sided_p_values(rated: Rated, gap: Floats, spread: Spread) -> Floats:
     """Return the p-values of t tests; 1 where nothing is known of the spread, or systems are equal."""
     from scipy.special import stdtr
 
-    t = np.divide(np.abs(gap), np.sqrt(told.variance), out=np.full_like(gap, np.inf), where=told.variance > 0)
-    known = differ(rated, gap) & (told.df > 0)
-    return np.where(known, 2 * stdtr(np.where(known, told.df, 1.0), -t), 1.0)
+    t = np.divide(np.abs(gap), np.sqrt(spread.variance), out=np.full_like(gap, np.inf), where=spread.variance > 0)
+    known = differs_beyond_rounding(rated, gap) & (spread.df > 0)
+    return np.where(known, 2 * stdtr(np.where(known, spread.df, 1.0), -t), 1.0)
 
 
 def segment_t(score: Floats, system: Ints, item: Ints, n_systems: int) -> Floats:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.raters.contributions import Sides, added, by_pair, spread
-from simlab.analysis.raters.crossed import contributed
+from simlab.analysis.raters.contributions import Sides, add_by_label, lay_out_by_pair, spread
+from simlab.analysis.raters.crossed import sum_contributions
 from simlab.analysis.raters.flips import levels
-from simlab.analysis.raters.model_comparisons import Comparisons, Pools, compared
+from simlab.analysis.raters.model_comparisons import Comparisons, Pools, compare_by_model
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.analysis.studentized_range import TFamily
 from simlab.types import Bools, Floats, Ints, Rated
@@ -73,33 +73,33 @@ class Uncertainty(NamedTuple):
         return None if self.comparisons is None else self.comparisons.family()
 
 
-def of_documents(rated: Rated) -> Uncertainty:
+def uncertainty_of_documents(rated: Rated) -> Uncertainty:
     """Take documents for a sample, and the raters as they are."""
-    sides = by_pair(rated, documents=True)
-    gap, weight = _apart(sides), sides.share.mean(0)
-    part = _part(added(gap, sides.document), added(weight, sides.document))
-    return _of_parts(sides, gap, weight, (part,), lasting=False)
+    sides = lay_out_by_pair(rated, documents=True)
+    gap, weight = _separate_raters(sides), sides.share.mean(0)
+    part = _part(add_by_label(gap, sides.document), add_by_label(weight, sides.document))
+    return _add_parts(sides, gap, weight, (part,), lasting=False)
 
 
-def of_raters(rated: Rated) -> Uncertainty:
+def uncertainty_of_raters(rated: Rated) -> Uncertainty:
     """Take raters for a sample, and their documents with them."""
-    sides, cells, weight = _centred(rated)
-    part = _part(added(cells, sides.rater), added(weight, sides.rater))
-    return _of_parts(sides, cells, weight, (part,), lasting=True)
+    sides, cells, weight = _centre_raters(rated)
+    part = _part(add_by_label(cells, sides.rater), add_by_label(weight, sides.rater))
+    return _add_parts(sides, cells, weight, (part,), lasting=True)
 
 
-def of_both(rated: Rated) -> Uncertainty:
+def uncertainty_of_both(rated: Rated) -> Uncertainty:
     """Take raters and documents for samples that cross; what raters of a document share is as in `crossed`."""
-    sides, cells, weight = _centred(rated)
-    by_rater = _part(added(cells, sides.rater), added(weight, sides.rater))
-    by_document = _part(contributed(rated).documents, added(weight, sides.document))
-    return _of_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
+    sides, cells, weight = _centre_raters(rated)
+    by_rater = _part(add_by_label(cells, sides.rater), add_by_label(weight, sides.rater))
+    by_document = _part(sum_contributions(rated).documents, add_by_label(weight, sides.document))
+    return _add_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
 
 
-def of_model(rated: Rated, pools: Pools, draws: int | None = None) -> Uncertainty:
+def uncertainty_of_model(rated: Rated, pools: Pools, draws: int | None = None) -> Uncertainty:
     """Return the uncertainty of differences in the mixed model of ratings, each in its scope; moderated by `draws`."""
-    sides = by_pair(rated, documents=True)
-    of = compared(rated, pools) if draws is None else moderated_comparisons(rated, pools, draws)
+    sides = lay_out_by_pair(rated, documents=True)
+    of = compare_by_model(rated, pools) if draws is None else moderated_comparisons(rated, pools, draws)
     variance = np.where(of.comparable, of.variance, np.inf)
     family = of.family()
     raters = np.where(of.at_large, of.raters, len(np.unique(rated.rater)))
@@ -108,9 +108,9 @@ def of_model(rated: Rated, pools: Pools, draws: int | None = None) -> Uncertaint
     )
 
 
-def of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:
+def uncertainty_of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:
     """Take raters for a sample as tests by t do, with their variances (CR2) and degrees of freedom."""
-    sides = by_pair(rated, documents=True)
+    sides = lay_out_by_pair(rated, documents=True)
     of = spread(sides, sides.rater)
     variance, freedom = of.variance, of.df
     if crossed:
@@ -118,12 +118,12 @@ def of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:
         both = of.variance + documents.variance - cells.variance
         variance = np.maximum(np.maximum(of.variance, documents.variance), both)
         freedom = np.minimum(of.df, documents.df)
-    gap, weight = _apart(sides), sides.share.mean(0)
+    gap, weight = _separate_raters(sides), sides.share.mean(0)
     variance = np.where(np.isnan(variance), np.inf, variance)
-    return _summed(sides, gap, weight, variance, np.nan_to_num(freedom), lasting=True)
+    return _sum_variances(sides, gap, weight, variance, np.nan_to_num(freedom), lasting=True)
 
 
-def _of_parts(sides: Sides, cells: Floats, weight: Floats, parts: tuple[Part, ...], *, lasting: bool) -> Uncertainty:
+def _add_parts(sides: Sides, cells: Floats, weight: Floats, parts: tuple[Part, ...], *, lasting: bool) -> Uncertainty:
     """Add up the variances of parts; the degrees of freedom are Satterthwaite's."""
     each = np.stack([part.variance for part in parts])
     variance = each.sum(0)
@@ -133,16 +133,16 @@ def _of_parts(sides: Sides, cells: Floats, weight: Floats, parts: tuple[Part, ..
     freedom = np.divide(np.where(known, variance, 0.0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
     # A variance of 0 is estimated, too.
     freedom = np.where(known & (squares == 0), spare.min(0), freedom)
-    return _summed(sides, cells, weight, variance, freedom, lasting=lasting)._replace(parts=parts)
+    return _sum_variances(sides, cells, weight, variance, freedom, lasting=lasting)._replace(parts=parts)
 
 
-def _summed(
+def _sum_variances(
     sides: Sides, cells: Floats, weight: Floats, variance: Floats, freedom: Floats, *, lasting: bool
 ) -> Uncertainty:
-    within = _within(sides, cells, weight) if lasting else variance
+    within = _variance_within_raters(sides, cells, weight) if lasting else variance
     known = np.isfinite(variance)
     lasts = np.where(known, np.maximum(np.where(known, variance, 0.0) - np.where(known, within, 0.0), 0.0), 0.0)
-    raters, documents = _counted(weight, sides.rater), _counted(weight, sides.document)
+    raters, documents = _count_clusters(weight, sides.rater), _count_clusters(weight, sides.document)
     return Uncertainty(_means(sides), cells.sum(0), variance, lasts, freedom, raters, documents)
 
 
@@ -165,29 +165,29 @@ def _means(sides: Sides) -> Floats:
     return np.where((sides.size > 0).all(0), sides.mean[0] - sides.mean[1], np.nan)
 
 
-def _apart(sides: Sides) -> Floats:
+def _separate_raters(sides: Sides) -> Floats:
     return np.asarray(sides.part[0] - sides.part[1])
 
 
-def _centred(rated: Rated) -> tuple[Sides, Floats, Floats]:
+def _centre_raters(rated: Rated) -> tuple[Sides, Floats, Floats]:
     """Return contributions of cells without their raters' own levels, and the cells' shares, `[cell, pair]`."""
-    sides = by_pair(rated, documents=True)
+    sides = lay_out_by_pair(rated, documents=True)
     explained = levels(rated)[sides.rater][:, None] + sides.mean.mean(0)
     centred = sides.part - sides.share * explained
     return sides, np.asarray(centred[0] - centred[1]), np.asarray(sides.share.mean(0))
 
 
-def _counted(weight: Floats, label: Ints) -> Floats:
-    return np.asarray(np.count_nonzero(added(weight, label), axis=0), float)
+def _count_clusters(weight: Floats, label: Ints) -> Floats:
+    return np.asarray(np.count_nonzero(add_by_label(weight, label), axis=0), float)
 
 
-def _within(sides: Sides, cells: Floats, weight: Floats) -> Floats:
+def _variance_within_raters(sides: Sides, cells: Floats, weight: Floats) -> Floats:
     """Estimate what part of a variance documents make, each rater's own mean difference taken out."""
     _, at = np.unique(sides.rater, return_inverse=True)
-    load = added(weight, sides.rater)
-    own = np.divide(added(cells, sides.rater), load, out=np.zeros_like(load), where=load > 0)
-    by_document = added(cells - weight * own[at], sides.document)
-    n, taken = _counted(weight, sides.document), np.count_nonzero(load, axis=0)
+    load = add_by_label(weight, sides.rater)
+    own = np.divide(add_by_label(cells, sides.rater), load, out=np.zeros_like(load), where=load > 0)
+    by_document = add_by_label(cells - weight * own[at], sides.document)
+    n, taken = _count_clusters(weight, sides.document), np.count_nonzero(load, axis=0)
     spare = np.divide(n, n - taken, out=np.zeros_like(n), where=n > taken)
     return np.asarray(np.einsum("xp,xp->p", by_document, by_document) * spare)
 
@@ -214,11 +214,11 @@ def means(rated: Rated, *, raters_drawn: bool) -> Means:
     mean = np.bincount(rated.system, weights=weight * rated.value, minlength=rated.n_systems) * per
     share = weight * per[rated.system]
     residual = share * (rated.value - mean[rated.system])
-    documents = _by(rated.document, rated, share, residual, came)
+    documents = _variances_by_label(rated.document, rated, share, residual, came)
     if not raters_drawn:
         return Means(np.where(size > 0, mean, np.nan), np.sqrt(documents[0]), documents[1])
-    raters = _by(rated.rater, rated, share, residual, came)
-    cells = _by(rated.rater * rated.n_documents + rated.document, rated, share, residual, came)
+    raters = _variances_by_label(rated.rater, rated, share, residual, came)
+    cells = _variances_by_label(rated.rater * rated.n_documents + rated.document, rated, share, residual, came)
     # What is not known is infinite, and infinite less infinite is not a number, which is left out.
     with np.errstate(invalid="ignore"):
         both = raters[0] + documents[0] - cells[0]
@@ -227,7 +227,9 @@ def means(rated: Rated, *, raters_drawn: bool) -> Means:
     return Means(np.where(size > 0, mean, np.nan), np.sqrt(variance), freedom)
 
 
-def _by(label: Ints, rated: Rated, share: Floats, residual: Floats, came: Bools) -> tuple[Floats, Floats]:
+def _variances_by_label(
+    label: Ints, rated: Rated, share: Floats, residual: Floats, came: Bools
+) -> tuple[Floats, Floats]:
     """Return variances and degrees of freedom of systems' means, clusters being ratings with the same label."""
     _, at = np.unique(label, return_inverse=True)
     shape = (int(at.max(initial=-1)) + 1, rated.n_systems)

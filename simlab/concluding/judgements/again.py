@@ -33,11 +33,11 @@ def control(
     seed: int,
 ) -> Control:
     """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim."""
-    studies = document_pairs.affordable(of, len(places[0]), current_effort().equal_studies)
+    studies = document_pairs.count_affordable_studies(of, len(places[0]), current_effort().equal_studies)
     found, documents = document_pairs.some_claims(
         stream(seed, "conclude", "control"), of, places, corrected=corrected, level=level, studies=studies
     )
-    naive = document_pairs.uncorrected(_segments(evidence, systems, places), documents, level)
+    naive = document_pairs.test_without_documents(_segments(evidence, systems, places), documents, level)
     promised, plain = float(found.mean()), float(naive.mean())
     return Control(
         studies=studies,
@@ -66,8 +66,8 @@ def repetition(
     bar = np.array([(pair.high - pair.low) / 2 for pair in pairs])[claimed]
     rng, same = stream(seed, "conclude", "repetition"), (UNKNOWN, UNKNOWN)
     if evidence.noise is not None:
-        same = _widened(document_pairs.confirmed(rng, of, claims, bar, _noise(evidence, systems)))
-    other = _widened(document_pairs.confirmed(rng, of, claims, bar))
+        same = _widened(document_pairs.confirmation_probabilities(rng, of, claims, bar, _noise(evidence, systems)))
+    other = _widened(document_pairs.confirmation_probabilities(rng, of, claims, bar))
     sign, anew = (RepeatedShares.of(*one) for one in zip(same, other, strict=True))
     unknown = dict.fromkeys(("new_raters", "new_study"), "raters of judgements are taken as given")
     if evidence.noise is None:

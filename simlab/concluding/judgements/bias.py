@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from simlab.analysis.means.document_pairs import ROUNDING, Influence, compared, influence, pooled
+from simlab.analysis.means.document_pairs import ROUNDING, Influence, compare_by_flips, influence, pool_variances
 from simlab.analysis.means.documents import LEAST_LEFT, Totals
 from simlab.answers.standings import Interval
 from simlab.concluding.judgements.estimates import laid
@@ -100,8 +100,8 @@ def bias_of(
         of = influence(Totals(n, sums(missed), np.zeros_like(n), None, None), corrected=False)
         # A system's error moves with the factor by its mean score; about the mean of all, since differences count.
         of = of._replace(part=of.part + one.value * (own_mean - own_mean.mean())[:, None] * one.part)
-        found.append(compared(rng, of, places, level=level, flips=flips))
-        about.append(compared(rng, _with_mean(of), every, level=level, flips=flips))
+        found.append(compare_by_flips(rng, of, places, level=level, flips=flips))
+        about.append(compare_by_flips(rng, _with_mean(of), every, level=level, flips=flips))
     low, high = np.minimum.reduce([one.low for one in found]), np.maximum.reduce([one.high for one in found])
     own_low, own_high = np.minimum.reduce([one.low for one in about]), np.maximum.reduce([one.high for one in about])
     if says is not None:
@@ -255,7 +255,9 @@ def _favour(
     value = (weight * gap).sum(0)
     every, slope = weight.mean(1), float((weight.mean(1) * slopes.value).sum())
     pool = _shared_variance(means, slope)
-    error = np.sqrt((weight * (pooled(_contrast_variance(means, slopes.value), pool) + (gap - value) ** 2)).sum(0))
+    error = np.sqrt(
+        (weight * (pool_variances(_contrast_variance(means, slopes.value), pool) + (gap - value) ** 2)).sum(0)
+    )
     # A metric that repeats humans leaves nothing but rounding.
     error = np.where(error > ROUNDING * np.abs(means.metric.value).max(), error, 0.0)
     reach = np.where(error > 0, _reach(rng, means, slope, pool, level=level, flips=flips) * error, 0.0)
@@ -399,7 +401,9 @@ def _reach(rng: np.random.Generator, means: _Means, slope: float, pool: float, *
     n = len(off.value)
     rest = Influence(*((one.sum(0) - one) / (n - 1) for one in off))
     both = Influence(*(np.concatenate(rows) for rows in zip(off, rest, strict=True)))
-    return float(compared(rng, both, (np.arange(n), np.arange(n) + n), level=level, flips=flips, pool=pool).reach[0])
+    return float(
+        compare_by_flips(rng, both, (np.arange(n), np.arange(n) + n), level=level, flips=flips, pool=pool).reach[0]
+    )
 
 
 def _quantiles(value: Floats, weight: Floats, at: tuple[float, ...]) -> list[float]:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import Compared
-from simlab.analysis.means.intervals import too_skewed
+from simlab.analysis.means.intervals import is_too_skewed
 from simlab.analysis.settling import POWER
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Metric, Rank, ranked
@@ -133,7 +133,7 @@ def _uneven(evidence: Evidence) -> Iterator[str]:
 
 
 def _skewed(asked: Asked, way: Way) -> Iterator[str]:
-    skewed = too_skewed(way.means.part, way.of.n > 0)
+    skewed = is_too_skewed(way.means.part, way.of.n > 0)
     if skewed.any():
         names = ", ".join(name for name, bent in zip(asked.names, skewed, strict=True) if bent)
         yield f"ratings of {names} are too skewed for so few documents: intervals of means hold less than they say"

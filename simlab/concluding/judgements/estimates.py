@@ -9,9 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.means.document_pairs import Compared, Influence, compared, influence, intervals, share_intervals
+from simlab.analysis.means.document_pairs import (
+    Compared,
+    Influence,
+    compare_by_flips,
+    influence,
+    intervals,
+    share_intervals,
+)
 from simlab.analysis.means.documents import Totals
-from simlab.analysis.settling import Seen, needed
+from simlab.analysis.settling import Seen, units_needed
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, More, Pair, Rank, System, ranked
 from simlab.concluding.judgements.gathering import Evidence
@@ -146,7 +153,7 @@ def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], ea
     part = of.part[places[0]] - of.part[places[1]]
     own, rest = (part[:, judged] ** 2).sum(1), (part[:, ~judged] ** 2).sum(1)
     numbers = [
-        needed(Seen(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
+        units_needed(Seen(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
         for gap, noise, lasting, reach in zip(found.difference, own, rest, found.reach, strict=True)
     ]
     return [
@@ -216,7 +223,7 @@ def asked_of(evidence: Evidence, systems: Ints, wanted: Wanted) -> Asked:
 def way_of(asked: Asked, of: Totals, *, corrected: bool) -> Way:
     """Estimate means, and hold them against each other, with or without the metric in `of`."""
     means = influence(of, corrected=corrected)
-    found = compared(asked.stream("flips"), means, asked.places, level=asked.level, flips=asked.flips)
+    found = compare_by_flips(asked.stream("flips"), means, asked.places, level=asked.level, flips=asked.flips)
     judged = of.n[:, (of.n > 0).any(0)]
     more = more_documents(found, means, asked.places, 2 * float(judged.mean()))
     pairs = pairs_of(

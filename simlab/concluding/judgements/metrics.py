@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from simlab.analysis.means.document_pairs import influence, intervals, of_differences, share_intervals
+from simlab.analysis.means.document_pairs import influence, intervals, products_of_differences, share_intervals
 from simlab.analysis.means.documents import Totals
 from simlab.answers.standings import YOUDEN, Estimated, Interval, Metric, MetricError, Rated
 from simlab.concluding.judgements.bias import Bias, favour_of
@@ -58,7 +58,7 @@ def _log_ratio(of: Totals) -> float:
     if not of.n.sum(1).all():
         return np.nan
     without, mixed = (
-        float(of_differences(part, part).sum())
+        float(products_of_differences(part, part).sum())
         for part in (influence(of, corrected=corrected).part for corrected in (False, True))
     )
     return float(np.log(without / mixed)) if without > 0 and mixed > 0 else np.nan

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.adequacy.joint import Counts
-from simlab.analysis.adequacy.shared_rates import youden_of
-from simlab.analysis.means.metric_gain import by_fisher, spread_of
+from simlab.analysis.adequacy.shared_rates import youden_index
+from simlab.analysis.means.metric_gain import fisher_bounds, spread_of
 from simlab.analysis.sharing import FEWEST as FEWEST_TO_POOL
-from simlab.analysis.sharing import with_joint_rates, with_own_rates, with_partial_rates
+from simlab.analysis.sharing import estimate_with_joint_rates, estimate_with_own_rates, estimate_with_partial_rates
 from simlab.answers.standings import Estimated, Interval, Rated
 from simlab.concluding.judgements.gathering import Evidence
 from simlab.fitting_metrics import rates
@@ -106,7 +106,7 @@ def youden(evidence: Evidence, says: Floats, level: float) -> tuple[list[Rated],
     known = (counted[:, 1] > 0) & (counted[:, 3] > 0)
     if not known.any():
         return [], Interval(value=np.nan, low=np.nan, high=np.nan)
-    value, low, high = youden_of(counted[known], False, level)
+    value, low, high = youden_index(counted[known], False, level)
     tp, p, tn, n = counted[known].T
     rho, eta = (tp + 1) / (p + 2), (tn + 1) / (n + 2)
     se = np.sqrt(rho * (1 - rho) / (p + 3) + eta * (1 - eta) / (n + 3))
@@ -131,7 +131,7 @@ def correlations(evidence: Evidence, name: str, level: float) -> tuple[list[Rate
             z.append(np.arctanh(np.clip(found[0], -0.999999, 0.999999)))
             errors.append(found[1])
     value, se = np.array([one[1] for one in rated]), np.array(errors)
-    low, high = by_fisher(value, se, level)
+    low, high = fisher_bounds(value, se, level)
     names = [Rated(system=one[0], value=one[1], low=float(low[k]), high=float(high[k])) for k, one in enumerate(rated)]
     # Spread is told on the scale of correlations, whose error is that of the transform times 1 - r^2.
     return names, Interval.of(*spread_of(value, se * (1 - value**2), level))
@@ -168,13 +168,13 @@ def posteriors(evidence: Evidence, says: Floats, level: float) -> tuple[list[Est
     """
     counts, counted = _counts(evidence, says), calibration(evidence, says)
     found = {
-        "joint": with_joint_rates(counts, counted.sum(0), True, level),
-        "own": with_own_rates(counts, counted, True, level),
+        "joint": estimate_with_joint_rates(counts, counted.sum(0), True, level),
+        "own": estimate_with_own_rates(counts, counted, True, level),
     }
     notes: tuple[str, ...] = ()
     n = len(evidence.system_names)
     if n >= FEWEST_TO_POOL:
-        found["partial"] = with_partial_rates(counts, counted, True, level)
+        found["partial"] = estimate_with_partial_rates(counts, counted, True, level)
     else:
         notes = (f"partial pooling of rho and eta needs {FEWEST_TO_POOL} systems, and {n} are here",)
     return [one for method, estimates in found.items() for one in _estimated(method, evidence, estimates)], notes

@@ -16,7 +16,7 @@ import numpy as np
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.families import holm_of_e_values
 from simlab.analysis.preferences.fresh import highest_evidence
-from simlab.analysis.preferences.net_wins import weighed
+from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
 from simlab.answers.conclude import Control, RepeatedShares, Repetition
@@ -181,7 +181,7 @@ def _claimed_pairs(rng: np.random.Generator, found: Claims, study: Votes, ordere
     if found.promise.name == "anytime":
         log_e, _ = highest_evidence(study, ordered)
         return np.asarray(holm_of_e_values(log_e[found.family], level), bool)
-    tested = weighed(rng, study, found.way, found.family, level, max(PATTERNS, math.ceil(10 / level) - 1))
+    tested = weigh_votes(rng, study, found.way, found.family, level, max(PATTERNS, math.ceil(10 / level) - 1))
     return np.asarray(tested.claimed[found.family], bool)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.analysis.preferences.places import orders_of
+from simlab.analysis.preferences.places import known_orders
 from simlab.analysis.preferences.votes import FEWEST
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Pair, Rank, System
@@ -240,7 +240,7 @@ def _refuse_orders(held: Held, where: str) -> None:
             f"count each answer; {both}, or keep one order"
         )
     n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
-    hidden = np.flatnonzero(orders_of(held.votes).one_way & (n >= FEWEST))
+    hidden = np.flatnonzero(known_orders(held.votes).one_way & (n >= FEWEST))
     if len(hidden):
         named = " - ".join(named_pairs(held.system_names)[hidden[0]])
         raise InputError(

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.analysis.preferences.fresh import CONCENTRATION, fresh, weighed_anytime
-from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighed, weighed
+from simlab.analysis.preferences.fresh import CONCENTRATION, is_fresh, weigh_anytime
+from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighed, weigh_votes
 from simlab.analysis.preferences.places import match_orders
 from simlab.analysis.preferences.sequential import mixture_evidence
-from simlab.analysis.preferences.votes import FEWEST, Votes, Way, drawn, per_pair, way_of
+from simlab.analysis.preferences.votes import FEWEST, Votes, Way, choose_way, count_per_pair, counts_as_drawn
 from simlab.answers.conclude import Promise, PromiseName
 from simlab.concluding.preferences.votes import Held
 from simlab.rng import stream
@@ -55,10 +55,13 @@ def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
 
 
 def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
-    votes, way = held.votes, way_of(held.design)
+    votes, way = held.votes, choose_way(held.design)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
-    found = weighed(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
-    raters, items = drawn(held.design, held.design.rater), drawn(held.design, held.design.item) or way == "item"
+    found = weigh_votes(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
+    raters, items = (
+        counts_as_drawn(held.design, held.design.rater),
+        counts_as_drawn(held.design, held.design.item) or way == "item",
+    )
     unit = f"{held.unit}s"
     test = {
         "vote": "exact sign tests, Holm",
@@ -91,9 +94,9 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
 
 def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
     many = not held.rater_names or held.n_raters >= FEWEST
-    kept = fresh(held.votes, many)
+    kept = is_fresh(held.votes, many)
     votes = match_orders(held.votes.where(kept))
-    found, ahead = weighed_anytime(votes, family, level, held.ordered)
+    found, ahead = weigh_anytime(votes, family, level, held.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
         f"{_pairs(family)}; {taken(held, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
@@ -152,7 +155,7 @@ def thin(found: Claims) -> Bools:
     m = max(int((found.family & (found.tested.n > 0)).sum()), 1)
     if found.promise.name == "fixed" and found.way != "vote":
         of = found.votes.item if found.way == "item" else found.votes.rater
-        return np.asarray(per_pair(found.votes, of) < fewest_clusters(found))
+        return np.asarray(count_per_pair(found.votes, of) < fewest_clusters(found))
     if found.promise.name == "anytime":
         counts = found.votes.counts()
         decided = counts[:, 0] + counts[:, 2]

@@ -11,22 +11,22 @@ from scipy.special import ndtri, stdtrit
 
 from simlab.analysis.preferences.assurance import (
     boundary,
-    detectable,
-    detectable_anytime,
-    detectable_by_flips,
-    detectable_exactly,
+    detectable_difference_by_flips,
+    detectable_lead_by_mixture,
+    detectable_lead_by_sign_test,
+    least_detectable_difference,
     least_wins,
     settle_anytime,
     settle_exactly,
 )
 from simlab.analysis.preferences.cluster_flips import PRIOR, least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
-from simlab.analysis.preferences.places import by_chance, contributions, orders_of, systems_at_one_place
-from simlab.analysis.preferences.scales import Dropped, Explained, Scale, drop, explained, quantile, scale
+from simlab.analysis.preferences.places import are_places_balanced, contributions, known_orders, systems_at_one_place
+from simlab.analysis.preferences.scales import Dropped, Explained, Scale, drop, quantile, scale, test_scale
 from simlab.analysis.preferences.sequential import mixture_evidence
-from simlab.analysis.preferences.strengths import Strengths, effective, errors_of, fit, win_shares
-from simlab.analysis.preferences.votes import Votes, Way, clusters, own_number, way_of, way_of_all
-from simlab.analysis.settling import Needed, Seen, needed
+from simlab.analysis.preferences.strengths import Strengths, contrast_errors, effective_clusters, fit, win_shares
+from simlab.analysis.preferences.votes import Votes, Way, choose_way, clusters, own_number, way_of_all
+from simlab.analysis.settling import Needed, Seen, units_needed
 from simlab.answers.standings import Limit, More, Rank, System, ranked
 from simlab.concluding.preferences.claims import Claims, thin
 from simlab.concluding.preferences.votes import Held
@@ -58,7 +58,7 @@ def more(held: Held, found: Claims, k: int) -> More | None:
     only compared in one order, which more of the same do not settle.
     """
     of = found.tested
-    if found.verdict[k] or not of.n[k] or orders_of(found.votes).one_way[k]:
+    if found.verdict[k] or not of.n[k] or known_orders(found.votes).one_way[k]:
         return None
     number, least, where = _needed(found, k), *_least(held, found, k)
     median, low, high = (max(one, least) for one in (number.median, number.low, number.high))
@@ -95,7 +95,7 @@ def _least(held: Held, found: Claims, k: int) -> tuple[float, str]:
 
 def _level_of_next(found: Claims) -> float:
     """Return the level at which the next pair is claimed by Holm's step-down."""
-    tested = found.family & (found.tested.n > 0) & ~orders_of(found.votes).one_way
+    tested = found.family & (found.tested.n > 0) & ~known_orders(found.votes).one_way
     return found.promise.level / max(int(tested.sum()) - int(np.count_nonzero(found.verdict[tested])), 1)
 
 
@@ -112,7 +112,7 @@ def _needed(found: Claims, k: int) -> Needed:
         return settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     # More comparisons bring more clusters, whose errors are known: the bar is at most that of a normal law.
     known = float(ndtri(1 - _level_of_next(found) / 2))
-    return needed(Seen(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
+    return units_needed(Seen(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
 
 
 def detectable_difference(found: Claims) -> float | None:
@@ -127,14 +127,14 @@ def detectable_difference(found: Claims) -> float | None:
     sd, n = float(np.median(of.sd[there])), float(np.median(of.n[there]))
     share = float(np.mean(found.votes.value[there[found.votes.pair]] != 0))
     if found.promise.name == "fixed" and found.way == "vote":
-        tested = max(int((found.family & (of.n > 0) & ~orders_of(found.votes).one_way).sum()), 1)
-        exact = detectable_exactly(round(n * share), found.promise.level / tested)
+        tested = max(int((found.family & (of.n > 0) & ~known_orders(found.votes).one_way).sum()), 1)
+        exact = detectable_lead_by_sign_test(round(n * share), found.promise.level / tested)
         return None if exact is None else exact * share
     if found.promise.name == "fixed":
         freedom = _freedom(found, there)
         # Straightened totals of few reach less far than the t law, which is what those of another study are held to.
         least = float(stdtrit(max(freedom, 1.0), 1 - found.promise.level / 2))
-        errors = detectable_by_flips(freedom, max(of.critical, least))
+        errors = detectable_difference_by_flips(freedom, max(of.critical, least))
         if errors is None:
             return None
         # Votes vary less the further systems are apart: their share of decided ones less the square of a difference.
@@ -142,11 +142,11 @@ def detectable_difference(found: Claims) -> float | None:
         ratio = errors**2 * float(np.median(of.sd[there] ** 2 / variance))
         size = float(np.sqrt(ratio * share / (1 + ratio)))
     elif n * share <= MOST_SUMMED_UP:
-        exact = detectable_anytime(max(round(n * share), 1), of.critical, CONCENTRATION)
+        exact = detectable_lead_by_mixture(max(round(n * share), 1), of.critical, CONCENTRATION)
         return None if exact is None else exact * share
     else:
         decided = share * n
-        size = detectable(sd, 0.0) + float(boundary(decided, of.critical, CONCENTRATION)) / n
+        size = least_detectable_difference(sd, 0.0) + float(boundary(decided, of.critical, CONCENTRATION)) / n
     return size if size <= 1 else None
 
 
@@ -156,7 +156,9 @@ def _freedom(found: Claims, there: Bools) -> float:
     Where there are other pairs they lend it what `PRIOR` says.
     """
     each = clusters(found.votes, found.way)
-    worth = [min(effective(one[found.votes.pair == k]) for one in each) for k in np.flatnonzero(there).tolist()]
+    worth = [
+        min(effective_clusters(one[found.votes.pair == k]) for one in each) for k in np.flatnonzero(there).tolist()
+    ]
     return float(np.median(worth)) - 1 + PRIOR * (len(worth) > 1)
 
 
@@ -182,11 +184,11 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
     if not (counts[:, 0] + counts[:, 2]).any():
         return Standing(None, None, None, None, way, "pairs")
     fitted = fit(counts, votes.n_systems)
-    sparse = float(thin(found).mean()) > SPARSE and votes.n_systems > 2 and by_chance(votes)
+    sparse = float(thin(found).mean()) > SPARSE and votes.n_systems > 2 and are_places_balanced(votes)
     return Standing(
         fitted=fitted,
         scale=scale(stream(seed, "conclude", "strengths"), votes, way, fitted, level),
-        explained=explained(votes, way_of(held.design), fitted),
+        explained=test_scale(votes, choose_way(held.design), fitted),
         dropped=None if systems_at_one_place(votes).any() else drop(counts, fitted),
         way=way,
         ranks_by="strengths" if sparse else "pairs",
@@ -230,7 +232,7 @@ def shares(held: Held, stands: Standing, level: float) -> tuple[Floats, Floats, 
     with np.errstate(divide="ignore", invalid="ignore"):
         # On the scale of logits bounds stay within 0 and 1.
         logit = np.log(share / (1 - share))
-        reach = quantile(stands.scale.freedom, level) * errors_of(gradient, stands.scale.covariance)
+        reach = quantile(stands.scale.freedom, level) * contrast_errors(gradient, stands.scale.covariance)
         reach /= share * (1 - share)
         low, high = (1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1))
     placed = systems_at_one_place(held.votes)
@@ -285,7 +287,7 @@ def _warnings(held: Held, stands: Standing) -> Iterator[str]:
             which = ", ".join(names[k] for k in np.flatnonzero(marked)[:5])
             won = "never lost to" if said == "upper" else "never won against"
             yield f"{which} {won} others: strengths have no {said} bound there, and are held finite by a weak prior"
-    if not by_chance(held.votes):
+    if not are_places_balanced(held.votes):
         yield "some systems stood first more often than others: shares of wins hold what that is worth, claims do not"
     if stands.explained and stands.explained.p_value < UNSURE:
         weight = "ranks" if stands.ranks_by == "strengths" else "estimates"

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from simlab.analysis.preferences.net_wins import bounds, spreads_of
-from simlab.analysis.preferences.places import Orders, by_chance, followers, join_orders, orders_of
-from simlab.analysis.preferences.strengths import effective
+from simlab.analysis.preferences.net_wins import bounds, list_spreads
+from simlab.analysis.preferences.places import Orders, are_places_balanced, join_orders, known_orders, list_followers
+from simlab.analysis.preferences.strengths import effective_clusters
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
 from simlab.answers.standings import Interval, Limit, Rank, ranked
 from simlab.concluding.wanted import Wanted
@@ -105,7 +105,7 @@ def _by_name(votes: Votes) -> Votes:
     """Forget the place of pairs in one order alone, where winners are written by name: that order may mean nothing."""
     if votes.place is None:
         return votes
-    return replace(votes, place=np.where(orders_of(votes).one_way[votes.pair], 0, votes.place))
+    return replace(votes, place=np.where(known_orders(votes).one_way[votes.pair], 0, votes.place))
 
 
 def of_collected(collected: Collected) -> Held:
@@ -162,9 +162,9 @@ def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
         return None
     won = replace(asked, pair=np.zeros_like(asked.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
     way = way_of_all(asked)
-    freedom = max(min(effective(one) for one in clusters(won, way)) - 1, 1.0)
+    freedom = max(min(effective_clusters(one) for one in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
-    low, high = bounds(total, n, spreads_of(won, way), float(stdtrit(freedom, 1 - level / 2)))
+    low, high = bounds(total, n, list_spreads(won, way), float(stdtrit(freedom, 1 - level / 2)))
     share, least, most = ((1 + float(one[0])) / 2 for one in (total / n, low, high))
     return Interval(value=share, low=least, high=most), len(won.pair)
 
@@ -187,8 +187,8 @@ def lines(held: Held, level: float) -> Iterator[str]:
             f"order and {'is' if held.flipped == 1 else 'are'} left out, {left:,} {'counts' if left == 1 else 'count'} "
             "once."
         )
-    uneven = orders_of(held.votes).uneven & ~orders_of(held.votes).one_way
-    if not by_chance(held.votes) and (n := int(uneven.sum())):
+    uneven = known_orders(held.votes).uneven & ~known_orders(held.votes).one_way
+    if not are_places_balanced(held.votes) and (n := int(uneven.sum())):
         yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
 
 
@@ -200,7 +200,7 @@ def warnings(held: Held, family: Bools) -> Iterator[Limit]:
 
 
 def _followers(held: Held) -> Iterator[str]:
-    found = followers(held.asked)
+    found = list_followers(held.asked)
     if not found:
         return
     said = []
@@ -220,7 +220,7 @@ def _unclaimed(held: Held, family: Bools) -> Iterator[str]:
     if nothing := np.flatnonzero(family & without_answers(held, held.votes)).tolist():
         yield f"{_pairs(held, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
     n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
-    if hidden := np.flatnonzero(family & orders_of(held.votes).one_way & (n >= FEWEST)).tolist():
+    if hidden := np.flatnonzero(family & known_orders(held.votes).one_way & (n >= FEWEST)).tolist():
         yield (
             f"{_pairs(held, hidden)}: the same system always stood first, which is not told from the place: nothing is "
             "claimed; ask in both orders, or, if raters saw either order, write winners by their names"
@@ -233,7 +233,7 @@ def record(held: Held, level: float) -> dict[str, Any]:
     if found is None:
         return {"position": None}
     share, n = found
-    orders: Orders = orders_of(held.votes)
+    orders: Orders = known_orders(held.votes)
     named = named_pairs(held.system_names)
     return {
         "position": {
@@ -251,7 +251,7 @@ def record(held: Held, level: float) -> dict[str, Any]:
                     "share": one.share,
                     "chance": one.chance,
                 }
-                for one in followers(held.asked)
+                for one in list_followers(held.asked)
             ],
         }
     }
@@ -272,7 +272,7 @@ def without_answers(held: Held, votes: Votes) -> Bools:
 def _never_turned(asked: Votes) -> bool:
     """True if each pair was asked about in one order alone."""
     there = np.bincount(asked.pair, minlength=asked.n_pairs) > 0
-    return bool(orders_of(asked).one_way[there].all())
+    return bool(known_orders(asked).one_way[there].all())
 
 
 def _pairs(held: Held, which: list[int]) -> str:

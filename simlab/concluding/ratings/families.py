@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.analysis import best
 from simlab.analysis.best import Candidates
-from simlab.analysis.multiplicity import Multiplicity, adjusted
+from simlab.analysis.multiplicity import Multiplicity, adjust_p_values
 from simlab.answers.standings import Candidate, Family, FamilySays, System
 from simlab.concluding.ratings.judging import family_of, verdicts
 from simlab.concluding.ratings.standing import MODELS, Spans, Verdicts
@@ -101,7 +101,7 @@ def _steps(prepared: Prepared, collected: Collected, rated: Rated, found: Verdic
         kept = of.keep(found.family)
         one, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
     elif prepared.multiplicity == "holm":
-        one, more = len(own) * own, adjusted(own, "holm")
+        one, more = len(own) * own, adjust_p_values(own, "holm")
     else:
         one = more = found.adjusted[found.family]
     single[found.family], down[found.family] = passes(one, level), passes(more, level)
@@ -186,7 +186,7 @@ class Answering(NamedTuple):
             & (of.comparisons is None or of.comparisons.comparable)
         )
         error[first, second] = error[second, first] = np.where(known, self.told.error, np.inf)
-        behind = np.minimum(found.behind(best.leads(sign * np.nan_to_num(of.centre), n), error), self.widest)
+        behind = np.minimum(found.behind(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest)
         within = [None if self.margin is None else bool(one <= self.margin) for one in behind]
         listed = [list(self.names).index(name) for name in self.order]
         return tuple(

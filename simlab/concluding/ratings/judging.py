@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis import best
-from simlab.analysis.multiplicity import adjusted
+from simlab.analysis.multiplicity import adjust_p_values
 from simlab.analysis.normalization import error, mean, refuse_separate_raters, zscore
-from simlab.analysis.raters.contributions import differ
+from simlab.analysis.raters.contributions import differs_beyond_rounding
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.studentized_range import StudentFamily
@@ -84,9 +84,9 @@ def verdicts(
     p_value, direction = outcome["p_value"], outcome["direction"]
     if centre is not None:
         sign = -1 if collected.frame.lower_is_better else 1
-        direction = np.where(differ(rated, np.nan_to_num(centre)), sign * np.sign(np.nan_to_num(centre)), 0).astype(
-            np.int8
-        )
+        direction = np.where(
+            differs_beyond_rounding(rated, np.nan_to_num(centre)), sign * np.sign(np.nan_to_num(centre)), 0
+        ).astype(np.int8)
     if prepared.multiplicity == "none" or (family.all() and "adjusted_p_value" in outcome):
         changed = outcome.get("adjusted_p_value", p_value)
         significant = passes(changed, prepared.level) & (direction != 0) & family
@@ -96,7 +96,7 @@ def verdicts(
         of = prepared.family(collected.streams("test"), rated).keep(family)
         changed[family] = np.maximum(of.max_t(), p_value[family])
     else:
-        changed[family] = adjusted(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
+        changed[family] = adjust_p_values(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
     significant = passes(np.where(family, changed, 1.0), prepared.level) & (direction != 0) & family
     return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
 
@@ -150,7 +150,7 @@ def judge_studies(
             continue
         at_once = kept.p_values()
         if prepared.multiplicity in ("holm", "bh"):
-            at_once = adjusted(at_once, prepared.multiplicity)
+            at_once = adjust_p_values(at_once, prepared.multiplicity)
         claimed[family] = passes(at_once, prepared.level)
     return _leads(differences, studies), claims
 
@@ -164,7 +164,7 @@ def excluded_in_studies(prepared: Prepared, shared: SimulatedStudies | Judge, st
     own = isinstance(families[0], StudentFamily)
     bar = [best.bars(each, n_systems, prepared.level) for each in (families if own else families[:1])]
     size = np.stack([each.size for each in families])
-    return np.asarray((best.leads(size * leads, n_systems) > np.stack(bar)).any(-1))
+    return np.asarray((best.lay_out_leads(size * leads, n_systems) > np.stack(bar)).any(-1))
 
 
 def _values(prepared: Prepared, studies: Sequence[Collected]) -> Floats:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.raters.contributions import by_pair, gathered
+from simlab.analysis.raters.contributions import gather_by_label, lay_out_by_pair
 from simlab.analysis.raters.flips import levels
 from simlab.answers.conclude import Promise
 from simlab.answers.standings import Limit, Pair, Rank, ranked
@@ -54,8 +54,8 @@ def _why(pair: Pair, rated: Rated, systems: Sequence[str], raters: Sequence[str]
     i, j = sorted((list(systems).index(pair.first), list(systems).index(pair.second)))
     first, second = np.triu_indices(len(systems), 1)
     k = int(np.flatnonzero((first == i) & (second == j))[0])
-    sides = by_pair(rated, documents=True)
-    share = gathered(sides.share[:, :, [k]], sides.rater)[:, :, 0]
+    sides = lay_out_by_pair(rated, documents=True)
+    share = gather_by_label(sides.share[:, :, [k]], sides.rater)[:, :, 0]
     who = np.unique(sides.rater)
     level = levels(rated)[who]
     drawn = (

@@ -13,14 +13,14 @@ from simlab.analysis.raters.moderated import UNSHARED
 from simlab.analysis.raters.uncertainty import (
     Uncertainty,
     means,
-    of_both,
-    of_documents,
-    of_model,
-    of_raters,
-    of_t_tests,
+    uncertainty_of_both,
+    uncertainty_of_documents,
+    uncertainty_of_model,
+    uncertainty_of_raters,
+    uncertainty_of_t_tests,
 )
-from simlab.analysis.settling import Seen, detectable, needed
-from simlab.analysis.simultaneous import bar, consistent
+from simlab.analysis.settling import Seen, least_detectable_difference, units_needed
+from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
 from simlab.concluding.standing import ranks_of, within
 from simlab.concluding.wanted import Wanted
@@ -45,10 +45,10 @@ MODELS = ("mixed_model", "moderated")
 """Tests of the differences that the mixed model estimates."""
 
 _OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
-    "rater_flips": of_raters,
-    "crossed_flips": of_both,
-    "by_rater": lambda rated: of_t_tests(rated, crossed=False),
-    "two_way": lambda rated: of_t_tests(rated, crossed=True),
+    "rater_flips": uncertainty_of_raters,
+    "crossed_flips": uncertainty_of_both,
+    "by_rater": lambda rated: uncertainty_of_t_tests(rated, crossed=False),
+    "two_way": lambda rated: uncertainty_of_t_tests(rated, crossed=True),
 }
 
 
@@ -95,7 +95,7 @@ class Spans(NamedTuple):
         found, of = np.full(len(self.bar), np.nan), self.of.comparisons
         freedom = self.of.freedom if of is None or of.null is None else self.of.freedom - UNSHARED
         for k in np.flatnonzero(self.within_reach & self.scatter):
-            found[k] = detectable(float(self.bar[k]), float(self.error[k]), float(freedom[k]))
+            found[k] = least_detectable_difference(float(self.bar[k]), float(self.error[k]), float(freedom[k]))
         return found
 
     def bounds(self) -> tuple[Floats, Floats]:
@@ -128,8 +128,8 @@ def drawn_in(model: Comparisons, family: Bools) -> frozenset[str]:
 def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
     """Say how uncertain differences are, by what the test takes as drawn."""
     if name_of(test) in MODELS:
-        return of_model(rated, test["pools"], test.get("draws"))
-    return _OF.get(name_of(test), of_documents)(rated)
+        return uncertainty_of_model(rated, test["pools"], test.get("draws"))
+    return _OF.get(name_of(test), uncertainty_of_documents)(rated)
 
 
 def spans(
@@ -289,7 +289,7 @@ def pairs_of(
     model = told.of.comparisons
     at_large = np.full(len(first), raters_drawn) if model is None else model.at_large
     means = told.of.centre
-    low, high = consistent(means, *told.bounds(), found.verdict != 0)
+    low, high = reconcile_intervals(means, *told.bounds(), found.verdict != 0)
     unknown = ~told.of.known
     means = np.where(unknown, np.nan, means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
@@ -328,7 +328,7 @@ def needed_more(told: Spans, k: int) -> More:
     value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(told.bar[k])
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(told.per_document[k])
     if of.lasts[k]:
-        found = needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
+        found = units_needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
         return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
-    found = needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
+    found = units_needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
     return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.analysis.preferences.places import orders_of
+from simlab.analysis.preferences.places import known_orders
 from simlab.analysis.preferences.strengths import Strengths, distances, probabilities
 from simlab.analysis.preferences.votes import Votes, cells, own_number
 from simlab.types import Floats, Ints
@@ -85,7 +85,7 @@ def _first_place(votes: Votes, fitted: Strengths) -> float:
 
     Nothing where pairs are in one order alone, where it is not told from the strengths.
     """
-    if votes.place is None or orders_of(votes).one_way[votes.pair].all():
+    if votes.place is None or known_orders(votes).one_way[votes.pair].all():
         return 0.0
     d = distances(fitted.value)[votes.pair]
     won = float((votes.place * votes.value).sum())

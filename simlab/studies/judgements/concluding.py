@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from simlab.analysis.estimators import sample_mean
-from simlab.analysis.means.intervals import pair_errors, quantile, two_sided
-from simlab.analysis.multiplicity import adjusted
+from simlab.analysis.means.intervals import pair_errors, quantile, two_sided_p_values
+from simlab.analysis.multiplicity import adjust_p_values
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.judgements.stopping import Ended, laid_out, one_system, stopped
@@ -132,7 +132,9 @@ def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
     direction = sign(np.where(np.abs(found.difference) < SLACK, 0.0, found.difference))
     family: dict[str, Array] = {}
     if prepared.multiplicity in ("holm", "bh"):
-        family["adjusted_p_value"] = np.stack([adjusted(pairs, prepared.multiplicity) for pairs in found.p_value])
+        family["adjusted_p_value"] = np.stack(
+            [adjust_p_values(pairs, prepared.multiplicity) for pairs in found.p_value]
+        )
     return {
         "direction": direction,
         "significant": passes(family.get("adjusted_p_value", found.p_value), prepared.level) & (direction != 0),
@@ -150,7 +152,7 @@ def _of_means(prepared: Prepared, estimates: Estimates) -> Contrasts:
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
     reach = quantile(1 - prepared.interval_level / 2, errors) * errors.se
-    return Contrasts(gap, errors.se, gap - reach, gap + reach, two_sided(gap, errors))
+    return Contrasts(gap, errors.se, gap - reach, gap + reach, two_sided_p_values(gap, errors))
 
 
 def _rates(estimates: Estimates) -> dict[str, Array]:
@@ -241,7 +243,7 @@ def _contrasts_of_stopped(prepared: Prepared, estimates: Estimates, ended: Ended
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
     if not _own(ended):
-        p_value = np.minimum(two_sided(gap, errors) * ended.looks, 1.0)
+        p_value = np.minimum(two_sided_p_values(gap, errors) * ended.looks, 1.0)
         reach = quantile(1 - prepared.interval_level / ended.looks / 2, errors) * errors.se
         return {
             "direction": sign(gap),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlab.analysis.preferences.partial_order import cyclic
+from simlab.analysis.preferences.partial_order import is_on_cycle
 from simlab.studies.money import account
 from simlab.studies.preferences.evidence import Said, decided, evidence_of, joined, last_look
 from simlab.studies.preferences.preparing import Prepared
@@ -45,7 +45,7 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
         **outcome,
         "significant": outcome["verdict"] != 0,
         "estimate": _win_rates(outcome["p_mean"], n_systems),
-        "cyclic": cyclic(outcome["verdict"]),
+        "cyclic": is_on_cycle(outcome["verdict"]),
         **_trace(prepared, said.stop, evidence, end, count),
         **account(campaigns),
     }

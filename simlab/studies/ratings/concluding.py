@@ -10,8 +10,8 @@ from copy import deepcopy
 
 import numpy as np
 
-from simlab.analysis.means.metric_gain import corrected
-from simlab.analysis.multiplicity import adjusted
+from simlab.analysis.means.metric_gain import correct_by_metric
+from simlab.analysis.multiplicity import adjust_p_values
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.money import account
@@ -84,7 +84,7 @@ def _adjusted(prepared: Prepared, p_value: Floats, rng: np.random.Generator, rat
     if prepared.multiplicity == "none":
         return {}
     if prepared.multiplicity != "max_t":
-        return {"adjusted_p_value": adjusted(p_value, prepared.multiplicity)}
+        return {"adjusted_p_value": adjust_p_values(p_value, prepared.multiplicity)}
     if prepared.family is None or rated is None:
         raise ValueError("max-T was asked of a test without flips, which a check refuses")
     return {"adjusted_p_value": np.maximum(prepared.family(rng, rated).max_t(), p_value)}
@@ -128,7 +128,7 @@ def scored(prepared: Prepared, collected: Collected) -> Seen:
     if not within(seen.value):
         value = worst(seen.value)
         raise ImpossibleValue(f"analysis.normalization makes a rating {value:g}; {rule_of(value)}")
-    return seen if collected.metric is None else corrected(seen, collected.metric)
+    return seen if collected.metric is None else correct_by_metric(seen, collected.metric)
 
 
 def rated_of(collected: Collected, seen: Seen, total: Floats) -> Rated:

@@ -86,14 +86,14 @@ def _of_pair(seed: int, *, shared: bool) -> Numbers:
     found = _estimated(samples.paired(seed))
     gap, errors = found.value[:1] - found.value[1:], intervals.pair_errors(found, shared=shared)
     reach = intervals.quantile(1 - LEVEL / 2, errors) * errors.se
-    p_value = intervals.two_sided(gap, errors)
+    p_value = intervals.two_sided_p_values(gap, errors)
     return {"p_value": p_value[0], "low": (gap - reach)[0], "high": (gap + reach)[0]}
 
 
 def _estimated(y: Floats) -> Estimates:
     nothing = np.zeros(len(y))
     judged = Judged(y, None, False, None, None, None, nothing, nothing, None)
-    return intervals.of_judgements(np.random.default_rng(0), averaged(y), judged, "t", LEVEL)
+    return intervals.estimate_from_judgements(np.random.default_rng(0), averaged(y), judged, "t", LEVEL)
 
 
 def equivalence(seed: int) -> Numbers:
@@ -177,19 +177,19 @@ def generalisability(seed: int) -> Numbers:
 def davidson(seed: int) -> Numbers:
     votes = samples.votes(seed, ties=True)
     found = strengths.fit(votes.counts(), votes.n_systems)
-    error = strengths.errors_of(_from_first(votes.n_systems), [found.bread])
+    error = strengths.contrast_errors(_from_first(votes.n_systems), [found.bread])
     return {"value": found.value, "log_ties": found.log_ties, "error": error}
 
 
 def bradley_terry(seed: int) -> Numbers:
     votes = samples.votes(seed, ties=False)
     found, apart = strengths.fit(votes.counts(), votes.n_systems), _from_first(votes.n_systems)
-    few = strengths.effective(np.unique(votes.rater, return_inverse=True)[1])
-    robust = strengths.errors_of(apart, strengths.covariances(votes, "rater", found))
+    few = strengths.effective_clusters(np.unique(votes.rater, return_inverse=True)[1])
+    robust = strengths.contrast_errors(apart, strengths.covariances(votes, "rater", found))
     # What it adds for the few raters, squares of whom count twice, no package does.
     return {
         "value": found.value,
-        "error": strengths.errors_of(apart, [found.bread]),
+        "error": strengths.contrast_errors(apart, [found.bread]),
         "robust": robust * (few - 1) / few,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from simlab.analysis.binary import PUBLISHED, Plan, measurable_difference, smallest
+from simlab.analysis.binary import PUBLISHED, Plan, find_smallest_number, measurable_difference
 
 TABLE = (0, 10, 100, 1000, 2500, 5000)
 """The numbers of human ratings in table 1."""
@@ -13,7 +13,7 @@ ALPHA, ACCURACY = 0.6, 0.7
 
 def least_accuracy(difference: float, n_metric: int) -> float:
     """Return the least accuracy, in whole per cents, of a metric alone that measures a difference."""
-    exact = smallest("accuracy", Plan(0, n_metric, 1.0, 1.0, ALPHA), difference)
+    exact = find_smallest_number("accuracy", Plan(0, n_metric, 1.0, 1.0, ALPHA), difference)
     return math.ceil(100 * exact - 1e-9) / 100
 
 

@@ -15,8 +15,8 @@ from scipy import stats
 from scipy.optimize import brentq
 from table_promises import compare_by_default, row
 
-from simlab.analysis.raters.mixed_model import design_of, solve
-from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_variances, satterthwaite, terms_of
+from simlab.analysis.raters.mixed_model import make_design, solve
+from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_variances, list_terms, satterthwaite_freedom
 from simlab.analysis.settling import POWER
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.concluding.ratings.standing import Spans, needed_more, spans
@@ -73,8 +73,8 @@ def planted(rng: np.random.Generator, null: Null) -> Planted:
 
 def known_difference(rated: Rated, null: Null) -> Floats:
     """Return the difference of each pair that is found with .80 where the components are known, `[pair]`."""
-    terms = terms_of(rated.system, rated.rater, rated.item, rated.document)
-    design = design_of(rated.system, terms, rated.n_systems)
+    terms = list_terms(rated.system, rated.rater, rated.item, rated.document)
+    design = make_design(rated.system, terms, rated.n_systems)
     names = {term.name for term in terms}
     component = {"noise": 1.0, "rater": null.leniency**2, "rater x system": null.taste**2, "document": 1.0}
     # What a design does not tell apart is one component.
@@ -85,7 +85,7 @@ def known_difference(rated: Rated, null: Null) -> Floats:
     value = np.array([component["noise"], *(component.get(term.name, 0.0) for term in design.terms)])
     at = solve(design, value[1:] / value[0])
     share = [contrast_variances(at.noise), *(contrast_variances(load.T @ load) for load in at.load)]
-    (variance,), (freedom,) = satterthwaite(value[:, None], at.information, np.stack(share))
+    (variance,), (freedom,) = satterthwaite_freedom(value[:, None], at.information, np.stack(share))
     bar = StudentFamily(np.zeros_like(freedom), freedom, rated.n_systems).bar(LEVEL)
     return np.array([_found(b, f) * np.sqrt(v) for b, f, v in zip(bar, freedom, variance, strict=True)])
 

@@ -11,7 +11,7 @@ from judge_worlds import World, drawn
 from promise_rows import Row, Side, stream
 from scipy.special import ndtri
 
-from simlab.analysis.means.document_pairs import compared, influence, intervals
+from simlab.analysis.means.document_pairs import compare_by_flips, influence, intervals
 from simlab.analysis.means.metric_gain import gain
 from simlab.concluding.judgements.estimates import laid
 from simlab.concluding.judgements.gathering import Evidence
@@ -83,7 +83,7 @@ def differences_found(tables: int, names: Sequence[str] = tuple(SPREAD)) -> Iter
             rng, rows = stream(1, "judge_found", name), []
             for _ in range(tables):
                 of = laid(drawn(rng, world), "judge")[1]
-                rows.append(compared(rng, influence(of, corrected=corrected), (i, j), level=LEVEL, flips=FLIPS))
+                rows.append(compare_by_flips(rng, influence(of, corrected=corrected), (i, j), level=LEVEL, flips=FLIPS))
             gap = np.array([one.difference for one in rows])
             error = gap.std(0, ddof=1)
             bar = np.quantile(np.abs((gap - gap.mean(0)) / error).max(1), 1 - LEVEL)
@@ -137,7 +137,10 @@ def count(world: World, tables: int, word: str) -> Counted:
     for _ in range(tables):
         evidence = drawn(rng, world)
         of = laid(evidence, "judge")[1]
-        found = [compared(rng, influence(of, corrected=way), (i, j), level=LEVEL, flips=FLIPS) for way in (False, True)]
+        found = [
+            compare_by_flips(rng, influence(of, corrected=way), (i, j), level=LEVEL, flips=FLIPS)
+            for way in (False, True)
+        ]
         low, high = intervals(influence(of, corrected=True), LEVEL)
         y, g = _by_item(evidence, evidence.human), _by_item(evidence, evidence.metrics["judge"])
         pays = gain(rng, of, flips=FLIPS).p_value <= LEVEL / 2 and width_of(*found) < 1

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from simlab.analysis import estimators
-from simlab.analysis.means.intervals import pair_errors, two_sided
+from simlab.analysis.means.intervals import pair_errors, two_sided_p_values
 from simlab.config import compose
 from simlab.studies.blocks import run_block
 from simlab.types import Estimates, Floats, Judged, Parts
@@ -275,7 +275,7 @@ def _told_apart(found: Estimates, worlds: int) -> np.ndarray:
         both = slice(2 * k, 2 * k + 2)
         one = Estimates(*(None if part is None else part[both] for part in _fields(found)))
         gap = one.value[:1] - one.value[1:]
-        wrong[k] = two_sided(gap, pair_errors(one, shared=True))[0] <= 0.05
+        wrong[k] = two_sided_p_values(gap, pair_errors(one, shared=True))[0] <= 0.05
     return wrong
 
 

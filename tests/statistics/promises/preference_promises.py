@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from simlab.analysis import decisions
 from simlab.analysis.preferences.posterior import posterior_summary
-from simlab.analysis.preferences.sequential import claims, corrected
+from simlab.analysis.preferences.sequential import claims, corrected_statistic
 from simlab.config import compose
 from simlab.design.protocol import gather, looks, order_items, places_of
 from simlab.studies.blocks import run_block
@@ -175,7 +175,7 @@ def spending_with_a_metric(worlds: int) -> Iterator[Row]:
             found = spent(worlds, EQUAL, mu, spending, most) != 0
             yield Row("spending with a metric", f"{name} metric, {most} planned, {spending}", LEVEL, *share(found))
     read = corrected_pairs(worlds, EQUAL, METRICS["ideal"], MOST)
-    always = (np.abs(corrected(read)[:, 1:]) > ndtri(1 - LEVEL / 2)).any(1)
+    always = (np.abs(corrected_statistic(read)[:, 1:]) > ndtri(1 - LEVEL / 2)).any(1)
     yield Row("spending with a metric", "the same z, 1.96 at every look", LEVEL, *share(always), "control above")
     word = first_verdict(decisions.naive(corrected_pairs(worlds, EQUAL, METRICS["biased"], MOST), **LEVEL_OF_NAIVE))
     yield Row("spending with a metric", "the biased metric at its word", LEVEL, *share(word != 0), "control above")

@@ -14,7 +14,7 @@ from gate_promises import write_table
 from promise_rows import Row, stream
 from slowness import SHORT
 
-from simlab.analysis.raters.model_comparisons import compared
+from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import Wanted
@@ -59,7 +59,7 @@ def repetitions(n: int, nulls: tuple[str, ...] = NAMES, scale: str = "skewed") -
 
 def _error(null: str, scale: str) -> float:
     rng = stream(44, null, scale)
-    tables = (compared(null_table(rng, NULLS[null], scale)) for _ in range(20))
+    tables = (compare_by_model(null_table(rng, NULLS[null], scale)) for _ in range(20))
     return float(np.median([np.sqrt(one.at_large_variance[0]) for one in tables]))
 
 

@@ -10,7 +10,7 @@ from promise_rows import Row, Side, stream
 from scipy.special import expit, logit
 
 from simlab.analysis.adequacy.joint import Counts
-from simlab.analysis.sharing import with_joint_rates, with_own_rates, with_partial_rates
+from simlab.analysis.sharing import estimate_with_joint_rates, estimate_with_own_rates, estimate_with_partial_rates
 from simlab.types import Estimates, Floats
 
 BEST = 0.022
@@ -45,20 +45,20 @@ def two(alpha: float, difference: float, rho: float = 0.8, eta: float = 0.8, oth
 
 
 def own(counts: Counts, calibration: Floats) -> Estimates:
-    return with_own_rates(counts, calibration, False, 0.05)
+    return estimate_with_own_rates(counts, calibration, False, 0.05)
 
 
 def pooled_as_own(counts: Counts, calibration: Floats) -> Estimates:
     """Analyse as before: the shared calibration taken for each system's own."""
-    return with_own_rates(counts, np.tile(calibration.sum(0), (len(calibration), 1)), False, 0.05)
+    return estimate_with_own_rates(counts, np.tile(calibration.sum(0), (len(calibration), 1)), False, 0.05)
 
 
 def joint(counts: Counts, calibration: Floats, bound: float = 0.0) -> Estimates:
-    return with_joint_rates(counts, calibration.sum(0), False, 0.05, bound)
+    return estimate_with_joint_rates(counts, calibration.sum(0), False, 0.05, bound)
 
 
 def partial(counts: Counts, calibration: Floats) -> Estimates:
-    return with_partial_rates(counts, calibration, False, 0.05)
+    return estimate_with_partial_rates(counts, calibration, False, 0.05)
 
 
 class Found(NamedTuple):

@@ -19,8 +19,8 @@ from vote_promises import row_of
 from vote_worlds import flips_of_studies
 
 from simlab.analysis import sign_test
-from simlab.analysis.preferences.net_wins import weighed
-from simlab.analysis.preferences.votes import Votes, way_of
+from simlab.analysis.preferences.net_wins import weigh_votes
+from simlab.analysis.preferences.votes import Votes, choose_way
 from simlab.types import Bools, Floats, Ints
 
 LEVEL = 0.05
@@ -70,7 +70,7 @@ def p_value_of_votes(lead: Ints, votes: int) -> float:
     value = np.concatenate([np.repeat([1, -1], [won, votes - won]) for won in wins.tolist()])
     rater = np.repeat(np.arange(len(lead)), votes)
     of = Votes(np.zeros(len(value), np.int64), value, rater, np.arange(len(value)), 2)
-    found = weighed(np.random.default_rng(1), of, way_of(of), np.ones(1, bool), LEVEL)
+    found = weigh_votes(np.random.default_rng(1), of, choose_way(of), np.ones(1, bool), LEVEL)
     return float(found.p_value[0])
 
 
@@ -173,7 +173,7 @@ def measure_panel(panel: Panel, studies: int, fresh: int = 0) -> PanelsMeasured:
         for equal in (True, False):
             rng = np.random.default_rng([59, fresh, k, equal, panel.voters, panel.items, round(10 * panel.load_sd)])
             votes = draw_panel(rng, panel, equal=equal)
-            of = weighed(rng, votes, way_of(votes), np.ones(pairs, bool), LEVEL, 499)
+            of = weigh_votes(rng, votes, choose_way(votes), np.ones(pairs, bool), LEVEL, 499)
             totals[equal].append(of.difference)
             if equal:
                 level.append(bool(of.claimed.any()))

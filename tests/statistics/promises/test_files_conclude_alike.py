@@ -13,9 +13,9 @@ from judge_worlds import drawn
 from vote_promises import QUICK, WORLDS
 from vote_worlds import draw
 
-from simlab.analysis.means.document_pairs import compared, influence, intervals
-from simlab.analysis.preferences.net_wins import weighed
-from simlab.analysis.preferences.votes import Votes, way_of
+from simlab.analysis.means.document_pairs import compare_by_flips, influence, intervals
+from simlab.analysis.preferences.net_wins import weigh_votes
+from simlab.analysis.preferences.votes import Votes, choose_way
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.judgements.estimates import FLIPS, laid
@@ -71,7 +71,7 @@ def test_a_file_of_votes_concludes_as_its_votes_do(tmp_path: Path, name: str) ->
     )
     found = concluded(tmp_path / "votes.csv", ("item", "system_a", "system_b", "winner", "rater"), rows)
     every = np.ones(votes.n_pairs, bool)
-    of = weighed(stream(0, "conclude", "flips"), votes, way_of(votes), every, LEVEL, PATTERNS)
+    of = weigh_votes(stream(0, "conclude", "flips"), votes, choose_way(votes), every, LEVEL, PATTERNS)
     verdict = np.sign(of.difference) * of.claimed
     columns = (of.difference, of.low, of.high, of.p_value, of.adjusted, verdict)
     assert told(found) == list(zip(*columns, strict=True))
@@ -94,7 +94,7 @@ def test_a_file_of_judgements_concludes_as_its_outputs_do(tmp_path: Path, name: 
         low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
     by_name = {one.system: (one.estimate, one.low, one.high) for one in found.systems}
     assert [by_name[one] for one in evidence.system_names] == list(zip(means.value, low, high, strict=True))
-    pair = compared(stream(0, "conclude", "flips"), means, np.triu_indices(6, 1), level=LEVEL, flips=FLIPS)
+    pair = compare_by_flips(stream(0, "conclude", "flips"), means, np.triu_indices(6, 1), level=LEVEL, flips=FLIPS)
     verdict = np.sign(pair.difference) * (pair.adjusted <= LEVEL)
     each = (pair.difference, pair.low, pair.high, pair.p_value, pair.adjusted, verdict)
     assert told(found) == list(zip(*each, strict=True))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from simlab.analysis.settling import POWER, detectable
+from simlab.analysis.settling import POWER, least_detectable_difference
 from tests.statistics.null_tables import Meeting, rated_table
 
 
@@ -37,7 +37,7 @@ def test_a_difference_is_found_whatever_errors_were_estimated(freedom: float) ->
     def share(size: float) -> float:
         return float((size * told + z > bar * met).mean())
 
-    assert abs(share(detectable(bar, 1.0, freedom)) - POWER) <= 3 * mcse + 0.002
+    assert abs(share(least_detectable_difference(bar, 1.0, freedom)) - POWER) <= 3 * mcse + 0.002
     # The control: an error that is taken as known finds less.
     assert known or share(bar + float(ndtri(POWER))) < POWER - 5 * mcse
 

@@ -17,11 +17,11 @@ from vote_worlds import World, draw, true_differences
 
 from simlab.analysis import sign_test
 from simlab.analysis.preferences.families import holm_of_e_values
-from simlab.analysis.preferences.fresh import always, fresh, highest_evidence
-from simlab.analysis.preferences.net_wins import weighed
+from simlab.analysis.preferences.fresh import anytime_bounds, highest_evidence, is_fresh
+from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.scales import quantile, scale
 from simlab.analysis.preferences.strengths import distances, fit
-from simlab.analysis.preferences.votes import FEWEST, Votes, way_of, way_of_all
+from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, way_of_all
 from simlab.concluding.preferences.again import watched
 from simlab.types import Bools, Floats
 
@@ -76,10 +76,10 @@ def _study(world: World, true: Floats, truth: Floats, seed: int) -> tuple[bool |
     rng = np.random.default_rng([7, seed])
     votes = draw(rng, world)
     every = np.ones(votes.n_pairs, bool)
-    found = weighed(rng, votes, way_of(votes), every, LEVEL, 499)
+    found = weigh_votes(rng, votes, choose_way(votes), every, LEVEL, 499)
     there = found.n > 0
     wrong = found.claimed & (np.sign(found.difference) != truth)
-    kept = votes.where(fresh(votes, len(np.unique(votes.rater)) >= FEWEST))
+    kept = votes.where(is_fresh(votes, len(np.unique(votes.rater)) >= FEWEST))
     log_e, ahead = highest_evidence(kept, True)
     claimed = holm_of_e_values(log_e, LEVEL)
     low, high = _always(kept)
@@ -101,7 +101,7 @@ def _always(votes: Votes) -> tuple[Floats, Floats]:
     counts = votes.counts()
     there = counts.sum(1) > 0
     low, high = -np.ones(len(counts)), np.ones(len(counts))
-    low[there], high[there] = always(counts[there], float(np.log(there.sum() / LEVEL)))
+    low[there], high[there] = anytime_bounds(counts[there], float(np.log(there.sum() / LEVEL)))
     return low, high
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.analysis.raters.contributions import by_pair, spread
-from simlab.analysis.raters.model_comparisons import compared
+from simlab.analysis.raters.contributions import lay_out_by_pair, spread
+from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.types import Bools, Floats, Ints, Rated
 from tests.statistics import null_tables
@@ -31,7 +31,7 @@ Test: TypeAlias = Callable[[Ints, Ints, Ints, Floats], Found]
 
 def mixed_model(system: Ints, document: Ints, rater: Ints, score: Floats) -> Found:
     """Test by the mixed model for raters and documents at large, however few there are."""
-    found = compared(_rated(system, document, rater, score), "apart")
+    found = compare_by_model(_rated(system, document, rater, score), "apart")
     family, variance = found.family(at_large=True), found.at_large_variance
     claimed = found.comparable & (family.max_t() <= LEVEL) & (found.difference != 0)
     known = found.comparable & (variance > 0) & (found.at_large_freedom > 0)
@@ -43,7 +43,7 @@ def by_rater(system: Ints, document: Ints, rater: Ints, score: Floats) -> Found:
     """Test each pair by t over what raters contribute to it, with Bonferroni's level."""
     from scipy.special import stdtrit
 
-    sides = by_pair(_rated(system, document, rater, score))
+    sides = lay_out_by_pair(_rated(system, document, rater, score))
     gap = np.asarray(sides.mean[0] - sides.mean[1])
     variance, freedom = spread(sides, sides.rater)
     known = (variance > 0) & (freedom > 0)
