@@ -14,8 +14,9 @@ class StoredSweep(Record):
 
     `done` of the `asked` cells have all campaigns that were asked. `mcse` is the largest Monte-Carlo standard error of
     `measure`, the first one; NaN where none is known. `dirty`: numbers come from files of simlab that no commit holds.
-    `drawn` holds the law of each key that worlds draw. `bytes` lie on the disk. `problem` says why a store could not be
-    read; nothing else is known of it then.
+    `drawn` holds the law of each key that worlds draw, `adapted` says which sizes were fitted to a recorded table
+    (empty: none). `bytes` lie on the disk. `problem` says why a store could not be read; nothing else is known of it
+    then.
     """
 
     store: str
@@ -32,6 +33,7 @@ class StoredSweep(Record):
     dirty: bool
     bytes: Count
     command: str
+    adapted: str
     problem: str | None
 
 

@@ -51,6 +51,7 @@ def declared_in(folder: Path, plugins: Sequence[str]) -> Declared:
             raise InputError(f"{where} was filled with parts of {shown(missing[0])}; add --plugins {missing[0]}")
         declared = parse(str(held["name"]), kept)
         declared = replace(declared, command=("sweep", str(folder)), finding=str(held["finding"]), grows=True)
+        declared = replace(declared, adapted=str(held.get("adapted", "")))
         return _with_axes(declared, held)
 
 

@@ -203,6 +203,8 @@ def _say_tables(sweep: Sweep | Calculation) -> None:
 
     if not isinstance(sweep, Sweep):
         return
+    if sweep.adapted:
+        note(sweep.adapted)
     cells = (cell.config for cell in itertools.islice(sweep.cells(), MOST_TOLD))
     for line in (*understood(sweep.composed.values()), *understood_metrics(cells)):
         note(line)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, recorded, sweepwriting
+from simlab.config.adapting import adapt_sizes
 from simlab.config.conditions import Condition
 from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.config.overrides import Setting, check_values
@@ -68,6 +69,7 @@ def compose_sweep(
     kinds = kinds_among(settings.values(), options, plugins)
     left = _keys_left_out(declared, settings, options, plugins)
     composed = _composed(declared, settings, options, plugins, kinds, left)
+    settings, adapted = adapt_sizes(settings, composed.values(), kinds[0]) if len(kinds) == 1 else (settings, "")
     axes = _axes(settings, composed, options, plugins)
     first = next(iter(composed.values()))
     if not quick:
@@ -92,6 +94,7 @@ def compose_sweep(
         document_draws=first["document_draws"],
         until=_until(declared.until, settings, first, n_cells),
         only=declared.only.text if declared.only else "",
+        adapted=adapted or declared.adapted,
         kept=kept,
         file=sweepwriting.write(declared, settings, left, first),
     )

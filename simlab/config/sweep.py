@@ -90,8 +90,8 @@ class Sweep:
     `base` is what the configs of all cells share, `reservation` what is to be said of all that is found, `until` the
     precision to which it is run (None: as many worlds and studies as it says). `composed`
     holds one checked config for each combination of the options on axes; cells patch the other axes' values into copies
-    of them. `kept` are the places of the cells that `only` keeps; None: all of the grid. `file` is the sweep file of it
-    all.
+    of them. `kept` are the places of the cells that `only` keeps; None: all of the grid. `adapted` says which sizes
+    were fitted to a recorded table, `file` is the sweep file of it all.
     """
 
     name: str
@@ -111,6 +111,7 @@ class Sweep:
     reservation: str = ""
     until: Until | None = None
     only: str = ""
+    adapted: str = ""
     kept: frozenset[tuple[int, ...]] | None = field(default=None, repr=False)
     file: str = field(default="", repr=False)
 

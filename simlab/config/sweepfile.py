@@ -41,7 +41,8 @@ class Declared:
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision; `preset` is the one of its presets that was asked for.
     `named[axis][name]` are the keys that a name on an axis sets: the designs, and the named options of a key. `linked`
-    are keys of axes that move together, `only` keeps cells. With `grows` what is typed of an axis is added to it.
+    are keys of axes that move together, `only` keeps cells. With `grows` what is typed of an axis is added to it, and
+    `adapted` says which sizes were fitted to a table.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Declared:
     linked: tuple[tuple[str, ...], ...] = ()
     only: conditions.Condition | None = None
     grows: bool = False
+    adapted: str = ""
 
 
 RUN = Declared("run", command=("run",), one_cell=True)

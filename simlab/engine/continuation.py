@@ -48,6 +48,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         **({"reservation": sweep.reservation} if sweep.reservation else {}),
         **({"until": written(sweep.until)} if sweep.until else {}),
         **({"only": sweep.only} if sweep.only else {}),
+        **({"adapted": sweep.adapted} if sweep.adapted else {}),
     }
 
 

@@ -29,7 +29,7 @@ OPENING = '"attributes": '
 TARGET = "._target_"
 NO_STORE = "it is no store of simlab, or a damaged one; `simlab verify` says more"
 UNKNOWN: Mapping[str, Any] = {
-    **dict.fromkeys(("sweep", "question", "measure", "simlab", "commit", "command"), ""),
+    **dict.fromkeys(("sweep", "question", "measure", "simlab", "commit", "command", "adapted"), ""),
     **dict.fromkeys(("done", "asked", "bytes"), 0),
     **{"axes": {}, "drawn": {}, "mcse": math.nan, "dirty": False},
 }
@@ -137,6 +137,7 @@ def _describe(folder: Path) -> Catalogued:
             dirty=bool(about.get("dirty", 0)),
             bytes=read.bytes,
             command=readme.command_in(folder),
+            adapted=str(declared.get("adapted", "")),
             problem=None,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

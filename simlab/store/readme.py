@@ -176,6 +176,7 @@ def _page(
     counted, settings = (_calculation if "calculation" in declared else _studies)(declared, size)
     head = [f"{declared['name']}{OURS}", *([_filled(declared["aim"])] if declared["aim"] else [])]
     head += [_filled(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
+    head += [_filled(f"Adapted: {said}.")] if (said := declared.get("adapted")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]
     in_order = sort_axes(declared["axes"])[0]

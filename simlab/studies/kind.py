@@ -56,6 +56,7 @@ class Kind:
     `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out, or gave, or was
     given, a value that cannot be.
 
+    `limits(config, world)` says of keys that are sizes the greatest value that a recorded world has;
     `covers(config, world)` says, a line each, what one answer covers, how many outputs are asked about, and how the
     money cuts that; `footprint(config)` forecasts, before anything is drawn, the memory that worlds and campaigns take;
     `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
@@ -85,6 +86,7 @@ class Kind:
     shares_noise: bool = False
     covers: Callable[[Config, World], list[str]] = field(default=lambda config, world: [])
     footprint: Callable[[Config], Footprint] = field(default=lambda config: NOTHING)
+    limits: Callable[[Config, World], Mapping[str, int]] = field(default=lambda config, world: {})
     sizes: Callable[[Config], Mapping[str, int]] = field(default=lambda config: {})
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     suits: Mapping[str, str] = field(default_factory=dict)

@@ -93,10 +93,24 @@ def _check_clock(prepared: Prepared, world: World, table: Table) -> None:
     )
 
 
-def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
+def find_limits(config: Mapping[str, Any], world: World) -> dict[str, int]:
+    """Return how many documents can be asked about, and how often each output can be rated, of a recorded table."""
+    if holds_averages(world):
+        return {}
+    ratings = _most_ratings(world.frame)
+    design = {**config["design"], "ratings_per_item": min(config["design"]["ratings_per_item"], ratings)}
+    table = lay(prepare({**config, "design": design}), world, Place(0))
+    return {"design.documents": int(table.rateable.sum()), "design.ratings_per_item": ratings}
+
+
+def _most_ratings(frame: Frame) -> int:
     seats = np.any(frame.rater >= 0, axis=0)
     bucket = frame.bucket[frame.document]
-    most = min(int(np.any(seats[bucket == b], axis=0).sum()) for b in np.unique(bucket))
+    return min(int(np.any(seats[bucket == b], axis=0).sum()) for b in np.unique(bucket))
+
+
+def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
+    most = _most_ratings(frame)
     if design["ratings_per_item"] > most:
         raise InputError(
             f"design.ratings_per_item={design['ratings_per_item']} exceeds the {most} raters of a bucket; "

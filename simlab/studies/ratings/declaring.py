@@ -16,7 +16,7 @@ from simlab.studies.footprint import Extent, Footprint, Need, Size, extent_of, n
 from simlab.studies.kind import Kind
 from simlab.studies.money import Money, binding
 from simlab.studies.ratings.appraising import OUTCOMES, appraise, blank, truth
-from simlab.studies.ratings.checking import check
+from simlab.studies.ratings.checking import check, find_limits
 from simlab.studies.ratings.collecting import chosen_documents, collect, document_set, draw, lay
 from simlab.studies.ratings.concluding import conclude
 from simlab.studies.ratings.preparing import prepare, same_layout
@@ -128,6 +128,7 @@ KIND = Kind(
     document_set=document_set,
     same_layout=same_layout,
     covers=covers,
+    limits=find_limits,
     footprint=footprint,
     # The noise of one study is large, so that one is carried out after the other.
     batch=1,

@@ -55,10 +55,9 @@ def _told(rows: Sequence[StoredSweep]) -> Iterator[Block]:
         question = legible(row.question or "one study", 1000).rstrip(".")
         axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())
         by = f" By {legible(axes, 1000)}." if axes else ""
-        drawn = "".join(f" {line[0].upper()}{line[1:]}." for line in say_drawn(row.drawn))
-        yield Prose(
-            f"{legible(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{legible(drawn, 1000)}"
-        )
+        more = [*say_drawn(row.drawn), *([row.adapted] if row.adapted else [])]
+        told = legible("".join(f" {line[0].upper()}{line[1:]}." for line in more), 1000)
+        yield Prose(f"{legible(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{told}")
         yield Code(f"    {legible(row.command or '(the command is not noted)', 2000)}", "console")
 
 

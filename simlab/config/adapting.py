@@ -1,0 +1,85 @@
+"""Fit the sizes of a sweep to the recorded table that its studies are drawn from.
+
+What a sweep file says of sizes is meant for drawn worlds; what is typed is meant as it stands, and refused where the
+table does not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from simlab.config.overrides import Setting
+from simlab.config.recorded import OPTION
+from simlab.config.settings import Settings
+from simlab.config.sweep import Config, put
+from simlab.messages import word
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.studies.kind import Kind
+
+SIZES = ("design.documents", "design.ratings_per_item")
+"""Keys of which a table has so much and no more; nothing is read where a sweep file says none of them."""
+
+
+def adapt_sizes(settings: Settings, composed: Iterable[Config], kind: Kind) -> tuple[Settings, str]:
+    """Return settings whose sizes the table has, patched into what is composed, and the line that says what was done.
+
+    Values beyond the table are dropped; in place of them stands what it has, once. Nothing is adapted, and the line is
+    empty, where tables differ from cell to cell or cannot be read.
+    """
+    systems = settings.get("systems")
+    if systems is None or set(systems.values) != {OPTION} or "systems.path" in _swept(settings):
+        return settings, ""
+    if all(settings[key].typed for key in SIZES if key in settings):
+        return settings, ""
+    configs = list(composed)
+    adapted, lines = dict(settings), []
+    for key, most in _find_limits(configs, kind).items():
+        setting = settings.get(key)
+        if setting is None or setting.typed or setting.sets or all(value <= most for value in _numbers(setting)):
+            continue
+        adapted[key] = replace(setting, values=_fit(setting.values, most))
+        if not setting.swept:
+            for config in configs:
+                put(config, key, most)
+        lines.append(f"{key}={_said(adapted[key].values)} in place of {_said(setting.values)}")
+    return adapted, f"sizes are those that the table has: {'; '.join(lines)}" if lines else ""
+
+
+def _swept(settings: Settings) -> list[str]:
+    return [key for setting in settings.values() if setting.swept for key in setting.keys]
+
+
+def _find_limits(configs: Sequence[Config], kind: Kind) -> dict[str, int]:
+    """Return the greatest value that every cell can have of each size; none of a table that is refused later."""
+    from simlab.studies.worlds import draw_world
+
+    least: dict[str, int] = {}
+    try:
+        for config in configs:
+            for key, most in kind.limits(config, draw_world(config, 0)).items():
+                least[key] = min(most, least.get(key, most))
+    except InputError:
+        return {}
+    return {key: most for key, most in least.items() if most > 0}
+
+
+def _numbers(setting: Setting) -> list[Any]:
+    return [value for value in setting.values if isinstance(value, int | float)]
+
+
+def _fit(values: Sequence[Any], most: int) -> tuple[Any, ...]:
+    """Drop values beyond the most; it takes their place, once.
+
+    >>> _fit((10, 20, 40, 80), 38), _fit((10, 38, 60), 38)
+    ((10, 20, 38), (10, 38))
+    """
+    kept = [min(value, most) if isinstance(value, int | float) else value for value in values]
+    return tuple(dict.fromkeys(kept))
+
+
+def _said(values: Sequence[Any]) -> str:
+    return ",".join(map(word, values))
