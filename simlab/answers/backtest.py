@@ -14,6 +14,13 @@ Target: TypeAlias = Literal["all", "held_out"]
 """The documents that studies ask about: all of the table, or those that the pilot did not see."""
 Method: TypeAlias = Literal["fit", "own", "naive"]
 """What predicts: a world fitted to the pilot, one fitted to the target's own documents, or Gaussian noise."""
+AdviceName: TypeAlias = Literal["grouping", "load", "normalization", "documents", "metric"]
+"""What papers advise: side by side, even loads, z-scores, documents before ratings, a metric as control variate."""
+AdviceSource: TypeAlias = Literal["recorded", "fitted"]
+"""Where studies were carried out: on the ratings of the table, or in worlds fitted to it."""
+TestName: TypeAlias = Literal["published", "default"]
+"""The papers' permutation test, pair by pair; or the moderated test of all pairs at once."""
+AdviceVerdict: TypeAlias = Literal["holds", "turned round", "not known here", "cannot be tried"]
 Measure: TypeAlias = Literal["srp", "confirmed", "significant_share", "power", "kendall"]
 
 NOTHING_CLAIMED = "no study found anything significant"
@@ -153,3 +160,41 @@ class BacktestAdvice(Record):
     def advice(self) -> RuleResult:
         """How the designs that pilots named did."""
         return self.rules[0]
+
+
+class AdviceTest(Record):
+    """Hold one advice of the papers beside what it warns of, both with `answers` ratings in a study.
+
+    `effect` is `advised` less `other` of `measure`, averaged over `n` parts of the documents, or fitted worlds, with
+    its standard `error` and 95 % interval; `advised_found` and `other_found` are shares of pairs told apart. `hours`
+    are those of a study, NaN where the table has no times. What cannot be tried has no numbers, and a `reason`.
+    """
+
+    advice: AdviceName
+    source: AdviceSource
+    test: TestName
+    measure: Measure
+    advised: Num
+    other: Num
+    effect: Num
+    error: Num
+    low: Num
+    high: Num
+    n: Count
+    advised_found: Num
+    other_found: Num
+    documents: Count
+    other_documents: Count
+    answers: Count
+    hours: Num
+    repetition: str
+    verdict: AdviceVerdict
+    reason: str
+
+
+class BacktestPapers(Record):
+    """Hold what a table says of the advice of papers, advice by advice, under two tests (`records`)."""
+
+    read: ReadTable
+    law: str
+    records: tuple[AdviceTest, ...]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from simlab.answers.backtest import Backtest, BacktestAdvice, Prediction
+from simlab.answers.backtest import AdviceSource, Backtest, BacktestAdvice, BacktestPapers, Prediction, TestName
 from simlab.answers.fit import PREFERENCE
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
@@ -36,8 +36,10 @@ from simlab.fitting.backtest.planning import (
 from simlab.messages import several
 from simlab.tables import preferences, understood
 from simlab.tables.held import NOTHING, Told, as_errors
-from simlab.types import InputError
+from simlab.types import InputError, World
 
+Advice: TypeAlias = Literal["pilot", "papers"]
+"""Whose advice is judged: that of a pilot of the table, or that of papers."""
 Part: TypeAlias = tuple[Callable[..., Any], int, Sequence[tuple[Any, ...]]]
 """A function, the steps of progress that a call makes, and what it is asked, call by call."""
 
@@ -59,7 +61,7 @@ class BacktestOptions(NamedTuple):
         return QUICK if self.quick else FULL
 
 
-def write(found: Backtest | BacktestAdvice, form: Form, given: Given) -> Launched:
+def write(found: Backtest | BacktestAdvice | BacktestPapers, form: Form, given: Given) -> Launched:
     """Write how far predictions, or advice, came true in a form."""
     if form == "json":
         return Launched(tables.write_tables(found, form))
@@ -72,15 +74,20 @@ def write(found: Backtest | BacktestAdvice, form: Form, given: Given) -> Launche
 
 
 def answer_of(
-    table: Path | None, options: BacktestOptions, *, advice: bool, plot: Path | None = None, quiet: bool = False
-) -> Backtest | BacktestAdvice:
-    """Carry out a backtest of predictions, or of advice; draw it if a file for that is named.
+    table: Path | None,
+    options: BacktestOptions,
+    *,
+    advice: Advice | None = None,
+    plot: Path | None = None,
+    quiet: bool = False,
+) -> Backtest | BacktestAdvice | BacktestPapers:
+    """Carry out a backtest of predictions, of a pilot's advice or of papers'; draw it if a file for that is named.
 
     Raises InputError before anything is fitted for what is asked wrongly or malformed, and for a table that cannot be
     read or split.
     """
     files.check_suffix(plot, "--plot")
-    found = (judge_advice if advice else carry_out)(table, options, quiet=quiet)
+    found: Backtest | BacktestAdvice | BacktestPapers = CARRY_OUT[advice](table, options, quiet=quiet)
     if plot is not None:
         from simlab.drawing.reports.answers.backtest import report
         from simlab.drawing.reports.static import figure_of
@@ -228,3 +235,68 @@ def _plan_advice(table: Path | None, options: BacktestOptions) -> Plan:
     for split in range(options.splits):
         advising.candidates(target_of(plan, split, "held_out"))
     return replace(plan, size=advising.QUICK if options.quick else advising.FULL)
+
+
+def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> BacktestPapers:
+    """Test what papers advise on the ratings of a table, and in worlds fitted to it.
+
+    Raises InputError for a table that cannot be read, and where none of the advice can be tried.
+    """
+    from simlab.engine.progress import progress
+    from simlab.fitting.backtest import papers
+
+    if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
+        raise InputError("--advice papers: the advice is of studies that rate outputs; give a table of ratings")
+    plan, amount = planned(table, options), papers.QUICK if options.quick else papers.FULL
+    places: dict[AdviceSource, list[World]] = {"recorded": papers.parts_of(plan), "fitted": [plan.world]}
+    settings = {
+        (source, name): papers.setting_of(own, name) for source, own in places.items() for name in papers.ADVICE
+    }
+    if all(isinstance(one, str) for one in settings.values()):
+        reasons = "; ".join(dict.fromkeys(map(str, settings.values())))
+        raise InputError(f"--advice papers: none of it can be tried on {name_table(table)}: {reasons}")
+    if not quiet:
+        note_table(table, plan.ratings)
+    if any(source == "fitted" and not isinstance(one, str) for (source, _), one in settings.items()):
+        places["fitted"] = papers.draw_worlds(plan, amount.draws)
+    studies: dict[AdviceSource, Mapping[TestName, int]] = {"recorded": amount.recorded, "fitted": amount.fitted}
+    # The design that is advised is the same in much of the advice, and studied once.
+    asked = {
+        (source, k, arm, setting, test): (world, arm, setting, test, options.seed + k, number)
+        for (source, name), setting in settings.items()
+        if not isinstance(setting, str)
+        for test, number in studies[source].items()
+        for arm in papers.ADVICE[name]
+        for k, world in enumerate(places[source])
+    }
+    with progress(len(asked), quiet=quiet, of="steps") as advance:
+        part: Part = (papers.measure_arm, 1, list(asked.values()))
+        found = dict(zip(asked, each(part, options.jobs, advance), strict=True))
+    records = []
+    for (source, name), setting in settings.items():
+        for test in studies[source]:
+            if isinstance(setting, str):
+                records.append(papers.untried(name, source, test, setting))
+                continue
+            first, second = papers.ADVICE[name]
+            pairs = [
+                (found[source, k, first, setting, test], found[source, k, second, setting, test])
+                for k in range(len(places[source]))
+            ]
+            answers = papers.answers_of(places[source][0], setting)
+            records.append(papers.judge(name, source, test, setting, pairs, papers.seconds_of(plan), answers))
+    records.sort(key=lambda one: list(papers.ADVICE).index(one.advice))
+    records += [
+        papers.untried("metric", source, test, papers.NO_METRIC) for source, own in studies.items() for test in own
+    ]
+    return BacktestPapers(
+        read=read_record(ReadTable, understood.record(plan.ratings), "read"), law=plan.law.name, records=tuple(records)
+    )
+
+
+CARRY_OUT: Mapping[Advice | None, Callable[..., Any]] = {
+    None: carry_out,
+    "pilot": judge_advice,
+    "papers": judge_papers,
+}
+"""What a backtest carries out, by whose advice is to be judged."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from simlab.answers.agreement import Agreement
-    from simlab.answers.backtest import Backtest, BacktestAdvice
+    from simlab.answers.backtest import Backtest, BacktestAdvice, BacktestPapers
     from simlab.answers.mutt import MetricAgreement, PassRates
     from simlab.commands.fit import FitResult
     from simlab.commands.fit_metric import MetricFits
@@ -136,11 +136,13 @@ def fit(
     return fits.carry_out(path_of(table), told_of(**told), law, path_of(out), path_of(report), seed, cut)
 
 
-def _label_backtest(found: Backtest | BacktestAdvice) -> xr.Dataset:
-    from simlab.answers.backtest import BacktestAdvice
+def _label_backtest(found: Backtest | BacktestAdvice | BacktestPapers) -> xr.Dataset:
+    from simlab.answers.backtest import BacktestAdvice, BacktestPapers
     from simlab.commands.notebook_answers import listed, with_units
 
     rows = [dict(one) for one in found.records]
+    if isinstance(found, BacktestPapers):
+        return listed("row", rows, ("advice", "source", "test", "measure", "repetition", "verdict", "reason"))
     if isinstance(found, BacktestAdvice):
         return listed("candidate", rows, (*DESIGN, "rules"))
     return with_units(listed("prediction", rows, (*DESIGN, "target", "method", "law", "measure", "unknown")))
@@ -157,27 +159,32 @@ def backtest(
         typer.Option(help="Fit this law; auto: the first that the table allows of binary, mqm, gaussian, ordinal."),
     ] = "auto",
     advice: Annotated[
-        bool, typer.Option("--advice", help="Name a design of those that cost the same instead, and judge it.")
-    ] = False,
+        Literal["pilot", "papers"] | None,
+        typer.Option(help="Judge advice instead: the design that a pilot names, or what papers advise."),
+    ] = None,
     quick: Quick = False,
     plot: Figure = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
     jobs: Jobs = None,
     progress: bool = False,
     **told: Unpack[TableOptions],
-) -> Backtest | BacktestAdvice:
+) -> Backtest | BacktestAdvice | BacktestPapers:
     """Hold predictions from a pilot against real studies.
 
     Fits a world to some documents of a table of ratings (left out: the built-in one), predicts what studies on the
     others and on all of them find, and carries out these studies on the real ratings.
 
+    --advice pilot names a design of those that cost the same, and judges it. --advice papers holds what papers advise
+    (side by side, even loads, z-scores, more documents rather than ratings) against what they warn of.
+
     Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
     share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
-    measure, split, target, method and design. With `advice` a design is named instead among those of equal cost, from
-    each split's pilot: over `candidate`, what was predicted and observed of its significant share and the share
-    confirmed; `rules` says which rules name it (`advice`, rules of thumb, and `best`, known afterwards only).
+    measure, split, target, method and design. With `advice="pilot"` a design is named instead among those of equal
+    cost, from each split's pilot: over `candidate`, what was predicted and observed of its significant share and the
+    share confirmed; `rules` says which rules name it (`advice`, rules of thumb, and `best`, known afterwards only).
+    With `advice="papers"` over `row`: `effect`, `error`, `low`, `high` (95 %), `n` and the `verdict` on each advice.
 
-    Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
+    Raises InputError for a table that cannot be read or split, or that leaves nothing to choose or to try.
 
     >>> table = simlab.backtest("ratings.tsv", quick=True).to_dataframe()  # doctest: +SKIP
     """

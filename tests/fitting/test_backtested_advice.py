@@ -175,7 +175,7 @@ def _named(one: JudgedCandidate) -> Candidate:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["backtest", "--advice", "--quick", "--splits", "2", "--jobs", "1"]
+    words = ["backtest", "--advice", "pilot", "--quick", "--splits", "2", "--jobs", "1"]
     kept = tmp_path / "advice.json"
     assert answer([*words, "--save", str(kept)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -193,7 +193,7 @@ def test_the_command_writes_a_page_and_records(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.slow
 @pytest.mark.usefixtures("_short")
 def test_a_notebook_has_the_candidates() -> None:
-    held = simlab.backtest(advice=True, quick=True, splits=1, jobs=1)
+    held = simlab.backtest(advice="pilot", quick=True, splits=1, jobs=1)
     assert held.sizes == {"candidate": 24}
     advised = held.isel(candidate=["advice" in str(rules).split() for rules in held["rules"].values])
     assert advised.sizes == {"candidate": 1}

@@ -18,7 +18,7 @@ COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect"
 """Commands whose kept answers become reports; each has a module of its name here."""
 MODELS = {
     "agreement": ("simlab.answers.agreement", "Agreement"),
-    "backtest": ("simlab.answers.backtest", "Backtest", "BacktestAdvice"),
+    "backtest": ("simlab.answers.backtest", "Backtest", "BacktestAdvice", "BacktestPapers"),
     "compare": ("simlab.answers.compare", "ChangedStores"),
     "conclude": ("simlab.answers.conclude", "Conclusion"),
     "detect": ("simlab.answers.detect", "Detections"),

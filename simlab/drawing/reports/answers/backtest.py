@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
-from simlab.answers.backtest import Backtest, BacktestAdvice, Measure, Method, Prediction, PredictionErrors, Target
+from simlab.answers.backtest import (
+    Backtest,
+    BacktestAdvice,
+    BacktestPapers,
+    Measure,
+    Method,
+    Prediction,
+    PredictionErrors,
+    Target,
+)
 from simlab.drawing.reports import references
-from simlab.drawing.reports.answers import backtest_advice
+from simlab.drawing.reports.answers import backtest_advice, backtest_papers
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
 from simlab.drawing.text import tables
 from simlab.messages import several
@@ -31,8 +40,10 @@ LOW = 0.8
 """Intervals of 90 % that hold less often are called too narrow for this table."""
 
 
-def report(found: Backtest | BacktestAdvice) -> Report:
+def report(found: Backtest | BacktestAdvice | BacktestPapers) -> Report:
     """Make the report of an answer of `simlab backtest`, or of its --advice."""
+    if isinstance(found, BacktestPapers):
+        return backtest_papers.report(found)
     if isinstance(found, BacktestAdvice):
         return backtest_advice.report(found)
     told = tuple(_sentences(found))

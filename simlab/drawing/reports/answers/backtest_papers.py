@@ -1,0 +1,186 @@
+"""Report what a table says of the advice of papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from simlab.answers.backtest import AdviceName, AdviceTest, AdviceVerdict, BacktestPapers, Measure, TestName
+from simlab.drawing.reports import references
+from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.text import tables
+from simlab.messages import several
+
+ADVICE: Mapping[AdviceName, str] = {
+    "grouping": "side by side",
+    "load": "even loads",
+    "normalization": "z-scores by rater",
+    "documents": "documents before ratings",
+    "metric": "a metric as control variate",
+}
+AGAINST: Mapping[AdviceName, str] = {
+    "grouping": "one rater sees all systems' outputs of a document; not: each output goes to anybody",
+    "load": "all raters do as much; not: loads of normalised entropy .8",
+    "normalization": "scores are centred and scaled rater by rater; not: they are left as they are",
+    "documents": "every output is rated once; not: half of the documents twice",
+    "metric": "a metric's scores are mixed in; not: people alone",
+}
+TESTS: Mapping[TestName, str] = {"published": "published test", "default": "default test"}
+MEASURES: Mapping[Measure, str] = {"srp": "SRP", "significant_share": "pairs told apart"}
+VERDICTS: tuple[AdviceVerdict, ...] = ("holds", "turned round", "not known here", "cannot be tried")
+WORTH = 0.02
+"""What is found less by such a share of pairs is said beside an SRP that is larger."""
+
+
+def report(found: BacktestPapers) -> Report:
+    """Make the report of an answer of `simlab backtest --advice papers`."""
+    told = tuple(_sentences(found))
+    tried = [one for one in found.records if one.verdict != "cannot be tried"]
+    return Report(
+        "Backtest of what papers advise",
+        "Does the advice of papers hold on this table?",
+        told,
+        tuple(_sections(found)),
+        figures=tuple(map(_large, tried[:4])),
+        held_fixed=(
+            "the systems and the raters of the table (recorded)",
+            f"the law that was fitted, {found.law} (fitted)",
+            "the number of ratings: both designs of a row ask for as many",
+        ),
+        reservations=tuple(_reservations(found)),
+        references=references.cited(["Riley et al. 2024", "Chaganty et al. 2018", references.SIMLAB]),
+        paragraph="Designs that papers advise were held against their alternatives on a table of ratings. "
+        f"{' '.join(told)} Tested with simlab.",
+    )
+
+
+def _sentences(found: BacktestPapers) -> Iterator[str]:
+    """Say of each advice what becomes of it, on the ratings and in fitted worlds, under both tests."""
+    for name, title in ADVICE.items():
+        own = [one for one in found.records if one.advice == name]
+        verdicts = {one.verdict for one in own}
+        if verdicts == {"cannot be tried"}:
+            yield f"{title.capitalize()}: cannot be tried on this table, because {_because(own)}."
+        elif len(verdicts) == 1:
+            yield f"{title.capitalize()}: {own[0].verdict}, wherever it was tried."
+        else:
+            parts = (f"{one} ({_where(own, one)})" for one in VERDICTS if one in verdicts)
+            yield f"{title.capitalize()}: {'; '.join(parts)}."
+            if reasons := _because(own):
+                yield f"({reasons.capitalize()}.)"
+
+
+def _because(own: list[AdviceTest]) -> str:
+    return "; ".join(dict.fromkeys(one.reason for one in own if one.reason))
+
+
+def _where(own: list[AdviceTest], verdict: AdviceVerdict) -> str:
+    said: dict[str, list[str]] = {}
+    for one in own:
+        if one.verdict == verdict:
+            said.setdefault(one.source, []).append(TESTS[one.test])
+    return ", ".join(source if len(by) == len(TESTS) else f"{source} by the {by[0]}" for source, by in said.items())
+
+
+def _large(one: AdviceTest) -> Value:
+    label = f"{MEASURES[one.measure]}: {ADVICE[one.advice]}, {one.source}, {TESTS[one.test]}"
+    return Value(one.effect, standard_error=one.error, low=one.low, high=one.high, n=one.n, signed=True, label=label)
+
+
+def _sections(found: BacktestPapers) -> Iterator[Section]:
+    tried = [one for one in found.records if one.verdict != "cannot be tried"]
+    yield Section("What becomes of each advice", (_chart(tried, _table(tried)), _table(tried)))
+    yield Section("What was found, and what it takes", (_table_of_claims(tried), _table_of_prices(tried)))
+    yield Section("What this rests on", (Points(tuple(_words(tried))),))
+
+
+def _name(one: AdviceTest) -> str:
+    return f"{ADVICE[one.advice]}, {one.source}, {TESTS[one.test]}"
+
+
+def _chart(tried: list[AdviceTest], table: Table) -> Chart:
+    held = sum(one.verdict == "holds" for one in tried)
+    return Chart(
+        "intervals",
+        "Effects of following each advice",
+        "advised less its alternative, 95 % interval",
+        "advice",
+        tuple(Mark(one.effect, _name(one), one.low, one.high, standard_error=one.error, n=one.n) for one in tried),
+        f"Effects of following each advice, with 95 % intervals: {held} of {len(tried)} lie wholly above 0.",
+        target=0.0,
+        table=table,
+        interval="95 % interval",
+    )
+
+
+def _table(tried: list[AdviceTest]) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            ADVICE[one.advice],
+            one.source,
+            TESTS[one.test],
+            MEASURES[one.measure],
+            value_or_reason(one.advised, "-"),
+            value_or_reason(one.other, "-"),
+            Value(one.effect, standard_error=one.error, low=one.low, high=one.high, signed=True),
+            one.n,
+            one.verdict,
+        )
+        for one in tried
+    )
+    columns = ("advice", "source", "test", "measure", "advised", "other", "effect", "n", "verdict")
+    return Table("Effects ± standard errors over n parts of the documents, or fitted worlds", columns, rows)
+
+
+def _table_of_claims(tried: list[AdviceTest]) -> Table:
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (ADVICE[one.advice], one.source, TESTS[one.test], Value(one.advised_found), Value(one.other_found))
+        for one in tried
+    )
+    return Table("Shares of pairs told apart", ("advice", "source", "test", "advised", "other"), rows)
+
+
+def _table_of_prices(tried: list[AdviceTest]) -> Table:
+    """Lay out what a study asks for, which is the same under both tests."""
+    each = {(one.advice, one.source): one for one in tried}
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            ADVICE[one.advice],
+            one.source,
+            one.documents,
+            one.other_documents,
+            one.repetition,
+            one.answers,
+            value_or_reason(round(one.hours, 1), "the table has no times"),
+        )
+        for one in each.values()
+    )
+    columns = ("advice", "source", "documents", "other", "repeated with", "ratings", "hours")
+    return Table("A study of either design: as many ratings, so times your price the same money", columns, rows)
+
+
+def _words(tried: list[AdviceTest]) -> Iterator[str]:
+    for name in dict.fromkeys(one.advice for one in tried):
+        yield f"{ADVICE[name].capitalize()}: {AGAINST[name]}."
+    yield (
+        "The published test is a permutation test of each pair at .05, and what is measured is the papers' SRP: how "
+        "often all claims of a study are repeated. The default test (moderated variances, max-T) errs in any of its "
+        "claims with probability .05 at most; what is measured is the share of pairs that it tells apart."
+    )
+    yield (
+        "Recorded: the documents of the table are cut into parts, both designs are studied on each by re-revealing its "
+        "ratings, and errors are over parts. Fitted: worlds like the table, in studies of its whole size; errors are "
+        "those of the fit."
+    )
+    yield "Holds, turned round: the 95 % interval of the effect lies above, or below, 0. Else it is not known here."
+
+
+def _reservations(found: BacktestPapers) -> Iterator[str]:
+    tried = [one for one in found.records if one.verdict != "cannot be tried"]
+    for one in tried:
+        if one.measure == "srp" and one.verdict == "holds" and one.other_found - one.advised_found > WORTH:
+            less = tables.number(one.other_found - one.advised_found, 2)
+            yield f"{_name(one).capitalize()}: more is repeated, but {less} fewer of the pairs are told apart."
+    if found.records and (sizes := {one.documents for one in tried if one.source == "recorded"}):
+        yield f"Recorded studies have {several(min(sizes), 'document')} or so: larger ones may tell another story."
+    if len(tried) > 1:
+        yield f"Each of {len(tried)} verdicts errs with probability .05 at most by itself, not all together."

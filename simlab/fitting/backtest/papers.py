@@ -1,0 +1,276 @@
+"""Test on a table what papers advise: each advice beside what it warns of, at the same number of ratings.
+
+The documents of the table are cut into parts. On each part both designs are studied, by re-revealing the ratings that
+there are, and the difference of the two is one value: errors are over parts, so that more studies of the same documents
+make nothing surer than documents like these allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from simlab.analysis import normalization
+from simlab.analysis.raters.moderated import moderated, moderated_differences, moderated_family
+from simlab.answers.backtest import AdviceName, AdviceSource, AdviceTest, AdviceVerdict, Measure, TestName
+from simlab.fitting.backtest.campaigns import Campaigns, measured
+from simlab.fitting.backtest.carrying_out import Plan
+from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, Design, prepared, repeatable
+from simlab.fitting.backtest.planning import part_of, ratings_of
+from simlab.fitting.laws import world_on
+from simlab.rng import stream
+from simlab.studies.ratings.collecting import collect, lay
+from simlab.studies.ratings.concluding import compare_systems
+from simlab.studies.ratings.preparing import Prepared
+from simlab.types import Campaign, Floats, Place, World
+
+LEVEL = 0.05
+FEWEST_PARTS, MOST_PARTS = 4, 6
+"""Into how many parts documents are cut: an error needs several, and a study needs documents."""
+SOME = 2 / 3
+"""Where studies ask about other documents, they ask about this share of a part's."""
+UNEVEN = 0.8
+"""Normalised entropy of the loads that an even load is held against."""
+NO_METRIC = "the table holds people's ratings only; `simlab conclude TABLE --metric COLUMN` says what a metric adds"
+IDLE = "one of the two claims no more than chance does, and then SRP says nothing"
+ONE_RATER = "an output needs ratings by two people or more"
+
+
+class Arm(NamedTuple):
+    """Name one way of asking; `share` of a part's documents are asked about."""
+
+    grouping: str = "pseudo_side_by_side"
+    share: float = 1.0
+    ratings_per_item: int = 1
+    load_entropy: float | None = None
+    normalization: str = "none"
+
+    def design(self, documents: int) -> Design:
+        """Return the design for so many documents at one rating each."""
+        return Design(self.grouping, round(self.share * documents), self.ratings_per_item)
+
+
+ADVICE: Mapping[AdviceName, tuple[Arm, Arm]] = {
+    "grouping": (Arm(), Arm(grouping="ungrouped")),
+    "load": (Arm(), Arm(load_entropy=UNEVEN)),
+    "normalization": (Arm(normalization="zscore"), Arm()),
+    "documents": (Arm(), Arm(share=0.5, ratings_per_item=2)),
+}
+"""What is advised, and what it is held against: side by side, even loads, z-scores, documents before ratings."""
+MEASURES: Mapping[TestName, Measure] = {"published": "srp", "default": "significant_share"}
+"""What is measured: the paper's SRP; where the test keeps its promise for all pairs at once, the share it finds."""
+MODERATED: Mapping[str, Any] = {"pools": "apart", "draws": 499}
+
+
+class Amount(NamedTuple):
+    """Say how much is simulated: draws of the fitted law, and studies of each design in a part, or a world, by a test.
+
+    SRP needs pairs of studies; what the default test finds needs one.
+    """
+
+    draws: int
+    recorded: Mapping[TestName, int]
+    fitted: Mapping[TestName, int]
+
+
+FULL = Amount(20, {"published": 24, "default": 6}, {"published": 12, "default": 1})
+QUICK = Amount(8, {"published": 12, "default": 2}, {"published": 8, "default": 1})
+
+
+class Setting(NamedTuple):
+    """Say how an advice is tested: documents at one rating each, and whether studies repeat the same documents."""
+
+    documents: int
+    same: bool
+
+
+class ArmMeasures(NamedTuple):
+    """Hold what studies of a design showed: the measure of its test, and the share of pairs told apart."""
+
+    value: float
+    found: float
+
+
+def parts_of(plan: Plan) -> list[World]:
+    """Cut the documents into parts at random, spread over buckets; fewer than two where there are too few."""
+    n = plan.world.frame.n_documents
+    number = min(MOST_PARTS, n // FEWEST_DOCUMENTS)
+    if number < FEWEST_PARTS:
+        return []
+    order = stream(plan.seed, "backtest", "papers", "parts").permutation(n)
+    order = order[np.argsort(plan.world.frame.bucket[order], kind="stable")]
+    return [part_of(plan.world, np.isin(np.arange(n), order[k::number])) for k in range(number)]
+
+
+def setting_of(parts: Sequence[World], name: AdviceName) -> Setting | str:
+    """Say how an advice can be tested on parts, or why it cannot."""
+    if not parts:
+        return f"fewer than {FEWEST_PARTS * FEWEST_DOCUMENTS} documents, of which no error can be told"
+    if not parts[0].frame.n_raters > 1:
+        return "one person rated everything"
+    if min(int((part.frame.rater >= 0).any(axis=0).sum(1).min()) for part in parts) < 2 and name == "documents":
+        return ONE_RATER
+    least = min(part.frame.n_documents for part in parts)
+    some, fewest = round(SOME * least), FEWEST_DOCUMENTS / min(arm.share for arm in ADVICE[name])
+    if least - least % 2 < fewest:
+        return f"studies of {least} documents are too small for it; it takes {fewest:.0f} in each of {len(parts)} parts"
+    for documents, same in ((least, True), (some, True), (some, False)):
+        even = documents - documents % 2
+        if even >= fewest and all(_allowed(part, arm, even, same) for part in parts for arm in ADVICE[name]):
+            return Setting(even, same)
+    return "too few documents were rated, for all systems, by raters who could stand in for each other"
+
+
+def _allowed(part: World, arm: Arm, documents: int, same: bool) -> bool:
+    found = repeatable(part, arm.design(documents))
+    return found is not None and (not same or found.repetition == "same documents")
+
+
+def measure_arm(world: World, arm: Arm, setting: Setting, test: TestName, seed: int, studies: int) -> ArmMeasures | str:
+    """Carry out studies of a design; return what they show, or why it cannot be carried out."""
+    design = arm.design(setting.documents)
+    whole = setting.documents >= world.frame.n_documents - 1
+    per_set = 1 if not setting.same else studies if whole else max(studies // 3, 2)
+    asking = _asking(prepared(design, seed, per_set), arm, test)
+    places = [Place(0, study=k) for k in range(studies - studies % per_set)]
+    table = lay(asking, world, places[0])
+    came = collect(asking, world, table, iter([None] * len(places)), places)
+    claims, directions = [], []
+    for one in came:
+        if not isinstance(one, Campaign):
+            return str(one)
+        said = compare_systems(asking, one.collected, one.collected.streams("test"))
+        claims.append(np.where(said["significant"], said["direction"], 0).astype(float))
+        directions.append(said["direction"].astype(float))
+    shape = (1, 1, len(places), -1) if per_set == 1 else (1, len(places) // per_set, per_set, -1)
+    held = Campaigns(np.reshape(claims, shape), np.reshape(directions, shape), None)
+    values = measured(held)
+    return ArmMeasures(float(values[MEASURES[test]].value[0]), float(values["significant_share"].value[0]))
+
+
+def _asking(asked: Prepared, arm: Arm, test: TestName) -> Prepared:
+    """Bind what an arm does otherwise: loads, normalisation, and the test."""
+    loads = {"load_entropy": arm.load_entropy, "load_tolerance": 0.05, "load_tries": 1000}
+    normalise = partial(normalization.zscore, ddof=1) if arm.normalization == "zscore" else normalization.none
+    asked = asked._replace(design={**asked.design, **loads}, normalise=normalise)
+    if test == "published":
+        return asked
+    return asked._replace(
+        test=partial(moderated, **MODERATED),
+        reads_ratings=True,
+        family=partial(moderated_family, **MODERATED),
+        differences=partial(moderated_differences, **MODERATED),
+        multiplicity="max_t",
+    )
+
+
+def draw_worlds(plan: Plan, draws: int) -> list[World]:
+    """Fit the law to the table; draw worlds like it, two of each draw of the law, side by side."""
+    effects = plan.law.fit(ratings_of(plan.world, plan.ratings), seed=plan.seed, draws=draws).effects
+    rng = stream(plan.seed, "backtest", "papers", "worlds")
+    return [world_on(plan.law, rng, effects[k % len(effects)], plan.world.frame) for k in range(draws) for _ in (0, 1)]
+
+
+def judge(
+    name: AdviceName,
+    source: AdviceSource,
+    test: TestName,
+    setting: Setting,
+    found: Sequence[tuple[ArmMeasures | str, ArmMeasures | str]],
+    per_answer: float,
+    answers: int,
+) -> AdviceTest:
+    """Judge an advice by what it and its alternative showed, part by part or world by world.
+
+    `answers` are those of one study; an answer takes `per_answer` seconds, NaN where that is not known.
+    """
+    failed = next((one for pair in found for one in pair if isinstance(one, str)), "")
+    if failed:
+        return untried(name, source, test, failed)
+    values = np.array([[*one, *other] for one, other in found])
+    effects = values[:, 0] - values[:, 2]
+    error, freedom = _error(effects, paired=source == "fitted")
+    half = float(stats.t.ppf(1 - LEVEL / 2, freedom)) * error
+    advised, advised_found, other, other_found = values.mean(0)
+    effect = float(effects.mean())
+    # What claims no more than chance does is confirmed, or contradicted, by chance.
+    idle = MEASURES[test] == "srp" and min(advised_found, other_found) <= LEVEL
+    first, second = (arm.design(setting.documents) for arm in ADVICE[name])
+    return AdviceTest(
+        advice=name,
+        source=source,
+        test=test,
+        measure=MEASURES[test],
+        advised=float(advised),
+        other=float(other),
+        effect=effect,
+        error=error,
+        low=effect - half,
+        high=effect + half,
+        n=len(effects),
+        advised_found=float(advised_found),
+        other_found=float(other_found),
+        documents=first.documents,
+        other_documents=second.documents,
+        answers=answers,
+        hours=per_answer * answers / 3600,
+        repetition="same documents" if setting.same else "other documents",
+        verdict="not known here" if idle else _verdict(effect - half, effect + half),
+        reason=IDLE if idle else "",
+    )
+
+
+def _verdict(low: float, high: float) -> AdviceVerdict:
+    if low > 0:
+        return "holds"
+    return "turned round" if high < 0 else "not known here"
+
+
+def _error(effects: Floats, *, paired: bool) -> tuple[float, int]:
+    """Return the standard error of a mean effect, and its degrees of freedom.
+
+    Two worlds of each draw of a law tell what is not known of the law (they share it) from what worlds scatter, which
+    their number makes small.
+    """
+    if not paired:
+        return float(effects.std(ddof=1)) / sqrt(len(effects)), len(effects) - 1
+    away = (effects - effects.mean()).reshape(-1, 2)
+    shared = max(float(away.prod(1).sum()) / (len(away) - 1), 0.0)
+    return sqrt(shared + float(effects.var(ddof=1)) / len(effects)), len(away) - 1
+
+
+def untried(name: AdviceName, source: AdviceSource, test: TestName, reason: str) -> AdviceTest:
+    """Say that an advice cannot be tried, and why."""
+    nan = float("nan")
+    numbers = ("advised", "other", "effect", "error", "low", "high", "advised_found", "other_found", "hours")
+    return AdviceTest(
+        advice=name,
+        source=source,
+        test=test,
+        measure=MEASURES[test],
+        **dict.fromkeys(numbers, nan),
+        n=0,
+        documents=0,
+        other_documents=0,
+        answers=0,
+        repetition="",
+        verdict="cannot be tried",
+        reason=reason,
+    )
+
+
+def answers_of(part: World, setting: Setting) -> int:
+    """Return how many answers a study of a part asks for, about."""
+    frame = part.frame
+    return round(setting.documents / frame.n_documents * len(frame.document)) * frame.n_systems
+
+
+def seconds_of(plan: Plan) -> float:
+    """Return the median seconds of an answer; NaN where the table has no times."""
+    known = plan.ratings.seconds[np.isfinite(plan.ratings.seconds)]
+    return float(np.median(known)) if len(known) else float("nan")
