@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from simlab import files
 from simlab.commands import launch, report_plans, saving
@@ -124,10 +124,24 @@ def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
             )
         wrong = _unsound(folder)
         doubts = [*wrong, *launch.doubted(dataset)]
-        made = sweep.report(dataset, folder, wrong, plugins)
+        made = sweep.report(dataset, folder, wrong, plugins, _number_cells(folder))
         known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
     report = _with(made, datasheet.sections(known)) if heds else made
     return ReportPage(report, doubts, code or (RESERVED if doubts else DONE))
+
+
+def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:
+    """Count the cells of a folder as its ledger does, by their values on the axes; None where it has none."""
+    from simlab.engine import ledger
+    from simlab.store.coordinates import as_written, axis_values
+
+    if not (folder / ledger.FILE).is_file():
+        return None
+    with ledger.reading(folder) as book:
+        axes = (book.declaration() or {"axes": []})["axes"]
+        values = [as_written(axis_values(axis["values"])) for axis in axes]
+        places = [entry.position for entry in book.entries()]
+    return {tuple(of[k] for of, k in zip(values, place, strict=True)): number for number, place in enumerate(places)}
 
 
 def _unsound(folder: Path) -> list[str]:

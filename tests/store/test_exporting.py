@@ -128,7 +128,7 @@ def test_parquet_says_where_its_rows_come_from(folder: Path, tmp_path: Path) -> 
         said = {key.decode(): value.decode() for key, value in pq.read_schema(file).metadata.items()}
         assert said["simlab"] == attributes["simlab"]
         assert json.loads(said["simlab.config"]) == json.loads(attributes["config"])
-        assert (said["simlab.schema"], said["simlab.seed"]) == ("5", "1")
+        assert (said["simlab.schema"], said["simlab.seed"]) == ("6", "1")
     field = pq.read_schema(files[1]).field("estimate")
     assert field.metadata[b"dims"] == b"system"
 

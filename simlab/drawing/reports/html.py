@@ -16,6 +16,7 @@ from simlab.drawing.reports.terms import (
     Block,
     Chart,
     Code,
+    Drill,
     Explorer,
     Figures,
     PairMatrix,
@@ -132,7 +133,7 @@ def _listed(heading: str, items: Sequence[str], kind: str) -> str:
 
 
 def _block(block: Block, places: Iterator[int]) -> str:
-    if isinstance(block, Chart | PairMatrix | Explorer):
+    if isinstance(block, Chart | PairMatrix | Explorer | Drill):
         return interactive.markup(block, next(places))
     return _SIMPLE[type(block)](block)
 

@@ -19,13 +19,13 @@ from typing import Any, TypeAlias
 from simlab.drawing.figures.styles import COLOURS
 from simlab.drawing.reports import behind, charts, html_tables, static
 from simlab.drawing.reports.escaping import json_script, text
-from simlab.drawing.reports.terms import Chart, Explorer, PairMatrix, Report
+from simlab.drawing.reports.terms import Chart, Drill, Explorer, PairMatrix, Report
 
-Drawn: TypeAlias = Chart | PairMatrix | Explorer
+Drawn: TypeAlias = Chart | PairMatrix | Explorer | Drill
 
 NEEDED = ("altair", "vl_convert")
 EXTRA = "simlab[report]"
-SCRIPTS = ("numbers", "elements", "drawing", "cells", "explorer", "matrix", "chart", "start")
+SCRIPTS = ("numbers", "elements", "drawing", "cells", "explorer", "matrix", "chart", "drill", "start")
 """Parts of the page's script, each knowing those before it."""
 
 
@@ -51,7 +51,7 @@ def available() -> bool:
 def markup(block: Drawn, place: int) -> str:
     """Return a figure of a page: controls, chart, buttons, and the table behind it. `place` is its own in the page."""
     kind = _KINDS[type(block)]
-    drawn = _interactive(block, place) if available() else _picture(block)
+    drawn = _walked(block, place) if isinstance(block, Drill) else _shown(block, place)
     table = html_tables.table(kind.table(block))
     return (
         f'<figure data-block="{kind.name}" data-place="{place}"{"" if available() else " data-static"}>\n'
@@ -100,7 +100,22 @@ def _whole(script: str) -> str:
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _interactive(block: Drawn, place: int) -> str:
+def _walked(block: Drill, place: int) -> str:
+    """Return what a reader walks through; without scripts there is the table behind it only."""
+    if not available():
+        return ""
+    return (
+        '<div class="controls" role="group" aria-label="Which cells are shown" hidden></div>\n'
+        '<div class="path"></div><div class="drilled" aria-live="polite"></div>\n'
+        f"{json_script(f'simlab-block-{place}', _KINDS[type(block)].data(block))}"
+    )
+
+
+def _shown(block: Chart | PairMatrix | Explorer, place: int) -> str:
+    return _interactive(block, place) if available() else _picture(block)
+
+
+def _interactive(block: Chart | PairMatrix | Explorer, place: int) -> str:
     waiting = "This figure is drawn by the script of this page; the table below holds its values."
     return (
         '<div class="controls" role="group" aria-label="What is shown" hidden></div>\n'
@@ -110,7 +125,7 @@ def _interactive(block: Drawn, place: int) -> str:
     )
 
 
-def _picture(block: Drawn) -> str:
+def _picture(block: Chart | PairMatrix | Explorer) -> str:
     drawn = f'<div class="chart"><img alt="{text(block.alt)}" src="{static.image(block)}"></div>'
     if _STATIC.get():
         return drawn
@@ -151,5 +166,6 @@ _KINDS: Mapping[type, _Kind] = {
     # An explorer's rows are the data of the page, and stand there once.
     Explorer: _Kind("explorer", ("rows", "table", "static"), lambda block: block.table),
     PairMatrix: _Kind("matrix", (), behind.pairs),
+    Drill: _Kind("drill", ("table",), lambda block: block.table),
     Chart: _Kind("chart", ("table", "links"), behind.table),
 }

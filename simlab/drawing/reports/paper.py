@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simlab.drawing.reports import behind
-from simlab.drawing.reports.terms import Block, Chart, Explorer, PairMatrix, Report, Section, Table
+from simlab.drawing.reports.terms import Block, Chart, Drill, Explorer, PairMatrix, Report, Section, Table
 from simlab.drawing.reports.values import said
 
 
@@ -26,7 +26,7 @@ def stills(section: Section) -> tuple[Block, ...]:
 
 def still(block: Block) -> Block:
     """Return what stands for a block where nothing can be chosen: of a chart, the table behind it."""
-    if isinstance(block, Explorer):
+    if isinstance(block, Explorer | Drill):
         return block.table
     if isinstance(block, PairMatrix):
         return behind.pairs(block)

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.drawing import view
-from simlab.drawing.reports.sweeping import answering, designs, exploring, methods, mistakes, origin, reserving
+from simlab.drawing.reports.sweeping import (
+    answering,
+    browsing,
+    designs,
+    exploring,
+    methods,
+    mistakes,
+    origin,
+    reserving,
+)
 from simlab.drawing.reports.sweeping.seeing import Seen, see
 from simlab.drawing.reports.terms import Block, Explorer, Prose, Report, Section
 
@@ -18,22 +27,30 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def report(dataset: xr.Dataset, folder: Path, doubts: Sequence[str] = (), plugins: Sequence[str] = ()) -> Report:
+def report(
+    dataset: xr.Dataset,
+    folder: Path,
+    doubts: Sequence[str] = (),
+    plugins: Sequence[str] = (),
+    numbers: browsing.Numbers | None = None,
+) -> Report:
     """Make the report of an open store; `doubts` are what checks of it found, and stand before all reservations.
 
-    What parts of `plugins` do is read from their docstrings; of others only their names are known.
+    What parts of `plugins` do is read from their docstrings; of others only their names are known. `numbers` is how the
+    ledger counts the cells, by their values on the axes; None where there is no ledger.
     """
     seen = see(dataset, plugins)
     sweep = view.declared(dataset)
     aim = " ".join(str(sweep.get("aim") or "").split())
     title = str(sweep.get("name") or folder.name)
     rows = exploring.rows(seen)
+    walked = browsing.section(seen, dataset, folder, numbers)
     question = _question(aim) or f"What do studies of {title.replace('_', ' ')} conclude?"
     return Report(
         title,
         question,
         answering.sentences(seen),
-        tuple(_sections(seen, folder, question, aim, exploring.explorer(seen, question, rows))),
+        tuple(_sections(seen, folder, question, aim, exploring.explorer(seen, question, rows), walked)),
         list(rows),
         answering.large(seen),
         reserving.held_fixed(seen),
@@ -53,10 +70,12 @@ def _question(aim: str) -> str:
     return aim
 
 
-def _sections(seen: Seen, folder: Path, question: str, aim: str, explorer: Explorer | None) -> list[Section]:
+def _sections(
+    seen: Seen, folder: Path, question: str, aim: str, explorer: Explorer | None, walked: Section | None
+) -> list[Section]:
     figure = _figure(seen, question, aim, explorer)
     compared = answering.sections(seen, origin.compare_command(seen, folder))
-    shown = [designs.section(seen), figure, *compared, mistakes.section(seen)]
+    shown = [designs.section(seen), figure, *compared, mistakes.section(seen), walked]
     behind = [_before(seen), methods.section(seen), designs.shared(seen), origin.config(seen)]
     return [section for section in (*shown, *behind) if section]
 

@@ -207,7 +207,32 @@ class Explorer:
     target: float | None = None
 
 
-Block: TypeAlias = Prose | Points | Figures | Code | Table | Chart | PairMatrix | Explorer
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """A sweep to walk into: from a cell to its worlds, to the campaigns of one, to the line that replays one.
+
+    Cells are counted as those of a grid, the last axis fastest; `values[cell]` with `errors` are those of `measure`.
+    `numbers[cell]` is how the ledger counts a cell, None where the sweep leaves it out. `claims[cell][campaign]` counts
+    the significant pairs of a campaign, by world, pool, draw of documents and study, -1 for one that failed, -2 for one
+    that was not run; it is None where there are too many, or none is kept. `sizes` count these four; `replay` and
+    `export` are lines up to what names the campaign (empty: no ledger is there). `note` says what is not shown.
+    """
+
+    question: str
+    axes: tuple[Axis, ...]
+    measure: str
+    values: tuple[float | None, ...]
+    errors: tuple[float | None, ...]
+    numbers: tuple[int | None, ...]
+    claims: tuple[tuple[int, ...], ...] | None
+    sizes: tuple[int, int, int, int]
+    replay: str
+    export: str
+    note: str
+    table: Table
+
+
+Block: TypeAlias = Prose | Points | Figures | Code | Table | Chart | PairMatrix | Explorer | Drill
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 // Charts of a page start when it is read: the first at once, the others when they come near or nothing else is to do.
 
-const STARTS = { explorer: startExplorer, matrix: startMatrix, chart: startChart };
+const STARTS = { explorer: startExplorer, matrix: startMatrix, drill: startDrill, chart: startChart };
 
 function heldIn(id) {
   const held = document.getElementById(id);

@@ -1,0 +1,119 @@
+"""Lay out a whole store to be walked into: its cells, their worlds, and the campaigns of these."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simlab.drawing.reports.sweeping.exploring import axis
+from simlab.drawing.reports.sweeping.origin import SIZES, shown_folder
+from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.terms import Axis, Cell, Drill, Section, Table, Value
+from simlab.drawing.view import declared
+from simlab.drawing.wording import measured_axis
+from simlab.store.coordinates import as_written
+from simlab.store.opening import axes_of
+from simlab.types import OK, UNRUN, Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MOST_CAMPAIGNS = 400_000
+"""Of so many campaigns, two or three bytes each, a page holds what they claimed."""
+MOST_CELLS = 50_000
+MOST_ROWS = 20
+DIGITS = 4
+FAILED, NOT_RUN = -1, -2
+
+Numbers = Mapping[tuple[Any, ...], int]
+
+
+def section(seen: Seen, whole: xr.Dataset, folder: Path, numbers: Numbers | None) -> Section | None:
+    """Lay out all cells of a store; `numbers` is how its ledger counts them, by their values on the axes.
+
+    Without `numbers` there is no ledger to replay from. None for a calculation, which has no campaigns, and for more
+    cells than a page holds.
+    """
+    axes = axes_of(whole)
+    shape = [whole.sizes[name] for name in axes]
+    if "status" not in whole or math.prod(shape) > MOST_CELLS or not seen.measures:
+        return None
+    where = shlex.quote(shown_folder(folder))
+    values, errors = (_rounded(whole[name].transpose(*axes).values) for name in (seen.measure, f"{seen.measure}_mcse"))
+    sweep = declared(whole)
+    sizes = [int(sweep.get(name) or 1) for name in SIZES]
+    claims, note = _claims(whole, axes, where)
+    counted = _count(whole, axes, numbers)
+    replay = f"simlab verify {where} --replay" if numbers is not None else ""
+    drill = Drill(
+        "Walk from a cell to its worlds and campaigns",
+        tuple(_axis(seen, whole, name) for name in axes),
+        measured_axis(whole, seen.measure),
+        tuple(values),
+        tuple(errors),
+        tuple(counted),
+        claims,
+        (sizes[0], sizes[1], sizes[2], sizes[3]),
+        replay,
+        f"simlab export {where}" if replay else "",
+        note,
+        _table(whole, axes, seen.measure, counted, replay),
+    )
+    return Section("Worlds and campaigns", (drill,), light=True)
+
+
+def _axis(seen: Seen, whole: xr.Dataset, name: str) -> Axis:
+    return axis(replace(seen, dataset=whole), name)
+
+
+def _count(whole: xr.Dataset, axes: Sequence[str], numbers: Numbers | None) -> list[int | None]:
+    """Count the cells of the grid as their ledger does; those that it lacks have no number."""
+    held = [as_written(whole[name].values) for name in axes]
+    places = np.ndindex(*(whole.sizes[name] for name in axes))
+    if numbers is None:
+        return list(range(math.prod(whole.sizes[name] for name in axes)))
+    return [numbers.get(tuple(of[k] for of, k in zip(held, place, strict=True))) for place in places]
+
+
+def _claims(whole: xr.Dataset, axes: Sequence[str], where: str) -> tuple[tuple[tuple[int, ...], ...] | None, str]:
+    """Count what each campaign claimed, in each cell; None, and why, where a page does not hold that."""
+    status = whole["status"].transpose(*axes, "replicate")
+    kept = next((name for name in ("significant", "verdict") if name in whole), None)
+    if kept is None:
+        return None, "This store keeps measures only, so that it is not shown what each campaign claimed."
+    if status.size > MOST_CAMPAIGNS:
+        return None, (
+            f"What each of {status.size:,} campaigns claimed is more than a page holds; simlab export {where} "
+            "AXIS=VALUE --as parquet --out cell.parquet writes those of a cell."
+        )
+    said = np.nan_to_num(whole[kept].transpose(*axes, "replicate", ...).values.astype(float)) != 0
+    count = said.reshape(*status.shape, -1).sum(-1)
+    ran = status.values
+    count = np.where(ran == OK, count, np.where(ran == UNRUN, NOT_RUN, FAILED))
+    return tuple(map(tuple, count.reshape(-1, status.sizes["replicate"]).tolist())), ""
+
+
+def _rounded(values: Floats) -> list[float | None]:
+    return [float(f"{one:.{DIGITS}g}") if math.isfinite(one) else None for one in values.ravel().tolist()]
+
+
+def _table(whole: xr.Dataset, axes: Sequence[str], measure: str, counted: Sequence[int | None], replay: str) -> Table:
+    """Write the first cells with the line that replays a campaign of each."""
+    flat = whole[measure].transpose(*axes).values.ravel(), whole[f"{measure}_mcse"].transpose(*axes).values.ravel()
+    shape = [whole.sizes[name] for name in axes]
+    held = [as_written(whole[name].values) for name in axes]
+    rows: list[tuple[Cell, ...]] = []
+    for k in [k for k, number in enumerate(counted) if number is not None][:MOST_ROWS]:
+        value, error = (float(one[k]) for one in flat)
+        place = np.unravel_index(k, shape) if shape else ()
+        shown = Value(value, mcse=error if math.isfinite(error) else None) if math.isfinite(value) else None
+        line = f"{replay} {counted[k]}.0.0" if replay else ""
+        rows.append((*(str(of[int(j)]) for of, j in zip(held, place, strict=True)), shown, line))
+    caption = f"The first campaign of {len(rows)} of {len(counted):,} cells"
+    return Table(caption, (*axes, measured_axis(whole, measure), "its replay"), tuple(rows))
