@@ -67,6 +67,7 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
             level=level,
             rows=rows,
             drawn=laws_in(dataset),
+            rest=_rest(laid) if laws_in(dataset) and statistic == "importance" else {},
         )
 
 
@@ -120,6 +121,11 @@ def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]
         place = {axis: _plain(values[j][k]) for j, (axis, k) in enumerate(zip(axes, at, strict=True))}
         rows.append(place | {name: _plain(column[at]) for name, column in columns.items()})
     return tuple(rows), axes
+
+
+def _rest(laid: xr.Dataset) -> dict[str, float]:
+    """Return the share that nothing named explains, with its error and interval."""
+    return {name: float(laid.attrs[f"rest_{name}".removesuffix("_value")]) for name in ("value", "mcse", "low", "high")}
 
 
 def _first(laid: xr.Dataset) -> str:

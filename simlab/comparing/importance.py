@@ -11,6 +11,9 @@ do not depend on the scale of an input. Degrees, and how many inputs a term has,
 Taken off are what the errors of coefficients add to their squares, and of the variance the noise of studies. Errors
 are the jackknife's over groups of worlds. Inputs are taken to be independent. The rest is what no term explains: the
 chance of worlds, and what so many worlds do not show; where it is large, total shares are too small.
+
+Where worlds were drawn for each cell of a grid, the contrasts of the grid (its mean, the differences along each axis,
+their interactions) are such values of a world each, and their variances add up to that over cells and worlds.
 """
 
 from __future__ import annotations
@@ -84,11 +87,34 @@ class _Term(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """Coefficients and their variances, `[term]`, and the mean squared error of worlds that are left out."""
+    """Coefficients and their variances, `[term, contrast]`, and the mean squared error of worlds that are left out."""
 
     coefficient: Floats
     variance: Floats
     error: float
+
+
+class _Contrasts(NamedTuple):
+    """Contrasts of a grid in each world, `mean[world, contrast]`, with the variance of the noise in each.
+
+    `effects[contrast]` names the axes along which cells differ in it; the first one is the mean over the grid.
+    """
+
+    mean: Floats
+    noise: Floats
+    effects: tuple[tuple[int, ...], ...]
+
+    def of_worlds(self, rows: Bools) -> _Contrasts:
+        """Return those of some worlds."""
+        return _Contrasts(self.mean[rows], self.noise[rows], self.effects)
+
+
+class _Parts(NamedTuple):
+    """Parts of a variance: of the grid `[contrast]`, of the terms `[term, contrast]`, and all of it."""
+
+    grid: Floats
+    terms: Floats
+    whole: float
 
 
 def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Importance:
@@ -164,55 +190,92 @@ def _share(value: float, resampled: Floats | int) -> Share:
     return Share(float(np.clip(value, 0.0, 1.0)), float(np.std(drawn, ddof=1)), float(low), float(high))
 
 
-def sobol_importance(inputs: Mapping[str, Array], values: Floats) -> Importance:
-    """Estimate Sobol' indices of inputs that were drawn at random, world by world.
+def sobol_importance(inputs: Mapping[str, Array], values: Floats, axes: Sequence[str] = ()) -> Importance:
+    """Estimate Sobol' indices of inputs that were drawn at random, world by world, beside the axes of a grid.
 
-    `inputs[name][world]` are numbers, or words; `values[world, study]` average to the value of a world (NaN: there is
-    no such study). With one study of each world its noise is part of the rest. Raises InputError where worlds are
-    fewer than 50, where an input does not vary, and where two depend on each other.
+    `inputs[name][world]` are numbers, or words; `values[axis, ..., world, study]` average to the value of a world in a
+    cell (NaN: there is no such study). With one study of each world its noise is part of the rest. Axes come first in
+    what is returned, those with one value left out. Raises InputError where worlds are fewer than 50, where an input
+    does not vary, and where two depend on each other.
     """
-    known = np.isfinite(values).any(1)
-    values, given = values[known], {name: np.asarray(array)[known] for name, array in inputs.items()}
-    if len(values) < LEAST_WORLDS:
+    kept = [k for k in range(len(axes)) if values.shape[k] > 1]
+    contrasts = _contrasts(values.reshape([*(values.shape[k] for k in kept), *values.shape[len(axes) :]]))
+    known = np.asarray(np.isfinite(contrasts.mean).all(1))
+    contrasts, given = contrasts.of_worlds(known), {name: np.asarray(array)[known] for name, array in inputs.items()}
+    if known.sum() < LEAST_WORLDS:
         raise InputError(
-            f"{len(values)} worlds have a value here, and shares of what was drawn for them need {LEAST_WORLDS}; "
+            f"{known.sum()} worlds have a value here, and shares of what was drawn for them need {LEAST_WORLDS}; "
             f"run more of them (worlds={4 * LEAST_WORLDS})"
         )
     _refuse_dependent(given)
     # The last bits of a matrix product depend on how many threads there are.
     with one_thread():
-        return _sobol(given, np.nanmean(values, axis=1), _noise(values))
+        return _sobol(given, contrasts, [axes[k] for k in kept])
 
 
-def _sobol(given: Mapping[str, Array], y: Floats, noise: Floats) -> Importance:
-    spread = float(y.var(ddof=1)) - float(noise.mean())
-    if spread <= 0:
+def _contrasts(values: Floats) -> _Contrasts:
+    """Return contrasts that are orthonormal over the cells of a grid: `values[axis, ..., world, study]`."""
+    places: list[tuple[int, ...]] = [()]
+    for k in range(values.ndim - 2):
+        n = values.shape[k]
+        full = np.column_stack([np.ones(n), np.eye(n)[:, 1:]])
+        basis = np.linalg.qr(full)[0] * np.sqrt(n)
+        basis[:, 0] = 1.0
+        values = np.moveaxis(np.tensordot(basis / n, values, (0, k)), 0, k)
+        places = [(*place, j) for place in places for j in range(n)]
+    flat = values.reshape(-1, *values.shape[-2:])
+    n_studies = np.isfinite(flat).sum(-1)
+    mean = np.where(n_studies > 0, np.nansum(flat, axis=-1) / np.maximum(n_studies, 1), np.nan)
+    effects = tuple(tuple(k for k, j in enumerate(place) if j) for place in places)
+    return _Contrasts(mean.T, np.stack([_noise(of) for of in flat], axis=1), effects)
+
+
+def _sobol(given: Mapping[str, Array], contrasts: _Contrasts, axes: Sequence[str]) -> Importance:
+    n = len(contrasts.mean)
+    degree, terms = _choose_terms(given, contrasts.mean)
+    parts = _parts(given, contrasts, degree, terms)
+    if parts.whole <= 0:
         raise InputError("worlds differ by no more than the noise of their studies: run more studies of each")
-    degree, terms = _choose_terms(given, y)
-    shares = _shares_of_terms(given, y, noise, degree, terms)
-    groups = stream(0, "importance", "sobol").permutation(len(y)) % min(len(y), GROUPS)
+    groups = stream(0, "importance", "sobol").permutation(n) % min(n, GROUPS)
     left_out = [
-        _shares_of_terms({name: array[rest] for name, array in given.items()}, y[rest], noise[rest], degree, terms)
+        _parts({name: array[rest] for name, array in given.items()}, contrasts.of_worlds(rest), degree, terms)
         for rest in (groups != group for group in range(groups.max() + 1))
     ]
-    size = np.array([len(term.inputs) for term in terms])
 
-    def share(wanted: Bools) -> Share:
-        value = float(shares[wanted].sum())
-        without = np.array([float(of[wanted].sum()) for of in left_out])
-        error = float(np.sqrt((len(without) - 1) * without.var()))
+    def share(grid: Bools, of_terms: Bools) -> Share:
+        value, *without = (
+            float(one.grid[grid].sum() + one.terms[of_terms].sum()) / max(one.whole, TINY) for one in (parts, *left_out)
+        )
+        error = float(np.sqrt((len(without) - 1) * np.var(without)))
         half = margin(len(without)) * error
         low, high, value = (float(end) for end in np.clip([value - half, value + half, value], 0.0, 1.0))
         return Share(value, error, low, high)
 
-    every = share(size > 0)
-    of_inputs = [(name, np.array([k in term.inputs for term in terms])) for k, name in enumerate(given)]
+    # What is of the grid alone is that of its mean over worlds, what is of an input alone that of the mean over cells.
+    of_axes = [np.array([k in effect for effect in contrasts.effects]) for k in range(len(axes))]
+    of_inputs = [np.array([k in term.inputs for term in terms]) for k in range(len(given))]
+    n_axes = np.array([len(effect) for effect in contrasts.effects])
+    n_inputs = np.array([len(term.inputs) for term in terms])
+    nowhere, anywhere = np.zeros(len(n_axes), bool), np.zeros((len(terms), len(n_axes)), bool)
+    found = [
+        AxisImportance(name, share(of & (n_axes == 1), anywhere), share(of, anywhere | of))
+        for name, of in zip(axes, of_axes, strict=True)
+    ]
+    found += [
+        AxisImportance(
+            name,
+            share(nowhere, np.outer(of & (n_inputs == 1), n_axes == 0)),
+            share(nowhere, np.outer(of, n_axes >= 0)),
+        )
+        for name, of in zip(given, of_inputs, strict=True)
+    ]
+    every = share(n_axes > 0, ~anywhere)
     return Importance(
-        tuple(AxisImportance(name, share(of & (size == 1)), share(of)) for name, of in of_inputs),
-        share(size > 1),
+        tuple(found),
+        share(n_axes > 1, n_inputs[:, None] + n_axes > 1),
         Share(1 - every.value, every.mcse, 1 - every.high, 1 - every.low),
-        float(np.sqrt(spread)),
-        len(y),
+        float(np.sqrt(parts.whole)),
+        n,
     )
 
 
@@ -263,13 +326,13 @@ def _choose_terms(given: Mapping[str, Array], y: Floats) -> tuple[int, list[_Ter
     return best[1], best[2]
 
 
-def _shares_of_terms(
-    given: Mapping[str, Array], y: Floats, noise: Floats, degree: int, terms: Sequence[_Term]
-) -> Floats:
-    """Return the share of the variance between worlds that each term explains."""
-    fit = _fit([_orthonormal(array, degree) for array in given.values()], terms, y)
-    spread = max(float(y.var(ddof=1) - noise.mean()), TINY)
-    return np.asarray((fit.coefficient**2 - fit.variance) / spread)
+def _parts(given: Mapping[str, Array], contrasts: _Contrasts, degree: int, terms: Sequence[_Term]) -> _Parts:
+    """Return what the grid and each term explain of the variance over cells and worlds, noise taken off."""
+    mean, noise, effects = contrasts
+    fit = _fit([_orthonormal(array, degree) for array in given.values()], terms, mean)
+    spread = mean.var(0, ddof=1)
+    grid = np.where([len(effect) > 0 for effect in effects], mean.mean(0) ** 2 - spread / len(mean), 0.0)
+    return _Parts(grid, fit.coefficient**2 - fit.variance, float(grid.sum() + (spread - noise.mean(0)).sum()))
 
 
 def _orthonormal(array: Array, degree: int) -> _Basis:
@@ -300,7 +363,7 @@ def _fit(bases: Sequence[_Basis], terms: Sequence[_Term], y: Floats) -> _Fit:
     q, r = np.linalg.qr(np.column_stack([np.ones(n), *products]))
     turned = q.T @ y
     residual = y - q @ turned
-    left_out = residual / np.maximum(1 - (q**2).sum(1), 1 / n)
+    left_out = residual / np.maximum(1 - (q**2).sum(1), 1 / n)[:, None]
     back = np.linalg.inv(r)
-    variance = float(residual @ residual) / (n - len(terms) - 1) * (back**2).sum(1)
-    return _Fit((back @ turned)[1:], variance[1:], float(np.mean(left_out**2)))
+    variance = np.outer((back**2).sum(1), (residual**2).sum(0) / (n - len(terms) - 1))
+    return _Fit((back @ turned)[1:], variance[1:], float((left_out**2).sum(1).mean()))

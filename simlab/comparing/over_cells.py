@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.comparing.contrasts import BETTER_BY, Comparison, less_is_better
-from simlab.comparing.importance import grid_importance
+from simlab.comparing.importance import grid_importance, sobol_importance
 from simlab.comparing.solving import LEVEL, solve_curve
 from simlab.comparing.world_distribution import (
     LEAST_WORLDS,
@@ -19,11 +19,12 @@ from simlab.comparing.world_distribution import (
     estimate_distribution,
     share_of_worlds_better,
 )
-from simlab.comparing.world_values import values_by_study
+from simlab.comparing.world_values import panel_of_cells, values_by_study
 from simlab.measures.labels import Range
 from simlab.measures.precision import is_share
 from simlab.messages import legible, or_nearest, word
 from simlab.store.coordinates import as_written
+from simlab.store.drawn import inputs_in
 from simlab.store.intervals import range_in
 from simlab.store.opening import axes_of
 from simlab.store.query import place_on
@@ -170,14 +171,20 @@ def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
 def axis_importance(dataset: xr.Dataset, measure: str) -> xr.Dataset:
     """Share the variance of a measure over a grid out to its axes: `main[axis]` and `total[axis]` with their intervals.
 
-    Raises InputError where cells have no value, or do not differ by more than their noise.
+    Where worlds drew keys, the variance is that over cells and worlds, and what was drawn follows the axes as
+    `drawn_NAME`; `rest` is what neither explains. Raises InputError where cells have no value, do not differ by more
+    than their noise, and where worlds that drew keys are fewer than 50.
     """
     import xarray as xr
 
-    axes = axes_of(dataset)
-    value = dataset[measure].transpose(*axes).values
-    influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
-    found = grid_importance(axes, value, influence)
+    axes, drawn = axes_of(dataset), inputs_in(dataset)
+    if drawn:
+        panel = panel_of_cells(dataset, measure, dataset.sizes["of_world"])
+        found = sobol_importance(drawn, panel, axes)
+    else:
+        value = dataset[measure].transpose(*axes).values
+        influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
+        found = grid_importance(axes, value, influence)
     words = {"main": "alone", "total": "with all its interactions"}
     variables = {
         name if not end else f"{name}_{end}": (
@@ -188,8 +195,9 @@ def axis_importance(dataset: xr.Dataset, measure: str) -> xr.Dataset:
         for name, said in words.items()
         for end in ("", "mcse", "low", "high")
     }
-    about = {"measure": measure, "sd": found.sd, "cells": found.n, "interactions": found.interactions.value}
-    return xr.Dataset(variables, {"axis": [one.name for one in found.axes]}, about)
+    about = {"measure": measure, "sd": found.sd, "n": found.n, "interactions": found.interactions.value}
+    rest = dict(zip(("rest", "rest_mcse", "rest_low", "rest_high"), found.rest, strict=True))
+    return xr.Dataset(variables, {"axis": [one.name for one in found.axes]}, {**about, **rest})
 
 
 def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:

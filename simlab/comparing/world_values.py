@@ -10,7 +10,7 @@ import numpy as np
 from simlab.measures.labels import BETWEEN
 from simlab.store.layout import per_world
 from simlab.store.measures import all_measures, bound_measures_of, estimate, means
-from simlab.store.opening import config_of, declared_outcomes, outcomes_of_cell
+from simlab.store.opening import axes_of, config_of, declared_outcomes, outcomes_of_cell
 from simlab.types import OK, Array, Estimate, Floats, InputError, Outcome, Outcomes
 
 if TYPE_CHECKING:
@@ -34,6 +34,28 @@ def values_by_study(dataset: xr.Dataset, index: Sequence[int], measure: str) -> 
     rows = [_of_world(outcomes, declared, int(world), measure, computed) for world in worlds]
     width = max((len(row) for row in rows), default=1)
     return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
+
+
+def panel_of_cells(dataset: xr.Dataset, measure: str, worlds: int) -> Floats:
+    """Return what each study of each world says of a measure in every cell: `[axis, ..., world, study]`.
+
+    NaN where there is none. Raises InputError as `values_by_study` does, and where a cell of the grid was not asked.
+    """
+    shape = tuple(dataset.sizes[axis] for axis in axes_of(dataset))
+    rows = {}
+    for at in np.ndindex(*shape):
+        outcomes = outcomes_of_cell(dataset, at)
+        if not len(outcomes["world"]):
+            raise InputError(
+                "some cells of the grid have no campaigns, and shares of a variance need all of them; "
+                "name values of axes that leave these cells out"
+            )
+        rows[at] = np.unique(outcomes["world"]), values_by_study(dataset, at, measure)
+    width = max(values.shape[1] for _, values in rows.values())
+    panel = np.full((*shape, worlds, width), np.nan)
+    for at, (of, values) in rows.items():
+        panel[at][of, : values.shape[1]] = values
+    return panel
 
 
 def _bound(dataset: xr.Dataset, declared: Mapping[str, Outcome], measure: str) -> Callable[[Outcomes], Estimate]:

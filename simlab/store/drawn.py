@@ -12,6 +12,7 @@ import numpy as np
 from simlab.store.layout import Grid
 from simlab.store.measures import Variables
 from simlab.studies.drawn_keys import draw_value, laws_of
+from simlab.types import Array
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,6 +61,23 @@ def laws_in(dataset: xr.Dataset) -> dict[str, str]:
     """Return the laws that keys of an open store are drawn from, world by world."""
     laws: dict[str, str] = json.loads(dataset.attrs.get(DRAWN, "{}"))
     return laws
+
+
+def inputs_in(dataset: xr.Dataset) -> dict[str, Array]:
+    """Return what tells worlds apart by the keys that they drew: `[world]` of each such variable of an open store.
+
+    Where cells draw by several laws a world lies at the same place in each of them, and the values are those of one.
+    """
+    inputs = {}
+    for name in dataset.variables:
+        about = dataset[name].attrs
+        if not str(name).startswith(PREFIX) or about.get(KEY) not in laws_in(dataset):
+            continue
+        rows = np.atleast_2d(dataset[name].transpose(..., "of_world").values).reshape(-1, dataset.sizes["of_world"])
+        drawn = [row for row in rows if np.isfinite(row).all() and len(np.unique(row)) > 1]
+        if drawn:
+            inputs[str(name)] = drawn[0]
+    return inputs
 
 
 def _of_worlds(law: Any, config: Mapping[str, Any], key: str, worlds: int) -> Any:

@@ -144,3 +144,64 @@ def test_inputs_without_an_answer_are_refused() -> None:
         sobol_importance({**inputs, "c": inputs["a"] + inputs["b"]}, values)
     with pytest.raises(InputError, match="differ by no more than the noise"):
         sobol_importance(inputs, stream(2, "noise").normal(0, 1, (200, 3)) * np.array([1, 1, -2]))
+
+
+def drawn_over_a_grid(seed: int, worlds: int, studies: int) -> tuple[dict[str, Floats], Floats, dict[str, list[float]]]:
+    """Return inputs of worlds, values `[axis, axis, world, study]` and the exact shares of a, b, x, y.
+
+    The value is 2 a + b + 1.5 x + a x + 0.8 (3 y**2 - 1), and chance of a world; a is -1, 0, 1 and b is -1, 1, and x, y
+    are uniform from -1 to 1. All cells share the noise of their studies.
+    """
+    rng = stream(seed, "drawn over a grid")
+    a, b = np.array([-1.0, 0.0, 1.0])[:, None, None], np.array([-1.0, 1.0])[:, None]
+    x, y = rng.uniform(-1, 1, (2, worlds))
+    true = 2 * a + b + 1.5 * x + a * x + 0.8 * (3 * y**2 - 1) + 0.5 * rng.normal(size=worlds)
+    values = true[..., None] + 1.5 * rng.normal(size=(worlds, studies)) + 0.5 * rng.normal(size=(3, 2, worlds, studies))
+    parts = {"a": 4 * 2 / 3, "b": 1.0, "x": 2.25 / 3, "ax": 2 / 3 / 3, "y": 0.64 * 4 / 5, "chance": 0.25}
+    whole = sum(parts.values())
+    alone = [parts[name] / whole for name in "abxy"]
+    more = [part + parts["ax"] / whole * (name in "ax") for name, part in zip("abxy", alone, strict=True)]
+    return {"x": x, "y": y}, values, {"main": alone, "total": more, "rest": [0.25 / whole]}
+
+
+@pytest.mark.parametrize("worlds", [400, pytest.param(4000, marks=pytest.mark.slow)])
+def test_axes_and_what_worlds_draw_share_one_variance(worlds: int) -> None:
+    inputs, values, exact = drawn_over_a_grid(3, worlds, 4)
+    found = sobol_importance(inputs, values, ["a", "b"])
+    within = 0.02 if worlds > 1000 else 0.05
+    assert [one.name for one in found.axes] == ["a", "b", "x", "y"]
+    assert main(found) == pytest.approx(exact["main"], abs=within)
+    assert total(found) == pytest.approx(exact["total"], abs=within)
+    assert [found.rest.value] == pytest.approx(exact["rest"], abs=within)
+    assert sum(main(found)) + found.interactions.value + found.rest.value == pytest.approx(1.0)
+    shares = [*(one.main for one in found.axes), *(one.total for one in found.axes), found.rest]
+    for one, true in zip(shares, [*exact["main"], *exact["total"], *exact["rest"]], strict=True):
+        assert abs(one.value - true) < 4 * one.mcse + 0.005
+
+
+def test_noise_that_is_left_in_would_be_taken_for_chance() -> None:
+    inputs, values, exact = drawn_over_a_grid(4, 400, 4)
+    means = values.mean(-1, keepdims=True)
+    as_is = sobol_importance(inputs, means, ["a", "b"])
+    assert as_is.rest.value > exact["rest"][0] + 0.07
+    assert sobol_importance(inputs, values, ["a", "b"]).rest.value < exact["rest"][0] + 0.05
+
+
+@pytest.mark.slow
+def test_intervals_of_shares_over_a_grid_hold_them() -> None:
+    held = []
+    for seed in range(40):
+        inputs, values, exact = drawn_over_a_grid(100 + seed, 120, 3)
+        found = sobol_importance(inputs, values, ["a", "b"])
+        shares = [one.main for one in found.axes] + [one.total for one in found.axes]
+        held.append(
+            [one.low <= true <= one.high for one, true in zip(shares, exact["main"] + exact["total"], strict=True)]
+        )
+    assert np.mean(held) > 0.9
+
+
+def test_one_axis_value_leaves_the_shares_of_worlds() -> None:
+    inputs, values, _ = drawn_over_a_grid(5, 200, 3)
+    cell = values[1:2, :1]
+    one, other = sobol_importance(inputs, cell, ["a", "b"]), sobol_importance(inputs, cell[0, 0])
+    assert one == other

@@ -13,6 +13,9 @@ import zarr
 from faults.told import told
 
 import simlab
+from simlab.comparing.world_values import panel_of_cells
+from simlab.store.drawn import inputs_in
+from simlab.store.opening import axes_of
 from simlab.studies.drawn_keys import draw_value, read_law
 
 LENIENT, TASTE = "raters.leniency_sd", "raters.rater_system_sd"
@@ -98,3 +101,40 @@ def test_a_store_without_laws_has_no_such_variable(tmp_path: Path) -> None:
     with simlab.open_results(tmp_path / "o") as dataset:
         assert not [name for name in dataset.variables if str(name).startswith("drawn_")]
         assert "drawn" not in dataset.attrs
+
+
+def test_importance_of_what_is_drawn_needs_worlds(folder: Path) -> None:
+    code, _, err = told("query", str(folder), "--importance", "power")
+    assert code == 2
+    assert "4 worlds have a value here, and shares of what was drawn for them need 50; run more of them" in err
+
+
+def test_a_world_has_one_place_whatever_law_a_cell_has(folder: Path) -> None:
+    with simlab.open_results(folder) as dataset:
+        inputs = inputs_in(dataset)
+        assert inputs.keys() == {"drawn_leniency_sd", "drawn_rater_system_sd"}
+        order = np.argsort(inputs["drawn_leniency_sd"]).tolist()
+        assert order == np.argsort(dataset["drawn_leniency_sd"].values[1]).tolist()
+        panel = panel_of_cells(dataset, "power", 4)
+        assert panel.shape == (1, 2, 3, 4, 2)
+        np.testing.assert_allclose(np.nanmean(panel, (-1, -2)), dataset["power"].transpose(*axes_of(dataset)).values)
+
+
+@pytest.mark.slow
+def test_importance_names_axes_and_what_is_drawn(tmp_path: Path) -> None:
+    place = str(tmp_path / "o")
+    words = [*SIZES[:3], "studies=3", f"{LENIENT}=uniform(0,3)", "design.documents=7,14", "worlds=60", *TEST]
+    code, _, err = told("sweep", "item_grouping", "design.grouping=ungrouped", *words, "--out", place)
+    assert code in (0, 3), err
+    _, page, _ = told("query", place, "--importance", "power")
+    said = " ".join(page.split())
+    assert "drawn_leniency_sd" in page
+    assert "over these cells and their worlds" in said
+    assert "is chance of worlds that nothing here explains" in said
+    found = json.loads(told("query", place, "--importance", "power", "--format", "json")[1])
+    assert [row["axis"] for row in found["rows"]] == ["documents", "drawn_leniency_sd"]
+    assert 0 <= found["rest"]["low"] <= found["rest"]["value"] <= found["rest"]["high"] <= 1
+    with simlab.open_results(place) as dataset:
+        laid = dataset.simlab.importance("power")
+        assert laid["main"].values.tolist() == [row["main"] for row in found["rows"]]
+        assert laid.attrs["rest"] == found["rest"]["value"]

@@ -34,7 +34,10 @@ def _sentences(found: CellStatistics) -> Iterator[str]:
     if found.statistic == "importance":
         most = max(found.rows, key=lambda row: row["total"] or 0.0)
         share = said(_value(most, "total"))
-        yield f"{most['axis']} decides most: {share} of the variance of {found.measure} over these cells."
+        if found.rest and not most["total_low"]:
+            yield f"None is shown to decide {found.measure} over {_over(found)}: {most['axis']} has {share}."
+            return
+        yield f"{most['axis']} decides most: {share} of the variance of {found.measure} over {_over(found)}."
     if found.statistic == "solve":
         crossed = sum(row["reach"] == "crossed" for row in found.rows)
         yield f"Crossed within the sweep for {crossed:,} of {several(len(found.rows), 'setting')} of the other axes."
@@ -53,12 +56,26 @@ def _notes(found: CellStatistics) -> Iterator[str]:
             f"noise of studies removed: {100 * (1 - least):.0f} % at most of the variance of worlds' means is noise"
         )
     elif found.statistic == "importance":
-        yield f"± Monte-Carlo standard error, {100 * found.level:.0f} % intervals; the noise of cells is removed"
+        yield f"± Monte-Carlo standard error, {100 * found.level:.0f} % intervals; {_removed(found)}"
     else:
         sides = {row["side"] for row in found.rows}
         met = {"from": "; met there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
         cells = several(int(first["cells"]), "cell")
         yield f"{100 * found.level:.0f} % intervals, by {cells} along the axis{met}"
+
+
+def _over(found: CellStatistics) -> str:
+    """Say over what the variance is taken that is shared out."""
+    if not found.drawn:
+        return "these cells"
+    return "worlds" if all(row["axis"].startswith("drawn_") for row in found.rows) else "these cells and their worlds"
+
+
+def _removed(found: CellStatistics) -> str:
+    if not found.rest:
+        return "the noise of cells is removed"
+    rest = said(Value(found.rest["value"], mcse=found.rest["mcse"]))
+    return f"the noise of studies is removed; {rest} is chance of worlds that nothing here explains"
 
 
 def _quantiles(found: CellStatistics) -> Table:
@@ -133,7 +150,7 @@ def _chart(found: CellStatistics, table: Table) -> Chart:
     return Chart(
         "intervals",
         f"Which axis decides {found.measure}?",
-        "share of the variance over cells",
+        f"share of the variance over {_over(found).removeprefix('these ')}",
         "axis",
         marks,
         f"Share of the variance of {found.measure} by axis, with interactions: {shares}.",
