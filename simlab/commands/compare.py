@@ -134,11 +134,17 @@ def label(found: ComparedDesigns) -> xr.Dataset:
     for axis in answer.coords:
         answer[axis].attrs.update(found.axes.get(str(axis), {}))
     for part in dict.fromkeys(part for design in said.designs.values() for part in design):
-        values = contrasts.column([said.designs[design].get(part) for design in answer[said.by].values.tolist()])
+        parts = [said.designs[design].get(part) for design in answer[said.by].values.tolist()]
+        # A store that does not have the axis has no value on it.
+        values = contrasts.column(["" if one is None else one for one in parts] if _has_text(parts) else parts)
         answer = answer.assign_coords({part: (said.by, values, found.axes.get(part, {}))})
     if found.conditional is None:
         return answer.assign_attrs(about)
     return answer.assign_attrs(about | {"conditional": found.conditional})
+
+
+def _has_text(values: Sequence[object]) -> bool:
+    return any(isinstance(value, str) for value in values)
 
 
 def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> Launched:

@@ -80,7 +80,8 @@ def compare_jointly(
     if equal is not None:
         rows = mark_unreached(rows, equal)
     said = describe(rows, DESIGN, held[measure], paired=len(slots) == 1, differing=keys, equal=equal)
-    return replace(said, designs=dict(zip(map(_name, designs), designs, strict=True)))
+    known = dict.fromkeys(part for one in designs for part in one)
+    return replace(said, designs={_name(one): {part: one.get(part) for part in known} for one in designs})
 
 
 def _name(design: Mapping[str, object]) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from simlab.commands.stores import compared_jointly, read_levels
+from simlab.commands.compare import ComparedDesigns, label
+from simlab.commands.stores import Remarks, compared_jointly, read_levels
 from simlab.comparing.contrasts import Row
 from simlab.comparing.joint_designs import compare_jointly
 from simlab.comparing.several_stores import EqualLevels
@@ -103,6 +104,16 @@ def test_stores_of_other_sizes_and_costs_keep_their_own_cells() -> None:
     alone = compare_jointly({"": store()}, ["raters", "grouping"], "power", levels=EqualLevels("cost", (15.0,)))
     cheap = {str(row.design): row.value for row in said.rows if row.at["cost"] == 15.0}
     assert cheap["b: raters=crowd, grouping=beside"] == pytest.approx(alone.rows[0].value, abs=1e-12)
+    # A store that lacks an axis has no value on it, and its column is there all the same.
+    one = store().isel(raters=0, drop=True)
+    one.attrs["sweep"] = json.dumps({"axes": [{"name": n, "key": f"design.{n}"} for n in ("grouping", "documents")]})
+    both = compare_jointly(
+        {"b": one, "a": store()}, ["raters", "grouping"], "power", levels=EqualLevels("cost", (15.0,))
+    )
+    assert both.designs["b: grouping=beside"] == {"store": "b", "grouping": "beside", "raters": None}
+    labelled = label(ComparedDesigns(both, {}, None, "b", [], Remarks()))
+    assert labelled["raters"].values.tolist() == ["", "", "crowd", "crowd", "expert", "expert"]
+    assert labelled["store"].values.tolist() == ["b", "b", "a", "a", "a", "a"]
     reached = {(row.design, row.at["cost"]): row.standing != "unreached" for row in said.rows}
     assert reached["b: raters=crowd, grouping=beside", 15.0]
     assert not reached["b: raters=crowd, grouping=beside", 30.0]
