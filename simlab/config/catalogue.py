@@ -60,8 +60,10 @@ def options_called(name: str, plugins: Sequence[str] = ()) -> list[tuple[str, Pa
 
 
 def describe_sweep(declared: Declared) -> dict[str, Any]:
-    """Return what a sweep file says, as plain data."""
+    """Return what a sweep file says, as plain data; `named` are the keys that names on an axis set, if it has such."""
+    named = {axis: {name: dict(sets) for name, sets in names.items()} for axis, names in declared.named.items()}
     return {
+        **({"named": named} if named else {}),
         "name": declared.name,
         "aim": declared.aim,
         "axes": {setting.key: list(setting.values) for setting in declared.settings if setting.swept},

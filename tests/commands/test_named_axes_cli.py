@@ -46,9 +46,22 @@ def test_a_grid_with_gaps_is_laid_and_grows(folder: Path) -> None:
         assert (results["status"].sel(design="ours", seed=2) == 3).all()
         reasons = [record["mean_reason"] for record in records(results, ["mean"])]
         assert reasons == [None, NOT_ASKED, None, None]
+    assert "Cells: 3, each" in (folder / "s" / "README.txt").read_text()
     lay(fake_studies.sweep(axes=axes), folder / "s")
     with simlab.open_results(folder / "s") as results:
         assert "asked" not in results
+
+
+def test_show_lists_what_designs_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["show", "s.yaml"]) == 0
+    page = " ".join(capsys.readouterr().out.split())
+    assert "design ours design.grouping = ungrouped, design.ratings_per_item = 2" in page
+    assert "design theirs design.grouping = pseudo_side_by_side" in page
+    assert "3 cells" in page
+    assert answer(["show", "s.yaml", "--format", "json"]) == 0
+    assert '"named"' in capsys.readouterr().out
+    assert answer(["show", "item_grouping", "--format", "json"]) == 0
+    assert '"named"' not in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -49,6 +49,11 @@ def _declared(
     rows = [
         ["aim", described["aim"]],
         *(["" if k else "axes", axis] for k, axis in enumerate(axes)),
+        *(
+            [f"{axis} {name}", _preset({key: [value] for key, value in sets.items()})]
+            for axis, names in described.get("named", {}).items()
+            for name, sets in names.items()
+        ),
         ["size", size],
         *([f"--preset {name}", _preset(preset)] for name, preset in described["presets"].items()),
         ["measures", ", ".join(declared.measures)],
