@@ -72,7 +72,7 @@ def test_what_a_table_does_not_allow_is_said(tmp_path: Path) -> None:
     parts = papers.parts_of(plan)
     assert [part.frame.n_documents for part in parts] == [6] * 5
     assert papers.setting_of(parts, "grouping") == Setting(6, same=True)
-    assert "it takes 12 in each of 5 parts" in str(papers.setting_of(parts, "documents"))
+    assert "which takes 12 in each of 5 parts" in str(papers.setting_of(parts, "documents"))
     assert "fewer than 24 documents" in str(papers.setting_of([], "grouping"))
     one = planned(_table(tmp_path, 30, ratings=1), BacktestOptions(law="gaussian"))
     assert papers.setting_of([one.world], "documents") == papers.ONE_RATER

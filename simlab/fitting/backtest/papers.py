@@ -118,7 +118,8 @@ def setting_of(parts: Sequence[World], name: AdviceName) -> Setting | str:
     least = min(part.frame.n_documents for part in parts)
     some, fewest = round(SOME * least), FEWEST_DOCUMENTS / min(arm.share for arm in ADVICE[name])
     if least - least % 2 < fewest:
-        return f"studies of {least} documents are too small for it; it takes {fewest:.0f} in each of {len(parts)} parts"
+        each = f" in each of {len(parts)} parts" if len(parts) > 1 else ""
+        return f"studies of {least} documents are too small for it, which takes {fewest:.0f}{each}"
     for documents, same in ((least, True), (some, True), (some, False)):
         even = documents - documents % 2
         if even >= fewest and all(_allowed(part, arm, even, same) for part in parts for arm in ADVICE[name]):
