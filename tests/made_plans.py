@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from simlab.answers.plan import SIZE, Limits, Loads, Robust, Smallest, StudyPlan, Target
 from simlab.planning.answer import answer
-from simlab.planning.bench import reaches, within_limits
+from simlab.planning.bench import is_within_limits, reaches
 from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, Lever, Wanted, family, size_of
 
 SIZES = (20, 40, 80, 120, 160, 240, 320)
@@ -107,7 +107,7 @@ def found(asked: Wanted, bench: MadeBench, worlds: int = WORLDS) -> Found:
     """Search by looking at all designs, and taking what is best by the formula."""
     designs = [design(size, *kind) for kind in KINDS for size in SIZES]
     tried = bench.look(dict.fromkeys(designs, worlds))
-    inside = [one for one in designs if within_limits(tried[one], asked)]
+    inside = [one for one in designs if is_within_limits(tried[one], asked)]
     fine = [one for one in inside if reaches(tried[one], asked)]
     advice = min(fine, key=cost, default=None)
     best = max(inside, key=probit)

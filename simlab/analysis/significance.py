@@ -100,7 +100,7 @@ def test_by_permutation(
 
 
 def is_enumerable(n_documents: int, permutations: int) -> bool:
-    """Tell whether all patterns of signs are enumerated, being no more than are wanted."""
+    """True if all patterns of signs are enumerated, being no more than are wanted."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 

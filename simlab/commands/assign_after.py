@@ -58,7 +58,7 @@ def following(
     out = first / SECOND
     asked = {"after": after.name, "first": plan.digest}
     folder.check(out, asked)
-    study = folder.frozen(config)
+    study = folder.freeze_study(config)
     chosen = _items(items, set(batch.systems), set(unrated))
     folder.write(out, study, asked, _record(batch), {ITEMS: chosen})
     return Following(out, out / ITEMS, batch)

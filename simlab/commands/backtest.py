@@ -170,7 +170,7 @@ def planned(table: Path | None, options: BacktestOptions) -> Plan:
     from simlab.fitting.backtest.choosing import chosen
     from simlab.fitting.laws import laws
     from simlab.world import recorded
-    from simlab.world.recorded import world_of
+    from simlab.world.recorded import make_world
 
     read = recorded.table(table, options.told)
     if read.layout == "averages":
@@ -178,7 +178,7 @@ def planned(table: Path | None, options: BacktestOptions) -> Plan:
             f"{name_table(table)}: holds averaged scores without raters; give the table of ratings per rater"
         )
     ratings = as_errors(read)
-    world = world_of(ratings, name_table(table))
+    world = make_world(ratings, name_table(table))
     size = options.size
     if not designs(world, size.thirds, size.ratings_per_item):
         # Nobody else rated an output: studies of all documents cannot be repeated, those of some can, on others.

@@ -20,12 +20,12 @@ from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.metric_tests import files, metrics, scoring
-from simlab.metric_tests.agreement import agreement_of
+from simlab.metric_tests.agreement import metric_agreement
 from simlab.metric_tests.metrics import Metric
 from simlab.metric_tests.pass_rates import pass_rates
 from simlab.metric_tests.scoring import ScorePairs
 from simlab.metric_tests.sentences import CorruptedSentences
-from simlab.metric_tests.trials import KINDS, Kind, kind_of
+from simlab.metric_tests.trials import KINDS, Kind, find_kind
 from simlab.types import InputError
 
 
@@ -60,7 +60,7 @@ def carry_out(
     with contextlib.redirect_stdout(sys.stderr):
         pairs = scoring.score(collected.trials, wanted)
     _check_scored(pairs)
-    answering: Callable[..., PassRates | MetricAgreement] = agreement_of if agreement else pass_rates
+    answering: Callable[..., PassRates | MetricAgreement] = metric_agreement if agreement else pass_rates
     found = answering(pairs, tolerance=tolerance, near_tie=near_tie)
     if figure is not None:
         from simlab.drawing.reports.static import figure_of
@@ -105,7 +105,7 @@ def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
     if not words:
         raise InputError(f"--metrics {names!r} names none; for example --metrics bleu,chrf")
     return [
-        *metrics.built_in([word for word in words if "." not in word]),
+        *metrics.built_in_metrics([word for word in words if "." not in word]),
         *(_own(word, plugins) for word in words if "." in word),
     ]
 
@@ -155,7 +155,7 @@ def _own(path: str, plugins: Sequence[str]) -> Metric:
         package = path.partition(".")[0]
         raise InputError(f"--metrics {path}: {package} is not named as a plug-in; add --plugins {package}")
     try:
-        return metrics.own(path, resolve(path, plugins))
+        return metrics.wrap_function(path, resolve(path, plugins))
     except InputError as error:
         raise InputError(f"--metrics {path}: {str(error).partition(': ')[2] or error}") from error
 
@@ -176,5 +176,5 @@ def _kinds(given: Sequence[str]) -> dict[str, Kind]:
         corruption, equals, kind = words.partition("=")
         if not equals:
             raise InputError(f"--kind {words} must be CORRUPTION=KIND, where KIND is one of {', '.join(KINDS)}")
-        kinds[corruption] = kind_of(kind, f"--kind {words}")
+        kinds[corruption] = find_kind(kind, f"--kind {words}")
     return kinds

@@ -26,7 +26,7 @@ def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) 
     if _same(out, source):
         raise InputError(f"--make {legible(out)}: it holds the sentences themselves; choose another file")
     check_writable(out, "--make")
-    wanted = sentences.chosen(types)
+    wanted = sentences.choose_corruptions(types)
     if words and not lexicon.OWN.keys() & set(wanted):
         raise InputError(f"--words is for {' and '.join(lexicon.OWN)}, which --types leaves out; name one, or drop it")
     made = sentences.make(sentences.read(source), wanted, lexicon.read(words), seed)

@@ -156,16 +156,16 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
     from simlab.planning import carrying_out, folder, levers, request
     from simlab.planning.bench import Composer
     from simlab.planning.carrying_out import Plan
-    from simlab.planning.ground import Given, smallest_of
+    from simlab.planning.ground import Given, smallest_difference
     from simlab.planning.terms import Wanted
 
     began = time.monotonic()
-    subject, words = request.apart(asked.words)
+    subject, words = request.split_words(asked.words)
     family = family_of(asked)
     words = (*(("decision.multiplicity=bh",) if asked.family == "fdr" else ()), *words)
     words = request.settings(words, asked.price, asked.budget, asked.by, date.today())
     wanted_targets = request.read(asked.target, asked.floor)
-    patience = request.patience(asked.at_most)
+    patience = request.read_patience(asked.at_most)
     margin, confidence = request.share("--margin", asked.margin), request.share("--confidence", asked.confidence)
     pilot = {} if subject is None else {folder.PILOT: _digest(subject)}
     pilot |= asked.contents
@@ -177,16 +177,16 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
         ground = ground_of(subject, given, asked, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
             raise InputError(f"{legible(subject)}: has changed while it was read; give the same command again")
-        ground = levers.with_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
+        ground = levers.make_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
         compose = Composer(ground.words)
-        designs = levers.chosen(ground, compose, asked.over, asked.candidates)
-        ground = replace(ground, levers=levers.of_designs(designs))
+        designs = levers.choose_designs(ground, compose, asked.over, asked.candidates)
+        ground = replace(ground, levers=levers.find_levers(designs))
         refuse_contradiction(compose(()), asked.family, f"--family {asked.family}")
         budget = compose(())["budget"]
         wanted = Wanted(
             targets=wanted_targets,
             limits=Limits(money=budget["total"], currency=budget["currency"], deadline=budget["deadline"]),
-            smallest=smallest_of(ground, asked.smallest),
+            smallest=smallest_difference(ground, asked.smallest),
             margin=margin,
             confidence=confidence,
             seed=asked.seed,
@@ -218,7 +218,7 @@ def keep(
     from simlab.drawing.text import paragraphs, plan_paragraphs, tables
     from simlab.planning import folder
 
-    study = folder.frozen(config, family)
+    study = folder.freeze_study(config, family)
     claims = None if family is None else ClaimFamily(**family._asdict())
     answer = answer.model_copy(update={"study": FOLDER_FILE, "digest": study.digest, "family": claims})
     texts = {
@@ -290,9 +290,9 @@ def ground_of(subject: Path | None, given: Given, asked: PlanOptions, book: Ledg
         of = "without a pilot nothing is fitted" if subject is None else f"{legible(subject)} has a law already"
         raise InputError(f"--law {asked.law}: {of}; leave --law out, or name the table of a pilot (.csv)")
     if subject is None:
-        return ground.of_preset(given)
+        return ground.stand_on_preset(given)
     if subject.suffix.lower() in (".yaml", ".yml"):
-        return ground.of_file(subject, given, force=asked.force)
+        return ground.stand_on_file(subject, given, force=asked.force)
     return _of_pilot(subject, given, asked, book, say)
 
 
@@ -325,21 +325,21 @@ def _of_pilot(table: Path, given: Given, asked: PlanOptions, book: Ledger, say: 
             "another --out"
         )
     files.write_whole({world: text})
-    return ground.of_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
+    return ground.stand_on_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
 
 
 def _foreseen(given: Given, asked: PlanOptions) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
-    from simlab.planning.ground import composed, refuse_systems
-    from simlab.planning.request import listed
+    from simlab.planning.ground import compose_study, refuse_systems
+    from simlab.planning.request import read_designs
 
     refuse_systems(given)
-    config = composed(["systems=fitted", *given.words])
+    config = compose_study(["systems=fitted", *given.words])
     if asked.over is not None:
         levers.refuse_unknown(asked.over, config)
     if asked.candidates is not None:
-        listed(asked.candidates)
+        read_designs(asked.candidates)
 
 
 def _read(read: Mapping[str, Any]) -> str:

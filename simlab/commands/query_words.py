@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.commands import stores
 from simlab.drawing import view
-from simlab.measures.labels import range_of
+from simlab.measures.labels import measure_range
 from simlab.messages import legible, or_nearest, shown, split_values, word
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
@@ -104,7 +104,7 @@ def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:
 
 def _limits(dataset: xr.Dataset, name: str) -> tuple[float, float]:
     """Return the least and the greatest value that a measure can have."""
-    within = range_in(dataset, name) if name in measures_of(dataset) else range_of(name)
+    within = range_in(dataset, name) if name in measures_of(dataset) else measure_range(name)
     return (
         -math.inf if within.least is None else within.least,
         math.inf if within.greatest is None else within.greatest,

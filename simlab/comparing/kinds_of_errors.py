@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.formulas import systems_of_pairs
 from simlab.measures.errors import claims
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded
+from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, repeat_by_campaign
 from simlab.store.opening import outcome_names, outcomes_of_cell
 from simlab.types import Array, Bools, Estimate, Floats, Ints, Outcomes
 
@@ -56,10 +56,10 @@ def of_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
 
 def kinds(outcomes: Outcomes) -> Kinds | None:
     """Count what campaigns say of each pair, systems by their place in the true order; None where none was there."""
-    ok = succeeded(outcomes)
+    ok = mark_successes(outcomes)
     if not ok.any():
         return None
-    truth, claim = of_campaign(outcomes, "true_direction")[ok], claims(outcomes)[ok]
+    truth, claim = repeat_by_campaign(outcomes, "true_direction")[ok], claims(outcomes)[ok]
     n = systems_of_pairs(truth.shape[1])
     first, second = np.triu_indices(n, 1)
     shares = np.zeros((len(KINDS), len(first)))
@@ -72,7 +72,7 @@ def kinds(outcomes: Outcomes) -> Kinds | None:
 
 def _means(outcomes: Outcomes) -> tuple[Estimate, ...]:
     """Estimate the share of pairs of each kind: means over campaigns, with errors of what these are replicated over."""
-    shares = _kinds(of_campaign(outcomes, "true_direction"), claims(outcomes)).mean(2)
+    shares = _kinds(repeat_by_campaign(outcomes, "true_direction"), claims(outcomes)).mean(2)
     return tuple(ratio_over_campaigns(outcomes, of_kind, np.ones_like(of_kind)) for of_kind in shares)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from simlab.analysis.means.intervals import wilson
 from simlab.measures.labels import ANY, Range
-from simlab.measures.precision import LEVEL, is_share, never_seen
+from simlab.measures.precision import LEVEL, is_share, unseen_probability
 from simlab.rng import stream
 from simlab.types import Floats, InputError, Ints
 
@@ -189,7 +189,7 @@ def _resolution(panel: _Panel, within: Range) -> float:
         return 0.0
     # As many independent trials as have the noise that was found.
     trials = 1 + float((panel.mean * (1 - panel.mean)).mean()) / noise
-    return never_seen(int(trials))
+    return unseen_probability(int(trials))
 
 
 def _open_at_the_ends(found: WorldStatistic, shown: float, within: Range, edge: float) -> WorldStatistic:

@@ -101,9 +101,9 @@ def identify(config: dict[str, Any]) -> None:
     too, unless it was always read so.
     """
     if config["systems"].get("_target_") == _FITTED_TARGET and config["systems"].get("path") is None:
-        from simlab.world.files.fitted_world import built_in_digest
+        from simlab.world.files.fitted_world import digest_of_built_in_fit
 
-        config["systems"]["sha256"] = config["systems"]["sha256"] or built_in_digest()
+        config["systems"]["sha256"] = config["systems"]["sha256"] or digest_of_built_in_fit()
     _metric_of_systems(config["systems"], config.get("metric", {}))
     for section in (config["systems"], config.get("metric", {})):
         if section.get("path") is None or section.get("sha256", "") is not None:
@@ -200,12 +200,12 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     if not chosen:
         return []
     from simlab.studies.worlds import draw_world
-    from simlab.world.recorded_metrics import NO_COLUMNS, said
+    from simlab.world.recorded_metrics import NO_COLUMNS, describe_recorded_metric
 
     real = [config for config in chosen if config["metric"]["column"] not in NO_COLUMNS]
     alike: dict[tuple[str, str], dict[str, None]] = {}
     for config in real:
-        file, name, words = said(config["metric"], draw_world(config, 0))
+        file, name, words = describe_recorded_metric(config["metric"], draw_world(config, 0))
         alike.setdefault((file, words), {})[name] = None
     return [f"{file}: {', '.join(names)}: {words}" for (file, words), names in alike.items()]
 

@@ -41,7 +41,7 @@ class Table:
 def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
     """Work out who can be asked about each unit, `ratings_per_item` raters at a time."""
     n_units = len(groups.pile)
-    seats = seated(frame)
+    seats = find_seated_raters(frame)
     slots = _choices(seats >= 0, ratings_per_item)
     bucket = np.empty(n_units, np.int64)
     bucket[groups.unit] = frame.bucket
@@ -53,7 +53,7 @@ def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
         slots,
         np.take_along_axis(seats[:, None, :], slots, axis=2),
         (slots[:, :, 0] >= 0).sum(1),
-        _possible(frame, groups, slots),
+        _mark_possible_choices(frame, groups, slots),
         weight.astype(np.int64),
         frame.n_raters,
     )
@@ -74,7 +74,7 @@ def deal_evenly(rng: np.random.Generator, table: Table, documents: Bools) -> Ask
     mended = rng.random((len(units), table.possible.shape[1]))
     mended[~table.possible[units]] = -1.0
     choice = np.where(table.possible[units, choice], choice, mended.argmax(1))
-    return _asked(table, units, choice, documents)
+    return _list_asked_ratings(table, units, choice, documents)
 
 
 def deal_to_entropy(
@@ -94,7 +94,7 @@ def deal_to_entropy(
         piece = np.unique(table.bucket[units] * (rank.max() + 1) + rank, return_inverse=True)[1]
         choice, entropy = _walk(rng, table, units, piece, target)
         if abs(entropy - target) <= tolerance:
-            return _asked(table, units, choice[piece], documents)
+            return _list_asked_ratings(table, units, choice[piece], documents)
         reached.append(entropy)
     closest = min(reached, key=lambda entropy: abs(entropy - target))
     raise DesignFailure(
@@ -114,7 +114,7 @@ def _walk(rng: np.random.Generator, table: Table, units: Ints, piece: Ints, targ
     options = _options(rng, table, units, piece)
     weight = np.bincount(piece, weights=table.weight[units]).astype(int).tolist()
     total = sum(weight) * table.slots.shape[2]
-    n_log_n = _n_log_n(total)
+    n_log_n = _tabulate_n_log_n(total)
     scale = np.log(max(table.n_raters, 2))
     wanted = total * (np.log(total) - target * scale)  # the sum of n log n at which the entropy is the target
     choice = [candidates[0][0] for candidates in options]
@@ -153,13 +153,13 @@ def _options(rng: np.random.Generator, table: Table, units: Ints, piece: Ints) -
     return [[(c, raters[b][c]) for c in order[p] if allowed[p][c]] for p, b in enumerate(bucket.tolist())]
 
 
-def _n_log_n(total: int) -> list[float]:
+def _tabulate_n_log_n(total: int) -> list[float]:
     n = np.arange(total + 1, dtype=float)
     values: list[float] = (n * np.log(np.maximum(n, 1.0))).tolist()
     return values
 
 
-def seated(frame: Frame) -> Ints:
+def find_seated_raters(frame: Frame) -> Ints:
     """Find the rater who sits in each slot of each bucket: `seated[bucket, slot]`, -1 = nobody."""
     by_item = frame.rater.max(0)
     seats = np.full((int(frame.bucket.max()) + 1, frame.rater.shape[2]), -1, np.int64)
@@ -177,7 +177,7 @@ def _choices(filled: Bools, k: int) -> Ints:
     return slots
 
 
-def _possible(frame: Frame, groups: Groups, slots: Ints) -> Bools:
+def _mark_possible_choices(frame: Frame, groups: Groups, slots: Ints) -> Bools:
     """Mark which choice has rated every output of a unit: `[unit, choice]`."""
     by_unit = np.ones((len(groups.pile), frame.rater.shape[2]), bool)
     np.logical_and.at(by_unit, groups.unit[:, frame.document], frame.rater >= 0)
@@ -213,7 +213,7 @@ def _shuffled_choices(rng: np.random.Generator, table: Table, n_piles: int) -> I
     return key.argsort(1)
 
 
-def _asked(table: Table, units: Ints, choice: Ints, documents: Bools) -> Asked:
+def _list_asked_ratings(table: Table, units: Ints, choice: Ints, documents: Bools) -> Asked:
     slot = np.full((len(table.groups.pile), table.slots.shape[2]), -1, np.int64)
     slot[units] = table.slots[table.bucket[units], choice]
     asked = slot[table.groups.unit]
@@ -238,10 +238,12 @@ def deal_twin(rng: np.random.Generator, table: Table, documents: Bools, asked: A
     turn = np.empty(len(units), np.int64)
     turn[order] = np.arange(len(units)) - np.searchsorted(seat[order], seat[order])
     shift = rng.random((int(pile.max()) + 1, int(turn.max()) + 1))[pile, turn]
-    return _asked(table, units, (before + 1 + (shift * (n_seats - 1)).astype(np.int64)) % n_seats, documents)
+    return _list_asked_ratings(
+        table, units, (before + 1 + (shift * (n_seats - 1)).astype(np.int64)) % n_seats, documents
+    )
 
 
-def without(table: Table, asked: Asked) -> Table:
+def bar_asked_raters(table: Table, asked: Asked) -> Table:
     """Bar from a table everyone who was asked, so that a further deal shares no rater of any output."""
     before = np.full((len(table.groups.pile), asked.slot.shape[2]), -1, np.int64)
     before[table.groups.unit] = asked.slot
@@ -262,7 +264,7 @@ def overlap(rng: np.random.Generator, table: Table, documents: Bools, asked: Ask
     first[table.groups.unit] = asked.slot[:, :, 0]
     loads = np.zeros(table.n_raters)
     for unit in rng.permutation(np.unique(table.groups.unit[:, chosen])).tolist():
-        others = _others(table, unit, int(first[unit]))
+        others = _list_other_choices(table, unit, int(first[unit]))
         if len(others):
             raters = table.raters[table.bucket[unit], others, 0]
             taken = int(np.lexsort((rng.random(len(others)), loads[raters]))[0])
@@ -271,6 +273,6 @@ def overlap(rng: np.random.Generator, table: Table, documents: Bools, asked: Ask
     return Asked(np.concatenate([asked.slot, second[table.groups.unit][:, :, None]], axis=2))
 
 
-def _others(table: Table, unit: int, slot: int) -> Ints:
+def _list_other_choices(table: Table, unit: int, slot: int) -> Ints:
     """List the choices of a unit that are not the slot which has it."""
     return np.flatnonzero(table.possible[unit] & (table.slots[table.bucket[unit], :, 0] != slot))

@@ -17,10 +17,10 @@ GAP = -1
 """Stands where nothing was said."""
 
 
-def looks(annotations_per_pair: int, batch_size: int, n_items: int) -> Ints:
+def list_looks(annotations_per_pair: int, batch_size: int, n_items: int) -> Ints:
     """List how many annotations a pair has at each look; the last batch may be smaller.
 
-    >>> looks(25, 10, 200)
+    >>> list_looks(25, 10, 200)
     array([ 0, 10, 20, 25])
     """
     most = min(annotations_per_pair, n_items)
@@ -63,7 +63,7 @@ def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | N
     items = order[:, : annotations[-1]]
     human = np.take_along_axis(test_set.human, items, axis=1)
     item = np.where(human >= 0, items, GAP)
-    counts = count_looks(human, said_of(test_set.metric, item), test_set.metric, annotations)
+    counts = count_looks(human, look_up_preferences(test_set.metric, item), test_set.metric, annotations)
     return counts if places is None else replace(counts, trail=follow(human, item, test_set.metric, places))
 
 
@@ -73,17 +73,17 @@ def count_looks(human: Array, metric: Array | None, said: Array | None, annotati
     `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item items about (negative: none), and
     `said[pair, item]` is what the metric says of all items; the last two are None without a metric.
     """
-    counts = _cumulated(human, 3, annotations)
+    counts = _count_cumulatively(human, 3, annotations)
     if metric is None or said is None:
         return Evidence(annotations, counts, np.zeros((*counts.shape, 3), np.int64), np.zeros_like(counts))
     both = (human >= 0) & (metric >= 0)
-    confusion = _cumulated(np.where(both, 3 * metric + human, -1), 9, annotations)
+    confusion = _count_cumulatively(np.where(both, 3 * metric + human, -1), 9, annotations)
     confusion = confusion.reshape(*confusion.shape[:-1], 3, 3)
     total = np.stack([(said == outcome).sum(1) for outcome in range(3)], axis=1)
     return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
 
 
-def _cumulated(outcome: Array, n_outcomes: int, annotations: Ints) -> Ints:
+def _count_cumulatively(outcome: Array, n_outcomes: int, annotations: Ints) -> Ints:
     """Count outcomes (negative: none) among the first `annotations[look]`: `[pair, look, outcome]`."""
     one_hot = outcome[:, :, None] == np.arange(n_outcomes)
     sums = np.add.reduceat(one_hot, annotations[:-1], axis=1, dtype=np.int64)
@@ -91,8 +91,8 @@ def _cumulated(outcome: Array, n_outcomes: int, annotations: Ints) -> Ints:
     return np.concatenate([start, np.cumsum(sums, axis=1)], axis=1)
 
 
-def last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) -> Ints:
-    """Say at which look collecting ends for each pair: `[campaign, pair]`.
+def find_last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) -> Ints:
+    """Return at which look collecting ends for each pair: `[campaign, pair]`.
 
     `stop[campaign, pair, look]` says where the decision rule ends it, `cost[campaign, pair, look]` how many annotations
     a look takes beyond the one before. In each round the open pairs are served in the `order[campaign, pair]` as long
@@ -123,8 +123,10 @@ class Places(NamedTuple):
     rest_document: Ints
 
 
-def places_of(document: Ints, can_be_rated: Bools | None, n_outputs: int, rest_document: Ints | None = None) -> Places:
-    """Say where n outputs belong; further ones are documents of their own unless one is told."""
+def make_places(
+    document: Ints, can_be_rated: Bools | None, n_outputs: int, rest_document: Ints | None = None
+) -> Places:
+    """Return where n outputs belong; further ones are documents of their own unless one is told."""
     n_rest = max(n_outputs - len(document), 0)
     return Places(document, can_be_rated, np.arange(n_rest) if rest_document is None else rest_document)
 
@@ -142,7 +144,7 @@ def follow(human: Array, item: Ints, said: Array | None, places: Places) -> Trai
     at = np.where(came, document[item], -1)
     return Trail(
         human=np.where(came, human, -1),
-        metric=said_of(said, item),
+        metric=look_up_preferences(said, item),
         document=at,
         document_size=np.where(came, np.take_along_axis(size, at, axis=1), 0),
         n_outputs=size.sum(1),
@@ -154,12 +156,12 @@ def follow(human: Array, item: Ints, said: Array | None, places: Places) -> Trai
     )
 
 
-def said_of(said: Array | None, item: Ints) -> Array | None:
+def look_up_preferences(preferences: Array | None, item: Ints) -> Array | None:
     """Look up what the metric says of outputs `item[pair, k]` (-1: none); -1 where it says nothing."""
-    if said is None:
+    if preferences is None:
         return None
-    rated = (item >= 0) & (item < said.shape[1])
-    return np.where(rated, np.take_along_axis(said, np.where(rated, item, 0), axis=1), GAP)
+    rated = (item >= 0) & (item < preferences.shape[1])
+    return np.where(rated, np.take_along_axis(preferences, np.where(rated, item, 0), axis=1), GAP)
 
 
 def _document_sizes(places: Places, n_pairs: int) -> Ints:
@@ -170,17 +172,17 @@ def _document_sizes(places: Places, n_pairs: int) -> Ints:
     return np.stack([np.bincount(places.document[row], minlength=n_documents) for row in places.can_be_rated])
 
 
-def _metric_total(said: Array | None, places: Places, n_pairs: int) -> Floats:
+def _metric_total(preferences: Array | None, places: Places, n_pairs: int) -> Floats:
     """Sum up the metric's preferences over the outputs that can be rated; NaN where it has not seen all."""
-    if said is None or said.shape[1] < len(places.document):
+    if preferences is None or preferences.shape[1] < len(places.document):
         return np.full(n_pairs, np.nan)
-    on_set = said[:, : len(places.document)]
+    on_set = preferences[:, : len(places.document)]
     can = np.True_ if places.can_be_rated is None else places.can_be_rated
     unknown = ((on_set < 0) & can).any(1)
     return np.where(unknown, np.nan, ((on_set == 0) & can).sum(1) - ((on_set == 2) & can).sum(1))
 
 
-def until(evidence: Evidence, end: Ints) -> Evidence:
+def truncate_evidence(evidence: Evidence, end: Ints) -> Evidence:
     """Forget what would have come of each row after the look at which collecting ended: counts stay as they were."""
     look = np.minimum(np.arange(len(evidence.annotations)), end[:, None])
     rows = np.arange(len(end))[:, None]

@@ -1,6 +1,6 @@
 """Follow the protocol batch by batch, as batches come: which ones are asked for next, and who waits for whom.
 
-Where nothing takes time all batches of a round come at once, and `protocol.last_looks` says how far each pair gets.
+Where nothing takes time all batches of a round come at once; `protocol.find_last_looks` says how far each pair gets.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Rounds:
         return [batch for pair in self._order for batch in self._next([pair])]
 
     def came(self, pair: int) -> list[Batch]:
-        """Say which batches are asked for once that of a pair came."""
+        """Return which batches are asked for once that of a pair came."""
         self._out.remove(pair)
         self.end[pair] += 1
         if self._wait == "pair":

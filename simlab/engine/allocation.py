@@ -18,18 +18,18 @@ import numpy as np
 from simlab.config.sweep import Sweep
 from simlab.config.until import Target, Until
 from simlab.engine.ledger import Entry
-from simlab.measures.labels import CONDITIONAL, Range, range_of
+from simlab.measures.labels import CONDITIONAL, Range, measure_range
 from simlab.measures.precision import (
     AHEAD,
     LEAST_CLUSTERS,
     Halves,
     Parts,
     Standing,
+    clusters_to_bound_unseen,
     gap,
     is_share,
     parts,
     standing,
-    unseen,
 )
 from simlab.types import Estimate, Floats, InputError
 
@@ -78,7 +78,7 @@ class Question(NamedTuple):
     @property
     def within(self) -> Range:
         """Return between which values the measure lies."""
-        return range_of(self.target.measure)
+        return measure_range(self.target.measure)
 
     def known(self, estimates: Estimates) -> list[Estimate] | None:
         """Return what was measured in the cells; None where one has no value."""
@@ -178,7 +178,7 @@ def _cost(told: Sequence[tuple[Question, Parts]], studies: int, ratio: float) ->
     """Add up what all cells cost, counted in studies, each with as many worlds as its hardest target needs."""
     worlds: dict[str, int] = {}
     for question, of in told:
-        least = unseen(question.target.mcse) if is_share(question.within) else 0
+        least = clusters_to_bound_unseen(question.target.mcse) if is_share(question.within) else 0
         needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.at(studies) / question.target.mcse**2))
         for cell in question.cells:
             worlds[cell] = max(worlds.get(cell, 0), needed)

@@ -33,7 +33,7 @@ from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS, Times
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import world_of
+from simlab.world.recorded import make_world
 
 RULES = {
     "ends": "Time is that between the ends of two answers in a row within a login, control items and practice included",
@@ -47,7 +47,7 @@ def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -
     Seconds are of work: time between answers, gaps cut at `cut` seconds. Raises InputError, beginning
     with `where`, for a table of which no world can be made.
     """
-    of_world = agreement(world_of(ratings, where))
+    of_world = agreement(make_world(ratings, where))
     return of_world.model_copy(
         update={
             "read": read_record(ReadTable, understood.record(ratings), "read"),
@@ -340,7 +340,7 @@ def predict_hours(known: Times | None, times: Times | None, cut: float, named: s
 
 
 def rule_of(times: Times, cut: float) -> str:
-    """Say what the hours and seconds of a table are."""
+    """Return what the hours and seconds of a table are."""
     return f"{RULES[times.rule]}; raters' seconds are means with gaps cut at {cut:g} s."
 
 

@@ -66,7 +66,7 @@ class Check(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Tell whether the real ratings lie within the interval."""
+        """True if the real ratings lie within the interval."""
         return bool(self.low <= self.real <= self.high)
 
 
@@ -264,7 +264,7 @@ def _of_one_output(table: Ratings) -> Ints:
 
 
 def _agreement(table: Ratings, shared: Ints) -> dict[str, float]:
-    """Say how far two raters of an output are apart, once their leniency is taken out, and how they rank outputs."""
+    """Return how far two raters of an output are apart, once their leniency is taken out, and how they rank outputs."""
     nothing = {"two raters of an output differ by (sd)": float("nan"), "correlation of two raters": float("nan")}
     if shared.shape[1] < 10:
         return nothing

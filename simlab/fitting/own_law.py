@@ -36,7 +36,7 @@ from simlab.parts import resolve
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Array, Floats, InputError, Ints
-from simlab.world.laws.scales import Scale, to_scores
+from simlab.world.laws.scales import Scale, convert_to_scores
 
 ARGUMENTS = (
     *("n_systems", "n_documents", "n_segments", "n_raters"),
@@ -273,7 +273,7 @@ class _Simulator:
 
         key = jax.random.PRNGKey(int(rng.integers(2**31)))
         drawn, sites = self._of(design, frozenset(effects.sites), each)(key, dict(effects.sites))
-        return to_scores(effects.scale, np.asarray(drawn, float)), replace(effects, sites=sites)
+        return convert_to_scores(effects.scale, np.asarray(drawn, float)), replace(effects, sites=sites)
 
     def _of(self, design: Ratings, names: frozenset[str], each: int) -> Callable[..., Any]:
         arrays = design.system, design.item, design.rater, design.document

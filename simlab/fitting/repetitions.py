@@ -23,7 +23,7 @@ from simlab.tables.held import Ratings, as_errors
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
 from simlab.world.laws.fitted import Effects
-from simlab.world.laws.scales import ScaleEffects, answer_again, truth_of_pool, with_raters
+from simlab.world.laws.scales import ScaleEffects, answer_again, draw_raters, truth_of_pool
 
 THOROUGH = 2_000
 """Larger tables are fitted in less time: their systems and raters are known well, whatever the chains leave open."""
@@ -106,7 +106,7 @@ class TableWorld:
 
     def _others(self, rng: np.random.Generator, effects: Any, draw: int) -> Any:
         if isinstance(effects, ScaleEffects):
-            return with_raters(rng, effects, len(effects.leniency))
+            return draw_raters(rng, effects, len(effects.leniency))
         spread: dict[str, Any] = {
             name: float(self.fitted.components[name][draw]) for name in ("leniency_sd", "severity_sd")
         }

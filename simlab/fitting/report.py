@@ -41,7 +41,7 @@ SPANS = ("seconds_per_answer", "median_seconds", "rater_sd", "login_sd", "screen
 
 
 def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say that chains disagree, and that transitions diverged; nothing where all is well."""
+    """State that chains disagree, and that transitions diverged; nothing where all is well."""
     r_hat, stray = float(diagnosis.get("r_hat", 1.0)), int(diagnosis.get("divergences", 0))
     said = []
     if r_hat > AGREE:
@@ -234,7 +234,7 @@ def ratings_each(ratings: Ratings) -> int:
 
 
 def checked(held: Checks) -> dict[str, Any]:
-    """Say how many checks a world passed, and of those that failed what was found."""
+    """Return how many checks a world passed, and of those that failed what was found."""
     return {"passed": held.passed, "failed": [_failed(one) for one in held.failed]}
 
 

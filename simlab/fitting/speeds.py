@@ -271,7 +271,7 @@ class Held(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Tell whether the interval holds what happened."""
+        """True if the interval holds what happened."""
         return self.predicted.low <= self.happened <= self.predicted.high
 
 

@@ -66,7 +66,7 @@ class Mixture:
         return low, high
 
 
-def of_outputs(
+def mixture_of_outputs(
     outputs: Outputs, name: str, *, margin: float, human_margin: float, signs: tuple[int, int], mirrored: bool
 ) -> Mixture | None:
     """Compare the outputs of each two systems on the same item, by human score and by metric score.
@@ -79,8 +79,8 @@ def of_outputs(
     n_systems = len(outputs.system_names)
     if n_systems * (n_systems - 1) // 2 * outputs.n_items > MOST_CELLS:
         raise InputError(f"{n_systems} systems on {outputs.n_items} items are too many comparisons; give fewer items")
-    human = compare(signs[0] * by_system(outputs, mean_rating(outputs)), human_margin)
-    metric = compare(signs[1] * by_system(outputs, outputs.metrics[name]), margin)
+    human = compare(signs[0] * lay_out_by_system(outputs, mean_rating(outputs)), human_margin)
+    metric = compare(signs[1] * lay_out_by_system(outputs, outputs.metrics[name]), margin)
     pair, item = np.nonzero((human >= 0) & (metric >= 0))
     if not len(pair):
         return None
@@ -91,7 +91,7 @@ def of_outputs(
     return _mixture(unit[item], pair, weight, said, margin=margin, human_margin=human_margin, mirrored=mirrored)
 
 
-def of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixture | None:
+def mixture_of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixture | None:
     """Count what the metric says where humans prefer; None where nothing has both."""
     said = preferences.metrics[name]
     both = (said >= 0) & (preferences.human.sum(1) > 0)
@@ -101,7 +101,7 @@ def of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixtu
     return _mixture(*at, margin=0.0, human_margin=None, mirrored=mirrored)
 
 
-def of_trials(trials: Trials, *, margin: float) -> Mixture | None:
+def mixture_of_trials(trials: Trials, *, margin: float) -> Mixture | None:
     """Count what the metric says of originals (first) and corruptions, under one margin for all kinds.
 
     Humans prefer the original of altering and disrupting corruptions (`>`) and find preserving ones as good (`=`); a
@@ -115,7 +115,7 @@ def of_trials(trials: Trials, *, margin: float) -> Mixture | None:
     if not scored.any():
         return None
     weight = np.eye(3)[np.where(trials.preserving, 1, 0)][scored]
-    cluster = np.where(_several(trials, scored)[trials.preserving.astype(int)], trials.corruption, -1)
+    cluster = np.where(_has_several_kinds(trials, scored)[trials.preserving.astype(int)], trials.corruption, -1)
     # A trial that is its own cluster gets a number that no corruption has.
     own = len(np.unique(trials.corruption)) + np.arange(len(cluster))
     cluster = np.where(cluster < 0, own, cluster)[scored]
@@ -130,7 +130,7 @@ def mean_rating(outputs: Outputs) -> Floats:
     return np.asarray(np.where(rated.any(1), total / np.maximum(rated.sum(1), 1), np.nan))
 
 
-def by_system(outputs: Outputs, value: Floats) -> Floats:
+def lay_out_by_system(outputs: Outputs, value: Floats) -> Floats:
     """Lay values of outputs out as `[system, item]`, NaN where there is no output."""
     laid = np.full((len(outputs.system_names), outputs.n_items), np.nan)
     laid[outputs.system, outputs.item] = value
@@ -177,19 +177,19 @@ def concentration(counts: Floats, mean: Floats) -> float | None:
     return 1 / within - 1
 
 
-def _several(trials: Trials, scored: Bools) -> Array:
-    """Say for (altering and disrupting, preserving) whether there are kinds of corruption enough."""
+def _has_several_kinds(trials: Trials, scored: Bools) -> Array:
+    """Return for (altering and disrupting, preserving) whether there are kinds of corruption enough."""
     kinds = [np.unique(trials.corruption[scored & (trials.preserving == which)]) for which in (False, True)]
     return np.array([len(there) >= FEW_CLUSTERS for there in kinds])
 
 
 def _mixture(
-    cluster: Array, pair: Array, human: Floats, said: Array, *,
+    cluster: Array, pair: Array, human: Floats, labels: Array, *,
     margin: float, human_margin: float | None, mirrored: bool,
 ) -> Mixture:  # fmt: skip
-    by_cluster, by_pair = (_counts(group, human, said) for group in (cluster, pair))
+    by_cluster, by_pair = (_counts(group, human, labels) for group in (cluster, pair))
     raw = by_cluster.sum(0)
-    folded = _folded(by_cluster) if mirrored else by_cluster
+    folded = _fold_counts(by_cluster) if mirrored else by_cluster
     effect = np.array([design_effect(column) for column in _columns(folded, mirrored=mirrored)])
     observed = _mirror_image(raw) if mirrored else raw
     prior = np.ones((3, 3))
@@ -201,22 +201,22 @@ def _mixture(
     return Mixture(raw, observed / effect, prior, effect, mirrored, spread, margin, human_margin)
 
 
-def _counts(group: Array, human: Floats, said: Array) -> Floats:
+def _counts(group: Array, human: Floats, labels: Array) -> Floats:
     """Count `[group, metric outcome, human outcome]`."""
     index = np.unique(group, return_inverse=True)[1]
     counts = np.zeros((int(index.max()) + 1, 3, 3))
-    np.add.at(counts, (index, said), human)
+    np.add.at(counts, (index, labels), human)
     return counts
 
 
-def _folded(counts: Floats) -> Floats:
+def _fold_counts(counts: Floats) -> Floats:
     """Add what is said of the same comparison the other way round; each is then there twice."""
     return counts + counts[..., ::-1, ::-1]
 
 
 def _mirror_image(raw: Floats) -> Floats:
     """Return counts in which `<` is `>` upside down, both from all comparisons that are no draws to humans."""
-    both = _folded(raw)
+    both = _fold_counts(raw)
     return np.stack([both[:, 0], both[:, 1] / 2, both[:, 2]], axis=1)
 
 
@@ -260,38 +260,48 @@ class Compared:
     metrics: Mapping[str, Array]
 
 
-def compared(held: Preferences) -> Compared:
+def group_comparisons(preferences: Preferences) -> Compared:
     """Group comparisons by pair and item, in the order of the table; j compared with i is turned round.
 
     Where a table names no items, each of its comparisons is of one of its own.
     """
-    low, high, item, outcome, source = _turned(held)
-    item = item if held.item_known else np.arange(len(item))
-    at, of = _numbered(low, high, item)
+    low, high, item, outcome, source = _orient_comparisons(preferences)
+    item = item if preferences.item_known else np.arange(len(item))
+    at, of = _number_rows(low, high, item)
     human = np.zeros((len(at), 3))
     np.add.at(human, (of[source == 0], outcome[source == 0]), 1)
-    pairs, pair = _numbered(low, high, ordered=True)
+    pairs, pair = _number_rows(low, high, ordered=True)
     ratings = np.zeros((len(pairs), 3))
     np.add.at(ratings, pair[at], human)
     total = human.sum(1, keepdims=True)
-    names = held.system_names
+    names = preferences.system_names
     return Compared(
         pair[at],
         item[at],
-        held.document[item[at]] if held.document_known else item[at],
+        preferences.document[item[at]] if preferences.document_known else item[at],
         np.divide(human, total, out=np.zeros_like(human), where=total > 0),
         ratings,
         tuple((names[i], names[j]) for i, j in zip(low[pairs], high[pairs], strict=True)),
         names,
-        len(held.item_names) if held.item_known else len(item),
-        {name: _said(of, outcome, source == k, len(at)) for k, name in enumerate(held.metrics, start=1)},
+        len(preferences.item_names) if preferences.item_known else len(item),
+        {
+            name: _label_comparisons(of, outcome, source == k, len(at))
+            for k, name in enumerate(preferences.metrics, start=1)
+        },
     )
 
 
-def _turned(held: Preferences) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _orient_comparisons(preferences: Preferences) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Return the two systems i < j, item, outcome, and source (0: humans) of all comparisons by line."""
-    human = Comparisons(held.first, held.second, held.item, held.rater, held.outcome, held.line)
-    sources: Sequence[Comparisons] = (human, *held.metrics.values())
+    human = Comparisons(
+        preferences.first,
+        preferences.second,
+        preferences.item,
+        preferences.rater,
+        preferences.outcome,
+        preferences.line,
+    )
+    sources: Sequence[Comparisons] = (human, *preferences.metrics.values())
     first, second, item, outcome, line = (
         np.concatenate([getattr(said, name) for said in sources]) for name in _COLUMNS
     )
@@ -303,7 +313,7 @@ def _turned(held: Preferences) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     return low, high, item, outcome, source
 
 
-def _numbered(*columns: Ints, ordered: bool = False) -> tuple[Ints, Ints]:
+def _number_rows(*columns: Ints, ordered: bool = False) -> tuple[Ints, Ints]:
     """Number different rows by where each is first (or in order of their values): first places, and number of each."""
     key = np.zeros(len(columns[0]), np.int64)
     at = np.zeros(0, np.int64)
@@ -318,7 +328,7 @@ def _numbered(*columns: Ints, ordered: bool = False) -> tuple[Ints, Ints]:
     return at[order], rank[key]
 
 
-def _said(of: Ints, outcome: Ints, mine: Array, n: int) -> Array:
+def _label_comparisons(of: Ints, outcome: Ints, mine: Array, n: int) -> Array:
     said = np.full(n, -1)
     said[of[mine]] = outcome[mine]
     return said

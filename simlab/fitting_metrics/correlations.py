@@ -63,11 +63,11 @@ def correlation(outputs: Outputs, name: str, *, signs: tuple[int, int]) -> Corre
     whole = _estimate(human, g, system, repeated=repeated)
     if not math.isfinite(whole.value):
         return None
-    left = [_estimate(human[kept], g[kept], system[kept], repeated=repeated) for kept in leaving_out(item)]
+    left = [_estimate(human[kept], g[kept], system[kept], repeated=repeated) for kept in leave_out_items(item)]
     errors = _errors(np.array([estimate.parts for estimate in left]))
     return Correlation(
         value=float(np.clip(whole.value, -1, 1)),
-        z_error=errors[0] / (1 - _confined(whole.value) ** 2),
+        z_error=errors[0] / (1 - _confine(whole.value) ** 2),
         freedom=max(len(left) - 1, 1),
         system_sd=_system_sd(human, g, system, whole.value),
         n_outputs=len(g),
@@ -115,7 +115,7 @@ def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Est
     return _Estimate(rho, parts)
 
 
-def noise_within(human: Floats, system: Ints) -> tuple[float, float] | None:
+def variance_within_systems(human: Floats, system: Ints) -> tuple[float, float] | None:
     """Return the variance of human scores within systems, free of noise, and that of the noise of a rating.
 
     `human[output, repeat]`; every output has a rating. None where repeats do not tell.
@@ -140,7 +140,7 @@ def _components(*values: float) -> VarianceComponents:
     return VarianceComponents(*(np.asarray(value) for value in values))
 
 
-def leaving_out(item: Ints) -> list[Bools]:
+def leave_out_items(item: Ints) -> list[Bools]:
     """Return which outputs are kept when each group of items is left out in turn."""
     index = np.unique(item, return_inverse=True)[1]
     n_items = int(index.max()) + 1
@@ -192,9 +192,9 @@ def _varies(value: Floats, system: Ints) -> bool:
     return bool(np.abs(apart).max() > 1e-12 * max(1.0, float(np.abs(value).max())))
 
 
-def _confined(value: float) -> float:
+def _confine(value: float) -> float:
     return min(max(value, -0.999), 0.999)
 
 
 def _z(value: float) -> float:
-    return math.atanh(_confined(value))
+    return math.atanh(_confine(value))

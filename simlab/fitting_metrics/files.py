@@ -28,10 +28,10 @@ OUTCOMES = (">", "=", "<")
 def text(learned: Learned, fit: Fit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
     """Return the YAML of a metric: its sections, and the systems of the table."""
     lines = [
-        f"# What `simlab fit-metric` learned of {_plain(learned.name)}; worlds draw from it (simlab show metric).",
+        f"# What `simlab fit-metric` learned of {_plain_name(learned.name)}; worlds draw from it (simlab show metric).",
         *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),
-        f"metric: {_quoted(learned.name)}",
-        f"source: {{file: {_quoted(source)}, sha256: {digest}}}",
+        f"metric: {_quote(learned.name)}",
+        f"source: {{file: {_quote(source)}, sha256: {digest}}}",
         "# true: learned from corrupted sentences, which are no outputs of systems.",
         f"transported: {_word(learned.transported)}",
     ]
@@ -50,7 +50,7 @@ def systems_text(fit: Fit, source: str, digest: str) -> str:
     head = [
         "# What `simlab fit-metric` learned of systems; no metric was in the table.",
         *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),
-        f"source: {{file: {_quoted(source)}, sha256: {digest}}}",
+        f"source: {{file: {_quote(source)}, sha256: {digest}}}",
     ]
     return "\n".join([*head, *_systems(fit)]) + "\n"
 
@@ -69,7 +69,7 @@ def preferences_words(contests: Contests) -> list[str]:
     """Return the settings that make worlds of these pairs; none where a pair is missing."""
     if not contests.complete or len(contests.system_names) < 2 or len(contests.pair_names) > MOST_PAIRS:
         return []
-    rows = ",".join(_row(row, 4) for row in _summing(contests.p))
+    rows = ",".join(_row(row, 4) for row in _round_to_sum(contests.p))
     return ["systems=preference_given", f"systems.n_systems={len(contests.system_names)}", f"systems.p=[{rows}]"]
 
 
@@ -146,16 +146,16 @@ def _systems(fit: Fit) -> Iterator[str]:
     yield "systems:"
     if contests is not None and len(contests.pair_names) <= MOST_PAIRS:
         if words := preferences_words(contests):
-            yield f"  # {_plain(' '.join(words))}"
+            yield f"  # {_plain_name(' '.join(words))}"
         yield "  preferences: # counts of >, =, < by humans; p ~ Dirichlet(counts + 1)"
         for (first, second), count in zip(contests.pair_names, contests.counts, strict=True):
-            yield f"    - {{pair: [{_quoted(first)}, {_quoted(second)}], counts: {_row(count, 2)}}}"
+            yield f"    - {{pair: [{_quote(first)}, {_quote(second)}], counts: {_row(count, 2)}}}"
     if adequacy is not None:
         if words := adequacy_words(adequacy):
-            yield f"  # {_plain(' '.join(words))}"
+            yield f"  # {_plain_name(' '.join(words))}"
         yield "  adequacy: # adequate of so many independent outputs; alpha ~ Beta(adequate + 1, n - adequate + 1)"
         for name, alpha, (good, n) in zip(adequacy.system_names, adequacy.alpha, adequacy.counts, strict=True):
-            yield f"    - {{system: {_quoted(name)}, alpha: {alpha:.4f}, counts: {_row((good, n), 2)}}}"
+            yield f"    - {{system: {_quote(name)}, alpha: {alpha:.4f}, counts: {_row((good, n), 2)}}}"
         yield f"  human: {{rho: {adequacy.human_rho:.4f}, eta: {adequacy.human_eta:.4f}}}"
         if adequacy.noise is not None:
             yield f"  noise: {adequacy.noise:.4f}"
@@ -163,7 +163,7 @@ def _systems(fit: Fit) -> Iterator[str]:
             yield f"  item_agreement: {adequacy.item_agreement:.3f}"
 
 
-def _summing(p: Floats) -> Floats:
+def _round_to_sum(p: Floats) -> Floats:
     """Round probabilities so that they still sum to one."""
     rounded = np.round(p, 4)
     rounded[np.arange(len(p)), p.argmax(1)] += 1 - rounded.sum(1)
@@ -195,26 +195,26 @@ def _matrix(rows: Sequence[Sequence[float]] | Floats, digits: int) -> str:
     return "[" + ", ".join(_row(row, digits) for row in rows) + "]"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     # A text of JSON is one of YAML.
     return json.dumps(name)
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
 def records(fit: Fit) -> list[Record]:
     """List `metric, what, value, low, high, rests_on`; what several metrics tell of humans is told once."""
-    return _distinct([*(row for learned in fit.metrics for row in _rows(learned)), *_rows_of_systems(fit)])
+    return _drop_repeats([*(row for learned in fit.metrics for row in _rows(learned)), *_rows_of_systems(fit)])
 
 
 def notes(fit: Fit) -> list[str]:
-    """Say what the table does not tell; each note once, with the metrics that it is about."""
-    return [*fit.notes, *_grouped(fit.metrics)]
+    """Return what the table does not tell; each note once, with the metrics that it is about."""
+    return [*fit.notes, *_group_notes(fit.metrics)]
 
 
-def _grouped(metrics: Sequence[Learned]) -> Iterator[str]:
+def _group_notes(metrics: Sequence[Learned]) -> Iterator[str]:
     """Write each note once, with the metrics that it is about."""
     about: dict[str, list[str]] = {}
     for learned in metrics:
@@ -225,7 +225,7 @@ def _grouped(metrics: Sequence[Learned]) -> Iterator[str]:
         yield f"{whom}: {note}"
 
 
-def _distinct(rows: Sequence[Record]) -> list[Record]:
+def _drop_repeats(rows: Sequence[Record]) -> list[Record]:
     """Keep the first of each."""
     first = {(row["metric"], row["what"]): row for row in reversed(rows)}
     return [row for row in rows if first[row["metric"], row["what"]] is row]

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from simlab.fitting_metrics import confusion, correlations, humans, rates
-from simlab.fitting_metrics.confusion import FEW_CLUSTERS, Mixture, by_system, compared
-from simlab.fitting_metrics.correlations import Correlation, noise_within
+from simlab.fitting_metrics.confusion import FEW_CLUSTERS, Mixture, group_comparisons, lay_out_by_system
+from simlab.fitting_metrics.correlations import Correlation, variance_within_systems
 from simlab.fitting_metrics.humans import Adequacy, Contests, worth
 from simlab.fitting_metrics.rates import Rates
 from simlab.formulas import threshold_rates
@@ -57,7 +57,7 @@ class Learned:
 
     @property
     def useful(self) -> bool:
-        """Say whether anything was learned."""
+        """True if anything was learned."""
         return any(part is not None for part in (self.rates, self.mixture, self.correlation))
 
 
@@ -79,13 +79,13 @@ def fit(data: Evidence, options: Options) -> Fit:
     _check(options)
     if isinstance(data, Outputs):
         _refuse(options, (), "")
-        fitted = _of_outputs(data, options)
+        fitted = _fit_outputs(data, options)
     elif isinstance(data, Preferences):
         _refuse(options, ("keep_order",), "preferences are given; there are no scores to compare")
-        fitted = _of_preferences(data, options)
+        fitted = _fit_preferences(data, options)
     else:
         _refuse(options, ("margin",), "scores of unit tests have their own direction, and no human scores")
-        fitted = Fit(tuple(_of_trials(trials, options) for trials in data), None, None, ())
+        fitted = Fit(tuple(_learn_from_trials(trials, options) for trials in data), None, None, ())
     if fitted.metrics and not any(learned.useful for learned in fitted.metrics):
         first = fitted.metrics[0]
         reason = first.notes[0] if first.notes else "its scores and the human ones share no output"
@@ -115,7 +115,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _of_outputs(data: Outputs, options: Options) -> Fit:
+def _fit_outputs(data: Outputs, options: Options) -> Fit:
     human = data.human[np.isfinite(data.human)]
     if not len(human):
         raise InputError("no output has a human score; fill the column human")
@@ -124,7 +124,7 @@ def _of_outputs(data: Outputs, options: Options) -> Fit:
     if adequacy is None and options.threshold is not None:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
-    metrics = tuple(_of_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
+    metrics = tuple(_learn_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
     return Fit(metrics, contests, adequacy, (*data.notes, *on_humans(data, adequacy, labels=labels)))
 
 
@@ -139,7 +139,7 @@ def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | No
     return humans.adequacy(data, np.where(np.isfinite(data.human), sign * data.human >= sign * at, np.nan))
 
 
-def _of_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool) -> Learned:
+def _learn_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool) -> Learned:
     """Learn what the scores of outputs tell of a metric."""
     score, notes = data.metrics[name], list(on_scores(data, name))
     finite = score[np.isfinite(score)]
@@ -150,7 +150,9 @@ def _of_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Opt
     mixture = None
     if len(data.system_names) > 1:
         margins = {"margin": options.margin, "human_margin": options.human_margin}
-        mixture = confusion.of_outputs(data, name, **margins, signs=options.signs, mirrored=not options.keep_order)
+        mixture = confusion.mixture_of_outputs(
+            data, name, **margins, signs=options.signs, mirrored=not options.keep_order
+        )
         notes += on_mixture(mixture, "outputs of two systems for the same item with both scores")
     follows = None
     if not labels:
@@ -178,19 +180,19 @@ def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -
     )
 
 
-def _of_preferences(data: Preferences, options: Options) -> Fit:
+def _fit_preferences(data: Preferences, options: Options) -> Fit:
     if not len(data.outcome):
         raise InputError("no pair has a human preference; fill the column winner with names, or human with >, = or <")
-    pairs, learned = compared(data), []
+    pairs, learned = group_comparisons(data), []
     for name, said in pairs.metrics.items():
-        mixture = confusion.of_preferences(pairs, name, mirrored=not options.keep_order)
+        mixture = confusion.mixture_of_preferences(pairs, name, mirrored=not options.keep_order)
         notes = *on_preferences(said >= 0), *on_mixture(mixture, "preferences of both")
         learned.append(Learned(name, False, None, mixture, None, notes))
-    return Fit(tuple(learned), humans.contests_of(pairs), None, tuple(data.notes))
+    return Fit(tuple(learned), humans.count_contests(pairs), None, tuple(data.notes))
 
 
-def _of_trials(trials: Trials, options: Options) -> Learned:
-    mixture = confusion.of_trials(trials, margin=options.margin)
+def _learn_from_trials(trials: Trials, options: Options) -> Learned:
+    mixture = confusion.mixture_of_trials(trials, margin=options.margin)
     scores = np.concatenate([trials.original, trials.corrupted])
     finite = scores[np.isfinite(scores)]
     if mixture is not None and np.ptp(finite) == 0:
@@ -222,29 +224,29 @@ def adequacy_of_scores(outputs: Outputs, adequate_from: float, sign: int) -> Ade
     """
     rated: Bools = np.asarray(np.isfinite(outputs.human).any(1))
     human, system = sign * outputs.human[rated], outputs.system[rated]
-    variances = noise_within(human, system)
+    variances = variance_within_systems(human, system)
     if variances is None:
         return None
     signal, noise = variances
-    known = _known(human, system, sign * adequate_from, signal, noise)
+    known = _known_quality(human, system, sign * adequate_from, signal, noise)
     alpha, counts = _alphas(known, system, len(outputs.system_names))
     rho, eta = _rater_rates(alpha, signal / (signal + noise))
     return Adequacy(
         outputs.system_names,
         alpha,
         counts,
-        probability=_among(rated, ndtr(known.mean / known.sd)),
+        probability=_spread_among_outputs(rated, ndtr(known.mean / known.sd)),
         human_rho=rho,
         human_eta=eta,
         repeated=True,
         symmetric=False,
-        item_agreement=_agreement(by_system(outputs, _among(rated, known.deviation)), signal),
+        item_agreement=_agreement(lay_out_by_system(outputs, _spread_among_outputs(rated, known.deviation)), signal),
         noise=math.sqrt(noise / signal),
-        position=np.stack([_among(rated, known.mean), _among(rated, known.sd)]),
+        position=np.stack([_spread_among_outputs(rated, known.mean), _spread_among_outputs(rated, known.sd)]),
     )
 
 
-def _known(human: Floats, system: Ints, bound: float, signal: float, noise: float) -> _Known:
+def _known_quality(human: Floats, system: Ints, bound: float, signal: float, noise: float) -> _Known:
     mean = np.nanmean(human, axis=1)
     centre = (np.bincount(system, mean) / np.maximum(np.bincount(system), 1))[system]
     kept = signal / (signal + noise / np.isfinite(human).sum(1))
@@ -272,7 +274,7 @@ def _rater_rates(alpha: Floats, reliability: float) -> tuple[float, float]:
     return float(rho.mean()), float(eta.mean())
 
 
-def _among(rated: Bools, value: Floats) -> Floats:
+def _spread_among_outputs(rated: Bools, value: Floats) -> Floats:
     """Lay values of rated outputs out among all, NaN for the others."""
     laid = np.full(len(rated), np.nan)
     laid[rated] = value
@@ -355,7 +357,7 @@ def on_trials(trials: Trials, mixture: Mixture | None) -> Iterator[str]:
 
 
 def on_rates(rates: Rates | None, adequacy: Adequacy | None) -> Iterator[str]:
-    """Tell why there is no rho and eta, or that they are worth nothing."""
+    """Explain why there is no rho and eta, or that they are worth nothing."""
     if adequacy is None:
         return
     if rates is None:
@@ -367,7 +369,7 @@ def on_rates(rates: Rates | None, adequacy: Adequacy | None) -> Iterator[str]:
 
 
 def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
-    """Tell which columns rest on a prior, on little, or on another order of scores."""
+    """Return which columns rest on a prior, on little, or on another order of scores."""
     if mixture is None:
         yield f"mu is not identified: there are no {what}"
         return
@@ -388,7 +390,7 @@ def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
 
 
 def on_correlation(correlation: Correlation | None) -> Iterator[str]:
-    """Tell why there is no correlation."""
+    """Explain why there is no correlation."""
     if correlation is None:
         yield "the correlation is not identified: too few outputs, or no spread beyond noise"
     elif not math.isfinite(correlation.z_error):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from simlab.fitting_metrics.confusion import MOST_CELLS, Compared, by_system, mean_rating
+from simlab.fitting_metrics.confusion import MOST_CELLS, Compared, lay_out_by_system, mean_rating
 from simlab.formulas import normal_orthant
 from simlab.tables.judged import Outputs
 from simlab.types import Floats, Ints
@@ -32,7 +32,7 @@ class Contests:
 
     @property
     def complete(self) -> bool:
-        """Say whether every two systems were compared."""
+        """True if every two systems were compared."""
         n = len(self.system_names)
         return len(self.pair_names) == n * (n - 1) // 2
 
@@ -74,7 +74,7 @@ class Adequacy:
         return betaincinv(a, b, level / 2), betaincinv(a, b, 1 - level / 2)
 
 
-def contests_of(preferences: Compared) -> Contests:
+def count_contests(preferences: Compared) -> Contests:
     """Count the human ratings of each pair."""
     return Contests(preferences.system_names, preferences.pair_names, preferences.ratings)
 
@@ -84,7 +84,7 @@ def contests_of_scores(outputs: Outputs, *, human_margin: float, sign: int) -> C
     n = len(outputs.system_names)
     if n < 2 or n * (n - 1) // 2 * outputs.n_items > MOST_CELLS:
         return None
-    human = compare(sign * by_system(outputs, mean_rating(outputs)), human_margin)
+    human = compare(sign * lay_out_by_system(outputs, mean_rating(outputs)), human_margin)
     counts = np.stack([(human == outcome).sum(1) for outcome in range(3)], axis=1).astype(float)
     first, second = np.triu_indices(n, 1)
     names = tuple((outputs.system_names[i], outputs.system_names[j]) for i, j in zip(first, second, strict=True))
@@ -111,8 +111,8 @@ def adequacy(outputs: Outputs, adequate: Floats) -> Adequacy:
         alpha[system], counts[system] = _alpha(own, rho, eta)
     probability = np.full(len(n), np.nan)
     of = alpha[outputs.system[rated]]
-    probability[rated] = _given(of, n[rated], k[rated], rho, eta) if repeated else share[rated]
-    agreement = _item_agreement(by_system(outputs, share), alpha, rho + eta - 1)
+    probability[rated] = _adequacy_given_labels(of, n[rated], k[rated], rho, eta) if repeated else share[rated]
+    agreement = _item_agreement(lay_out_by_system(outputs, share), alpha, rho + eta - 1)
     return Adequacy(outputs.system_names, alpha, counts, probability, rho, eta, repeated, symmetric, agreement)
 
 
@@ -144,7 +144,7 @@ def _rater_rates(n: Ints, k: Floats, system: Ints, n_systems: int, *, symmetric:
     n, k, system = n[rated], k[rated], system[rated]
     rho, eta, alpha = 0.9, 0.9, np.full(n_systems, float((k / n).mean()))
     for _ in range(_ROUNDS):
-        weight = _given(alpha[system], n, k, rho, eta)
+        weight = _adequacy_given_labels(alpha[system], n, k, rho, eta)
         new = _share(weight * k, weight * n), _share((1 - weight) * (n - k), (1 - weight) * n)
         alpha = np.bincount(system, weight, n_systems) / np.maximum(np.bincount(system, minlength=n_systems), 1)
         moved = max(abs(new[0] - rho), abs(new[1] - eta))
@@ -162,7 +162,7 @@ def _share(part: Floats, whole: Floats) -> float:
     return float(part.sum()) / total if total > 0 else 1.0
 
 
-def _given(alpha: Floats, n: Ints, k: Floats, rho: float, eta: float) -> Floats:
+def _adequacy_given_labels(alpha: Floats, n: Ints, k: Floats, rho: float, eta: float) -> Floats:
     """Return the probability that outputs are adequate when k of n labels say so."""
     tiny = 1e-12
     rho, eta = (min(max(rate, tiny), 1 - tiny) for rate in (rho, eta))

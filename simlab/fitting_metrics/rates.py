@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtr
 
 from simlab.fitting_metrics.confusion import concentration
-from simlab.fitting_metrics.correlations import leaving_out
+from simlab.fitting_metrics.correlations import leave_out_items
 from simlab.formulas import normal_orthant
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
@@ -69,7 +69,7 @@ def rates(
     error are 0 or 1; of others (`noisy`) rho and eta are the regression of what the metric says on the probability,
     which no error of the labels biases. Where adequacy is a bound on a noisy score, a metric knows more than that it is
     above; then `position[:, output]`, its mean and standard deviation above the bound, takes the place of the labels
-    (see `by_score`). Standard errors are over items.
+    (see `shares_by_score`). Standard errors are over items.
 
     None where less than one output is adequate, or not, or all have the same score.
     """
@@ -82,14 +82,14 @@ def rates(
     if position is None:
         share, variance = _shares(says.astype(float), adequate, item)
     else:
-        share, variance = by_score(says.astype(float), position[0], position[1], item)
+        share, variance = shares_by_score(says.astype(float), position[0], position[1], item)
     if tuned:
         # The noise of each rate adds to their sum as its variance does, 1 / P and 1 / N: at the best threshold both
         # densities are equal. That the correction is itself uncertain is met by half of its square (see the tests).
-        excess = optimism(score, adequate, item) * whole[::-1] / whole.sum() * np.array([1, -1])
+        excess = threshold_bias(score, adequate, item) * whole[::-1] / whole.sum() * np.array([1, -1])
         share, variance = np.clip(share - excess, 0, 1), variance + excess**2 / 2
-    good, bad = _as_counts(share, variance, whole)
-    spread = None if noisy else _between(says, adequate > 0.5, system)
+    good, bad = _convert_to_counts(share, variance, whole)
+    spread = None if noisy else _estimate_closeness(says, adequate > 0.5, system)
     coefficient = (float(whole[0]), float(whole[1]))
     return Rates(good[0] * good[1], good[1], (1 - bad[0]) * bad[1], bad[1], at, tuned, coefficient, spread)
 
@@ -103,7 +103,7 @@ def best_threshold(score: Floats, adequate: Floats) -> float | None:
     return _cut(score[order], adequate[order])
 
 
-def optimism(score: Floats, adequate: Floats, item: Ints) -> float:
+def threshold_bias(score: Floats, adequate: Floats, item: Ints) -> float:
     """Return by how much rho + eta is larger on the outputs that chose the threshold than on outputs of other items.
 
     Not below 0: what is chosen as the best is not worse than it seems.
@@ -167,7 +167,7 @@ def _shares(says: Floats, adequate: Floats, item: Ints) -> tuple[Floats, Floats]
     return np.clip(share, 0, 1), np.diag(inverse @ score.T @ score @ inverse) * clusters / max(clusters - 1, 1)
 
 
-def by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple[Floats, Floats]:
+def shares_by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple[Floats, Floats]:
     """Return the shares called adequate of outputs whose score f is above 0, and below, with their variances.
 
     All that is known of an output is f ~ N(mean, sd). A metric says adequate with probability ndtr(a + b f), a probit
@@ -175,7 +175,7 @@ def by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple[Floats
     items.
     """
     whole = _rates_by_score(says, mean, sd, np.zeros(2))
-    left = [_rates_by_score(says[k], mean[k], sd[k], whole[1]) for k in leaving_out(item)]
+    left = [_rates_by_score(says[k], mean[k], sd[k], whole[1]) for k in leave_out_items(item)]
     shares = np.array([share for share, _ in left])
     n = len(left)
     return whole[0], (n - 1) / n * ((shares - shares.mean(0)) ** 2).sum(0)
@@ -206,14 +206,14 @@ def _probit(says: Floats, mean: Floats, sd: Floats, start: Floats) -> Floats:
     return coefficient
 
 
-def _as_counts(share: Floats, variance: Floats, most: Floats) -> list[tuple[float, float]]:
+def _convert_to_counts(share: Floats, variance: Floats, most: Floats) -> list[tuple[float, float]]:
     """Return each share with the number of independent outputs that would tell it as well: at most those there are."""
     binomial = share * (1 - share)
     certain = np.divide(binomial, variance, out=most.astype(float), where=(variance > 0) & (binomial > 0))
     return list(zip(share.tolist(), np.minimum(certain, most).tolist(), strict=True))
 
 
-def _between(says: Bools, adequate: Bools, system: Ints) -> float | None:
+def _estimate_closeness(says: Bools, adequate: Bools, system: Ints) -> float | None:
     """Estimate how closely systems follow common rates."""
     index = np.unique(system, return_inverse=True)[1]
     counts: Array = np.zeros((int(index.max()) + 1, 2, 2))

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from simlab.measures.jackknife import ratio_over_campaigns, succeeded, unknown
+from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, unknown_estimate
 from simlab.types import Array, Estimate, Outcomes
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
@@ -54,7 +54,7 @@ def left_open(outcomes: Outcomes) -> Estimate:
 def completed_share(outcomes: Outcomes) -> Estimate:
     """Estimate the share of the planned ratings that came: `sum(ratings_used) / sum(ratings_planned)`."""
     if not {"ratings_used", "ratings_planned"} <= outcomes.keys():
-        return unknown()
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, outcomes["ratings_used"], outcomes["ratings_planned"])
 
 
@@ -70,27 +70,27 @@ def load_evenness(outcomes: Outcomes) -> Estimate:
 
 def ended_as_planned(outcomes: Outcomes) -> Estimate:
     """Estimate the share of campaigns that ended since all came that was asked for, or since a rule decided so."""
-    return _ended_by(outcomes, ALL_CAME, DECIDED)
+    return _share_ended_by(outcomes, ALL_CAME, DECIDED)
 
 
 def ended_by_money(outcomes: Outcomes) -> Estimate:
     """Estimate the share of campaigns that ended since the next payment was more than the budget had left."""
-    return _ended_by(outcomes, MONEY)
+    return _share_ended_by(outcomes, MONEY)
 
 
 def ended_by_deadline(outcomes: Outcomes) -> Estimate:
     """Estimate the share of campaigns that ended at their deadline with something open."""
-    return _ended_by(outcomes, DEADLINE)
+    return _share_ended_by(outcomes, DEADLINE)
 
 
 def ended_by_nobody(outcomes: Outcomes) -> Estimate:
     """Estimate the share of campaigns that ended since nobody was left who may do what was open."""
-    return _ended_by(outcomes, NOBODY)
+    return _share_ended_by(outcomes, NOBODY)
 
 
-def _ended_by(outcomes: Outcomes, *codes: int) -> Estimate:
+def _share_ended_by(outcomes: Outcomes, *codes: int) -> Estimate:
     if "ended_by" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     ended = np.isin(outcomes["ended_by"], codes)
     return ratio_over_campaigns(outcomes, ended, np.ones(len(ended)))
 
@@ -102,9 +102,9 @@ def _mean(outcomes: Outcomes, name: str) -> Estimate:
     unknown rather than that of some campaigns.
     """
     if name not in outcomes:
-        return unknown()
+        return unknown_estimate()
     values: Array = outcomes[name].astype(float)
-    ok = succeeded(outcomes)
+    ok = mark_successes(outcomes)
     if not ok.any() or not math.isfinite(float(values[ok].sum())):
-        return unknown()
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, np.where(ok, values, 0.0), ok.astype(float))

@@ -6,7 +6,14 @@ import numpy as np
 
 from simlab.formulas import systems_of_pairs
 from simlab.measures.errors import claims
-from simlab.measures.jackknife import clusters, of_campaign, ratio_from_sums, ratio_over_campaigns, succeeded, unknown
+from simlab.measures.jackknife import (
+    clusters,
+    mark_successes,
+    ratio_from_sums,
+    ratio_over_campaigns,
+    repeat_by_campaign,
+    unknown_estimate,
+)
 from simlab.types import Estimate, Floats, Outcomes
 
 
@@ -16,9 +23,9 @@ def power_from(outcomes: Outcomes, *, smallest: float) -> Estimate:
     `smallest` is in the unit of the systems' truth. Undefined where no two systems differ by so much.
     """
     if "true_value" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     large = _true_differences(outcomes) >= smallest
-    return ratio_over_campaigns(outcomes, (large * _found(outcomes)).sum(1), large.sum(1))
+    return ratio_over_campaigns(outcomes, (large * _mark_found(outcomes)).sum(1), large.sum(1))
 
 
 def power_at(outcomes: Outcomes, *, smallest: float, within: float) -> Estimate:
@@ -29,14 +36,14 @@ def power_at(outcomes: Outcomes, *, smallest: float, within: float) -> Estimate:
     regression; Fan and Gijbels 1996, ch. 3). Undefined unless pairs lie on both sides. The error is the jackknife's.
     """
     if "true_value" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     with np.errstate(divide="ignore"):
         distance = np.log(_true_differences(outcomes) / smallest) / np.log(within)
-    weight = np.maximum(0.0, 1.0 - np.abs(distance)) * succeeded(outcomes)[:, None]
+    weight = np.maximum(0.0, 1.0 - np.abs(distance)) * mark_successes(outcomes)[:, None]
     near = weight > 0
     if not (near & (distance <= 0)).any() or not (near & (distance >= 0)).any():
-        return unknown()
-    x, found = np.where(near, distance, 0.0), _found(outcomes)
+        return unknown_estimate()
+    x, found = np.where(near, distance, 0.0), _mark_found(outcomes)
     group = clusters(outcomes)
     # Sums of weights times x^0, x^1, x^2, and of these times what was found, cluster by cluster.
     parts = [weight, weight * x, weight * x**2, weight * found, weight * x * found]
@@ -54,11 +61,11 @@ def _line_at_zero(sums: Floats) -> tuple[Floats, Floats]:
 
 def _true_differences(outcomes: Outcomes) -> Floats:
     """Return how far apart the systems of each pair truly are: `[campaign, pair]`, in the unit of their truth."""
-    truth = of_campaign(outcomes, "true_value")
+    truth = repeat_by_campaign(outcomes, "true_value")
     first, second = np.triu_indices(systems_of_pairs(outcomes["true_direction"].shape[1]), 1)
     return np.asarray(np.abs(truth[:, first] - truth[:, second]))
 
 
-def _found(outcomes: Outcomes) -> Floats:
-    direction = of_campaign(outcomes, "true_direction")
+def _mark_found(outcomes: Outcomes) -> Floats:
+    direction = repeat_by_campaign(outcomes, "true_direction")
     return np.asarray((claims(outcomes) == direction) & (direction != 0), float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.formulas import systems_of_pairs
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
+from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, repeat_by_campaign, unknown_estimate
 from simlab.types import Array, Bools, Estimate, Outcomes
 
 
@@ -18,8 +18,8 @@ def significant_share(outcomes: Outcomes) -> Estimate:
 def power(outcomes: Outcomes) -> Estimate:
     """Estimate the share of truly different pairs that a campaign declares different in the true direction."""
     if "true_direction" not in outcomes:
-        return unknown()
-    truth = of_campaign(outcomes, "true_direction")
+        return unknown_estimate()
+    truth = repeat_by_campaign(outcomes, "true_direction")
     right = (claims(outcomes) == truth) & (truth != 0)
     return ratio_over_campaigns(outcomes, right.sum(1), (truth != 0).sum(1))
 
@@ -30,8 +30,8 @@ def type_s(outcomes: Outcomes) -> Estimate:
     Source: Gelman and Carlin 2014 (type S = sign). Undefined where nothing is significant.
     """
     if "true_direction" not in outcomes:
-        return unknown()
-    truth, claim = of_campaign(outcomes, "true_direction"), claims(outcomes)
+        return unknown_estimate()
+    truth, claim = repeat_by_campaign(outcomes, "true_direction"), claims(outcomes)
     claimed = (claim != 0) & (truth != 0)
     wrong = claimed & (claim == -truth)
     return ratio_over_campaigns(outcomes, wrong.sum(1), claimed.sum(1))
@@ -43,18 +43,18 @@ def false_positive(outcomes: Outcomes) -> Estimate:
     With no equal pair in any campaign that was carried out there is nothing to be wrong about: NaN with n = 0, not 0.
     """
     if "true_direction" not in outcomes:
-        return unknown()
-    equal = of_campaign(outcomes, "true_direction") == 0
-    if not equal[succeeded(outcomes)].any():
-        return unknown()
+        return unknown_estimate()
+    equal = repeat_by_campaign(outcomes, "true_direction") == 0
+    if not equal[mark_successes(outcomes)].any():
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, (equal & (claims(outcomes) != 0)).sum(1), equal.sum(1))
 
 
 def family_wise_error(outcomes: Outcomes) -> Estimate:
     """Estimate how often a campaign claims anything false: an equal pair told apart, or a pair inverted."""
     if "true_direction" not in outcomes:
-        return unknown()
-    wrong = _any_wrong(outcomes)
+        return unknown_estimate()
+    wrong = _has_wrong_claim(outcomes)
     return ratio_over_campaigns(outcomes, wrong, np.ones(len(wrong)))
 
 
@@ -64,8 +64,8 @@ def no_wrong_claim(outcomes: Outcomes) -> Estimate:
     `1 - family_wise_error`. A campaign that claims nothing makes no wrong claim: read it beside `power`.
     """
     if "true_direction" not in outcomes:
-        return unknown()
-    wrong = _any_wrong(outcomes)
+        return unknown_estimate()
+    wrong = _has_wrong_claim(outcomes)
     return ratio_over_campaigns(outcomes, ~wrong, np.ones(len(wrong)))
 
 
@@ -75,20 +75,20 @@ def best_system_found(outcomes: Outcomes) -> Estimate:
     Where all systems are truly equal none is the best, and such a world counts for nothing.
     """
     if "true_direction" not in outcomes:
-        return unknown()
-    first, truth = _unbeaten(outcomes["direction"]), of_campaign(outcomes, "true_direction")
+        return unknown_estimate()
+    first, truth = _mark_unbeaten(outcomes["direction"]), repeat_by_campaign(outcomes, "true_direction")
     there = (truth != 0).any(1)
-    share = (first & _unbeaten(truth)).sum(1) / np.maximum(first.sum(1), 1)
+    share = (first & _mark_unbeaten(truth)).sum(1) / np.maximum(first.sum(1), 1)
     return ratio_over_campaigns(outcomes, np.where(there, share, 0.0), there.astype(float))
 
 
-def _any_wrong(outcomes: Outcomes) -> Bools:
+def _has_wrong_claim(outcomes: Outcomes) -> Bools:
     """Mark the campaigns with a claim that is not true."""
     claim = claims(outcomes)
-    return np.asarray(((claim != 0) & (claim != of_campaign(outcomes, "true_direction"))).any(axis=1))
+    return np.asarray(((claim != 0) & (claim != repeat_by_campaign(outcomes, "true_direction"))).any(axis=1))
 
 
-def _unbeaten(direction: Array) -> Bools:
+def _mark_unbeaten(direction: Array) -> Bools:
     """Mark the systems that no other beats: `[campaign, system]` from `direction[campaign, pair]`."""
     n_systems = systems_of_pairs(direction.shape[1])
     first, second = np.triu_indices(n_systems, 1)

@@ -8,22 +8,22 @@ import numpy as np
 from annotated_types import Gt, Lt
 from scipy.special import ndtri
 
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
+from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, repeat_by_campaign, unknown_estimate
 from simlab.types import Array, Estimate, Outcomes
 
 
 def bias(outcomes: Outcomes) -> Estimate:
     """Estimate by how much estimates exceed the truth, averaged over systems."""
     if not {"standard_error", "true_value"} <= outcomes.keys():
-        return unknown()
-    return _mean(outcomes, outcomes["estimate"] - of_campaign(outcomes, "true_value"))
+        return unknown_estimate()
+    return _mean(outcomes, outcomes["estimate"] - repeat_by_campaign(outcomes, "true_value"))
 
 
 def rmse(outcomes: Outcomes) -> Estimate:
     """Estimate the root mean squared error of the estimates, over systems and campaigns."""
     if not {"standard_error", "true_value"} <= outcomes.keys():
-        return unknown()
-    square = _mean(outcomes, (outcomes["estimate"] - of_campaign(outcomes, "true_value")) ** 2)
+        return unknown_estimate()
+    square = _mean(outcomes, (outcomes["estimate"] - repeat_by_campaign(outcomes, "true_value")) ** 2)
     root = float(np.sqrt(square.value))
     # The influence of a root, by the delta method.
     influence = square.influence / (2 * root) if root > 0 else 0 * square.influence
@@ -33,7 +33,7 @@ def rmse(outcomes: Outcomes) -> Estimate:
 def interval_width(outcomes: Outcomes) -> Estimate:
     """Average the width of the intervals of the systems' means."""
     if "standard_error" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return _mean(outcomes, outcomes["high"] - outcomes["low"])
 
 
@@ -43,8 +43,8 @@ def difference_coverage(outcomes: Outcomes) -> Estimate:
     Every pair of a campaign counts; they share systems, and the error is that of worlds.
     """
     if not {"difference_low", "true_value"} <= outcomes.keys():
-        return unknown()
-    value = of_campaign(outcomes, "true_value")
+        return unknown_estimate()
+    value = repeat_by_campaign(outcomes, "true_value")
     first, second = np.triu_indices(value.shape[1], 1)
     apart = value[:, first] - value[:, second]
     inside = (outcomes["difference_low"] <= apart) & (apart <= outcomes["difference_high"])
@@ -54,7 +54,7 @@ def difference_coverage(outcomes: Outcomes) -> Estimate:
 def difference_width(outcomes: Outcomes) -> Estimate:
     """Average the width of the intervals of differences between two systems' means."""
     if "difference_low" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return _mean(outcomes, outcomes["difference_high"] - outcomes["difference_low"])
 
 
@@ -65,7 +65,7 @@ def measurable_difference(outcomes: Outcomes, *, level: Annotated[float, Gt(0), 
     size is in about half of the studies. Source: von Däniken et al. 2022, section 4.
     """
     if "standard_error" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return _mean(outcomes, float(ndtri(1 - level / 2)) * np.sqrt(2) * outcomes["standard_error"])
 
 
@@ -76,8 +76,8 @@ def data_efficiency(outcomes: Outcomes) -> Estimate:
     large samples. Source: Chaganty et al. 2018, section 3.3.
     """
     if not {"baseline", "true_value"} <= outcomes.keys():
-        return unknown()
-    truth = of_campaign(outcomes, "true_value")
+        return unknown_estimate()
+    truth = repeat_by_campaign(outcomes, "true_value")
     without, with_metric = ((outcomes[name] - truth) ** 2 for name in ("baseline", "estimate"))
     return ratio_over_campaigns(outcomes, without.sum(1), with_metric.sum(1))
 
@@ -85,7 +85,7 @@ def data_efficiency(outcomes: Outcomes) -> Estimate:
 def data_efficiency_width(outcomes: Outcomes) -> Estimate:
     """Estimate data efficiency from what a study sees: the ratio of the mean squared widths of intervals."""
     if not {"baseline_width", "high"} <= outcomes.keys():
-        return unknown()
+        return unknown_estimate()
     width = outcomes["high"] - outcomes["low"]
     return ratio_over_campaigns(outcomes, (outcomes["baseline_width"] ** 2).sum(1), (width**2).sum(1))
 
@@ -97,28 +97,28 @@ def data_efficiency_formula(outcomes: Outcomes) -> Estimate:
     Source: Chaganty et al. 2018, section 3.3; finite test sets: see `simlab.analysis.control_variates`.
     """
     if "true_efficiency" not in outcomes:
-        return unknown()
-    return _mean(outcomes, of_campaign(outcomes, "true_efficiency"))
+        return unknown_estimate()
+    return _mean(outcomes, repeat_by_campaign(outcomes, "true_efficiency"))
 
 
 def judgement_fraction(outcomes: Outcomes) -> Estimate:
     """Estimate the judgements that were collected until a rule ended judging, over those that the budget would pay."""
     if "judgements_planned" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, outcomes["judged"].sum(1), outcomes["judgements_planned"])
 
 
 def judgements_needed(outcomes: Outcomes) -> Estimate:
     """Average the judgements of a system at which a rule ended judging it, or the budget did."""
     if "judged" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return _mean(outcomes, outcomes["judged"].astype(float))
 
 
 def width_reached(outcomes: Outcomes) -> Estimate:
     """Estimate how often intervals became as narrow as wanted before the budget was spent."""
     if "narrow" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return _mean(outcomes, outcomes["narrow"].astype(float))
 
 
@@ -130,10 +130,10 @@ def cost_saving(outcomes: Outcomes) -> Estimate:
     efficiency = data_efficiency(outcomes)
     if not np.isfinite(efficiency.value):
         return efficiency
-    ok = succeeded(outcomes)
+    ok = mark_successes(outcomes)
     paid, human = outcomes["cost"][ok].sum(), outcomes["human_cost"][ok].sum()
     if human == 0:
-        return unknown()
+        return unknown_estimate()
     share = float(paid / human)
     slope = share / efficiency.value**2
     return Estimate(1 - share / efficiency.value, slope * efficiency.influence, efficiency.cluster, efficiency.n)
@@ -143,5 +143,5 @@ def _mean(outcomes: Outcomes, by_system: Array) -> Estimate:
     """Average over systems that have a value, and over campaigns."""
     known = np.isfinite(by_system)
     if not known.any():
-        return unknown()
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, np.where(known, by_system, 0.0).sum(1), known.sum(1))

@@ -36,7 +36,7 @@ class Clusters:
     n: int
 
 
-def _shared(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Found]:
+def _share_layout(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Found]:
     """Let the measures of a cell share what says where its campaigns lie: the last answer, while nobody can write."""
     last: list[tuple[list[Array | None], Found]] = []
 
@@ -53,20 +53,20 @@ def _shared(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Found]:
     return found
 
 
-def succeeded(outcomes: Outcomes) -> Bools:
+def mark_successes(outcomes: Outcomes) -> Bools:
     """Mark the campaigns that were carried out."""
     ok: Bools = np.equal(outcomes["status"], OK)
     return ok
 
 
-@_shared
+@_share_layout
 def clusters(outcomes: Outcomes) -> Clusters:
     """Find the highest level at which these campaigns are replicated.
 
     Levels are judged on all campaigns, failed ones included, so that designs compared keep the same clusters.
     """
     for cluster in LEVELS:
-        values, label = np.unique(of_level(outcomes, cluster), return_inverse=True)
+        values, label = np.unique(level_labels(outcomes, cluster), return_inverse=True)
         # Where each campaign has a document set of its own, campaigns are what is replicated.
         shared = cluster != "document_set" or len(values) < len(label)
         if len(values) > 1 and shared:
@@ -74,36 +74,36 @@ def clusters(outcomes: Outcomes) -> Clusters:
     return Clusters(np.arange(len(outcomes["world"])), "replicate", len(outcomes["world"]))
 
 
-def of_level(outcomes: Outcomes, level: str) -> Array:
+def level_labels(outcomes: Outcomes, level: str) -> Array:
     """Return which world, pool, draw or document set each campaign has; a study without pools or draws has one, 0."""
     if level in ("pool", "draw") and level not in outcomes:
         return np.zeros(len(outcomes["world"]), np.int32)
     return outcomes[level]
 
 
-def resampled(outcomes: Outcomes) -> bool:
-    """Tell whether every campaign of a world, pool and draw has a document set of its own."""
-    label = _joint(outcomes, LEVELS)
+def has_own_documents(outcomes: Outcomes) -> bool:
+    """True if every campaign of a world, pool and draw has a document set of its own."""
+    label = _number_combinations(outcomes, LEVELS)
     return len(np.unique(label)) == len(label) > 1
 
 
-@_shared
+@_share_layout
 def comparable(outcomes: Outcomes) -> list[Ints]:
     """List the sets of campaigns that may be compared: same world, raters, draw, and document set where shared.
 
     Where every campaign has a document set of its own, all campaigns of a pool and draw of a world are compared.
     Source: Riley et al. 2024, section 6.1.4.
     """
-    ok = np.flatnonzero(succeeded(outcomes))
-    label = _joint(outcomes, LEVELS[:-1] if resampled(outcomes) else LEVELS)
+    ok = np.flatnonzero(mark_successes(outcomes))
+    label = _number_combinations(outcomes, LEVELS[:-1] if has_own_documents(outcomes) else LEVELS)
     return [ok[label[ok] == value] for value in np.unique(label[ok])]
 
 
-def _joint(outcomes: Outcomes, levels: Sequence[str]) -> Ints:
+def _number_combinations(outcomes: Outcomes, levels: Sequence[str]) -> Ints:
     """Number the combinations of levels that campaigns have, in their order."""
     label = np.zeros(len(outcomes["world"]), np.int64)
     for level in levels:
-        values, index = np.unique(of_level(outcomes, level), return_inverse=True)
+        values, index = np.unique(level_labels(outcomes, level), return_inverse=True)
         label = label * len(values) + index
     return label
 
@@ -115,8 +115,8 @@ def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
     draw; with `"raters"` another pool and the same draw and document set, which holds the same documents for every
     pool; with `"study"` another pool and another draw. Empty where nothing is drawn anew.
     """
-    ok = np.flatnonzero(succeeded(outcomes))
-    pool, draw, documents = (of_level(outcomes, level)[ok] for level in LEVELS[1:])
+    ok = np.flatnonzero(mark_successes(outcomes))
+    pool, draw, documents = (level_labels(outcomes, level)[ok] for level in LEVELS[1:])
     found = []
     for world in np.unique(outcomes["world"][ok]):
         here = np.flatnonzero(outcomes["world"][ok] == world)
@@ -128,25 +128,25 @@ def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
     return found
 
 
-def of_campaign(outcomes: Outcomes, name: str) -> Array:
+def repeat_by_campaign(outcomes: Outcomes, name: str) -> Array:
     """Repeat what is true of a world for each of its campaigns."""
-    repeated: Array = outcomes[name][_world_of(outcomes)]
+    repeated: Array = outcomes[name][_world_labels(outcomes)]
     return repeated
 
 
-@_shared
-def _world_of(outcomes: Outcomes) -> Ints:
+@_share_layout
+def _world_labels(outcomes: Outcomes) -> Ints:
     return np.searchsorted(np.unique(outcomes["world"]), outcomes["world"])
 
 
-def unknown() -> Estimate:
-    """Say that a measure has no value, since these outcomes lack what it needs."""
+def unknown_estimate() -> Estimate:
+    """State that a measure has no value, since these outcomes lack what it needs."""
     return Estimate(float("nan"), np.full(1, np.nan), "replicate", 0)
 
 
 def ratio_over_campaigns(outcomes: Outcomes, numerator: Array, denominator: Array) -> Estimate:
     """Estimate `sum(numerator) / sum(denominator)` over campaigns, failed ones left out."""
-    ok = succeeded(outcomes)
+    ok = mark_successes(outcomes)
     group = clusters(outcomes)
     top = np.bincount(group.label, weights=np.where(ok, numerator, 0.0), minlength=group.n)
     below = np.bincount(group.label, weights=np.where(ok, denominator, 0.0), minlength=group.n)

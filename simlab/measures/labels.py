@@ -172,10 +172,10 @@ RANGES: Mapping[str, Range] = {
 }
 
 
-def range_of(measure: str, bounds: tuple[float, float] | None = None) -> Range:
+def measure_range(measure: str, bounds: tuple[float, float] | None = None) -> Range:
     """Return the range of a measure; of one that is not known here (a plug-in's) the bounds that its store names.
 
-    >>> range_of("srp"), range_of("mine")
+    >>> measure_range("srp"), measure_range("mine")
     (Range(least=0.0, greatest=1.0, chance=True), Range(least=None, greatest=None, chance=True))
     """
     return RANGES.get(measure, ANY if bounds is None else Range(*bounds))

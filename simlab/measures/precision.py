@@ -79,7 +79,7 @@ def standing(
     telling = clusters if telling is None else min(telling, clusters)
     error = float(np.sqrt(np.sum(known**2) / (clusters * (clusters - 1))))
     flat = float(np.var(known)) <= EXACT**2
-    least = max(LEAST_CLUSTERS, _least(known, target, within, flat=flat))
+    least = max(LEAST_CLUSTERS, _count_fewest_clusters(known, target, within, flat=flat))
     if telling == 0 or (flat and None in (within.least, within.greatest)):
         return Standing(error, clusters, least, None)
     if telling >= least and error <= target:
@@ -88,27 +88,27 @@ def standing(
     return Standing(error, clusters, max(enough, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
 
 
-def unseen(target: float) -> int:
+def clusters_to_bound_unseen(target: float) -> int:
     """Count the clusters that bound an event that none of them has seen as a normal value with a target for its error.
 
-    >>> unseen(0.01), unseen(0.03)
+    >>> clusters_to_bound_unseen(0.01), clusters_to_bound_unseen(0.03)
     (149, 49)
     """
     bound = HALF_WIDTH * target
     return math.ceil(math.log(1 - LEVEL) / math.log1p(-bound)) if bound < 1 else 1
 
 
-def _least(influence: Floats, target: float, within: Range, *, flat: bool) -> int:
+def _count_fewest_clusters(influence: Floats, target: float, within: Range, *, flat: bool) -> int:
     if is_share(within):
-        return unseen(target)
+        return clusters_to_bound_unseen(target)
     if not flat:
-        return straight(influence, target)
+        return clusters_to_straighten(influence, target)
     if not within.chance or within.least is None or within.greatest is None:
         return 0
-    return unseen(target / (within.greatest - within.least))
+    return clusters_to_bound_unseen(target / (within.greatest - within.least))
 
 
-def straight(influence: Floats, target: float) -> int:
+def clusters_to_straighten(influence: Floats, target: float) -> int:
     """Count the clusters with which a mean of values so skewed is off by a tenth of a target at most.
 
     It is off by `skewness x sd / clusters`, sd that of a cluster.
@@ -189,13 +189,13 @@ def margin(clusters: int) -> float:
     return float(stdtrit(clusters - 1, (1 + LEVEL) / 2)) if clusters > 1 else float("nan")
 
 
-def never_seen(clusters: int) -> float:
+def unseen_probability(clusters: int) -> float:
     """Return how probable an event can be that none of so many independent clusters has seen (95 %, one-sided).
 
     Clusters see it with a probability that is no smaller than that of the event itself, whatever their campaigns have
     in common. About 3 / clusters: the rule of three.
 
-    >>> round(never_seen(50), 3)
+    >>> round(unseen_probability(50), 3)
     0.058
     """
     return float(1 - (1 - LEVEL) ** (1 / clusters)) if clusters > 1 else float("nan")
@@ -211,13 +211,13 @@ def interval(value: Floats, influence: Floats, within: Range, telling: Ints | No
     told = clusters if telling is None else np.minimum(clusters, telling)
     least, greatest = within.least, within.greatest
     if least is None or greatest is None or not within.chance:
-        return _clipped(_symmetric(value, _mcse(influence, clusters), _margins(clusters)), within)
+        return _clip_interval(_symmetric_interval(value, _mcse(influence, clusters), _margins(clusters)), within)
     width = greatest - least
-    share = _of_share((value - least) / width, influence / width, clusters, told)
-    return _clipped(Interval(least + width * share.low, least + width * share.high), within)
+    share = _share_interval((value - least) / width, influence / width, clusters, told)
+    return _clip_interval(Interval(least + width * share.low, least + width * share.high), within)
 
 
-def at_the_edge(value: Floats, influence: Floats, within: Range) -> Bools:
+def is_at_edge(value: Floats, influence: Floats, within: Range) -> Bools:
     """Mark shares of events that all clusters have seen always, or never: an error of 0 that is none."""
     edge: Bools = np.zeros(np.shape(value), bool)
     if within.least is None or within.greatest is None or not within.chance:
@@ -228,7 +228,7 @@ def at_the_edge(value: Floats, influence: Floats, within: Range) -> Bools:
     return np.asarray(near & flat & np.isfinite(influence).any(-1))
 
 
-def _of_share(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -> Interval:
+def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -> Interval:
     error, t = _mcse(influence, clusters), _margins(clusters)
     flat = error <= EXACT
     trials = np.where(flat, telling, value * (1 - value) / np.where(flat, 1.0, error) ** 2)
@@ -237,8 +237,8 @@ def _of_share(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -
     seen = np.sum(each > EXACT, axis=-1)
     # Counted from the other end, what is rare is the gap to 1.
     missed = np.sum(each < 1 - EXACT, axis=-1)
-    low, high = _few(low, high, value, seen, telling, _share_alike(each))
-    gap_low, gap_high = _few(1 - high, 1 - low, 1 - value, missed, telling, _share_alike(1 - each))
+    low, high = _widen_for_few(low, high, value, seen, telling, _share_alike(each))
+    gap_low, gap_high = _widen_for_few(1 - high, 1 - low, 1 - value, missed, telling, _share_alike(1 - each))
     return Interval(1 - gap_high, 1 - gap_low)
 
 
@@ -249,7 +249,9 @@ def _share_alike(each: Floats) -> Floats:
     return counted
 
 
-def _few(low: Floats, high: Floats, value: Floats, seen: Ints, clusters: Ints, alike: Floats) -> tuple[Floats, Floats]:
+def _widen_for_few(
+    low: Floats, high: Floats, value: Floats, seen: Ints, clusters: Ints, alike: Floats
+) -> tuple[Floats, Floats]:
     """Widen the interval of a share that is above 0 in no more than a few clusters.
 
     Upwards to what an event can be that none has seen; downwards to the exact bound (Clopper and Pearson 1934) on how
@@ -257,7 +259,7 @@ def _few(low: Floats, high: Floats, value: Floats, seen: Ints, clusters: Ints, a
     """
     from scipy.special import betaincinv
 
-    bound = _by_count(never_seen, clusters)
+    bound = _call_by_count(unseen_probability, clusters)
     least = betaincinv(np.maximum(seen, 1), np.maximum(clusters - seen + 1, 1), (1 - LEVEL) / 2)
     down = np.where(seen > 0, least * value * clusters / np.maximum(seen, 1), 0.0)
     few = alike <= np.minimum(FEW, FEW_SHARE * clusters)
@@ -275,11 +277,11 @@ def _wilson(value: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
     return centre - half, centre + half
 
 
-def _symmetric(value: Floats, error: Floats, t: Floats) -> Interval:
+def _symmetric_interval(value: Floats, error: Floats, t: Floats) -> Interval:
     return Interval(value - t * error, value + t * error)
 
 
-def _clipped(given: Interval, within: Range) -> Interval:
+def _clip_interval(given: Interval, within: Range) -> Interval:
     return Interval(*(np.clip(bound, within.least, within.greatest) for bound in given))
 
 
@@ -290,10 +292,10 @@ def _mcse(influence: Floats, clusters: Ints) -> Floats:
 
 
 def _margins(clusters: Ints) -> Floats:
-    return _by_count(margin, clusters)
+    return _call_by_count(margin, clusters)
 
 
-def _by_count(function: Callable[[int], float], clusters: Ints) -> Floats:
+def _call_by_count(function: Callable[[int], float], clusters: Ints) -> Floats:
     """Return a function of counts, called once for each count that there is."""
     counts, places = np.unique(clusters, return_inverse=True)
     return np.array([function(int(count)) for count in counts])[places].reshape(np.shape(clusters))

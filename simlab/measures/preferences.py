@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simlab.measures import errors
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, unknown
+from simlab.measures.jackknife import ratio_over_campaigns, repeat_by_campaign, unknown_estimate
 from simlab.types import Array, Bools, Estimate, Outcomes
 
 Judge = Callable[[Array, Array], Bools]
@@ -71,7 +71,7 @@ def kld(outcomes: Outcomes) -> Estimate:
     `kld_smoothed`). Source: Deriu et al. 2023, section 6.
     """
     if not {"p_mean", "reference_p"} <= outcomes.keys():
-        return unknown()
+        return unknown_estimate()
     p, q = outcomes["p_mean"], outcomes["reference_p"]
     terms = np.where(p > 0, p * np.log(np.where(p > 0, p, 1.0) / q), 0.0)
     return ratio_over_campaigns(outcomes, terms.sum(2).sum(1), np.full(len(p), p.shape[1]))
@@ -80,7 +80,7 @@ def kld(outcomes: Outcomes) -> Estimate:
 def kld_smoothed(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs whose full human evaluation lacks an outcome, so that `kld` needs smoothing."""
     if "reference_smoothed" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     smoothed = outcomes["reference_smoothed"]
     return ratio_over_campaigns(outcomes, smoothed.sum(1), np.full(len(smoothed), smoothed.shape[1]))
 
@@ -88,26 +88,26 @@ def kld_smoothed(outcomes: Outcomes) -> Estimate:
 def annotation_fraction(outcomes: Outcomes) -> Estimate:
     """Estimate the annotations collected over those of the full human evaluation (pairs times outputs)."""
     if "ratings_possible" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, outcomes["ratings_used"], outcomes["ratings_possible"])
 
 
 def item_rating_fraction(outcomes: Outcomes) -> Estimate:
     """Estimate the single outputs that raters had to read over all: where scores are compared, this is the work."""
     if "item_ratings_possible" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     return ratio_over_campaigns(outcomes, outcomes["item_ratings_used"], outcomes["item_ratings_possible"])
 
 
 def coverage(outcomes: Outcomes) -> Estimate:
     """Estimate how often intervals hold the truth: of the probabilities of win, draw and loss, or of systems' means."""
     if {"low", "true_value"} <= outcomes.keys():
-        value = of_campaign(outcomes, "true_value")
+        value = repeat_by_campaign(outcomes, "true_value")
         inside = (outcomes["low"] <= value) & (value <= outcomes["high"])
         return ratio_over_campaigns(outcomes, inside.mean(axis=1), np.ones(len(inside)))
     if not {"p_low", "true_p"} <= outcomes.keys():
-        return unknown()
-    truth = of_campaign(outcomes, "true_p")
+        return unknown_estimate()
+    truth = repeat_by_campaign(outcomes, "true_p")
     held = (outcomes["p_low"] <= truth) & (truth <= outcomes["p_high"])
     return ratio_over_campaigns(outcomes, held.mean(axis=(1, 2)), np.ones(len(held)))
 
@@ -128,23 +128,23 @@ def order_agreement_true(outcomes: Outcomes) -> Estimate:
 def cycles(outcomes: Outcomes) -> Estimate:
     """Estimate the share of campaigns whose verdicts hold a cycle and so are no order."""
     if "cyclic" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     cyclic = outcomes["cyclic"]
     return ratio_over_campaigns(outcomes, cyclic.max(axis=1), np.ones(len(cyclic)))
 
 
 def _share_of_pairs(outcomes: Outcomes, against: str, judge: Judge) -> Estimate:
     if not {"verdict", against} <= outcomes.keys():
-        return unknown()
-    held = outcomes[against] if against == "reference_verdict" else of_campaign(outcomes, against)
+        return unknown_estimate()
+    held = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
     judged = judge(outcomes["verdict"].astype(int), held.astype(int))
     return ratio_over_campaigns(outcomes, judged.sum(1), np.full(len(judged), judged.shape[1]))
 
 
 def _tau(outcomes: Outcomes, against: str) -> Estimate:
     if not {"verdict", against} <= outcomes.keys():
-        return unknown()
-    held = outcomes[against] if against == "reference_verdict" else of_campaign(outcomes, against)
+        return unknown_estimate()
+    held = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
     said = outcomes["verdict"].astype(float)
     weight = np.sqrt(np.abs(said).sum(1) * np.abs(held).sum(1))
     tau = np.divide((said * held).sum(1), weight, out=np.zeros(len(said)), where=weight > 0)

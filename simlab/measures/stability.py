@@ -13,7 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.measures.errors import claims
-from simlab.measures.jackknife import Anew, comparable, ratio_over_campaigns, ratio_over_pairs, repetitions, unknown
+from simlab.measures.jackknife import (
+    Anew,
+    comparable,
+    ratio_over_campaigns,
+    ratio_over_pairs,
+    repetitions,
+    unknown_estimate,
+)
 from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 
 
@@ -38,7 +45,7 @@ def srp(outcomes: Outcomes) -> Estimate:
     without any significant pair is stable by emptiness: read it beside `power`, `significant_share` and
     `srp_given_any`. Source: Riley et al. 2024, section 5.
     """
-    return _over_pairs(outcomes, _stable)
+    return _apply_to_pairs(outcomes, _count_stable)
 
 
 def srp_new_documents(outcomes: Outcomes) -> Estimate:
@@ -46,7 +53,7 @@ def srp_new_documents(outcomes: Outcomes) -> Estimate:
 
     Undefined (NaN, n = 0) without a second draw of documents (`document_draws`).
     """
-    return _over_repetitions(outcomes, "documents", _stable)
+    return _apply_to_repetitions(outcomes, "documents", _count_stable)
 
 
 def srp_new_raters(outcomes: Outcomes) -> Estimate:
@@ -55,7 +62,7 @@ def srp_new_raters(outcomes: Outcomes) -> Estimate:
     Other raters are new people in the same seats. Undefined (NaN, n = 0) without a second pool (`pools`), which a
     recorded table never has.
     """
-    return _over_repetitions(outcomes, "raters", _stable)
+    return _apply_to_repetitions(outcomes, "raters", _count_stable)
 
 
 def srp_new_study(outcomes: Outcomes) -> Estimate:
@@ -63,7 +70,7 @@ def srp_new_study(outcomes: Outcomes) -> Estimate:
 
     Undefined (NaN, n = 0) without second pools and draws (`pools`, `document_draws`).
     """
-    return _over_repetitions(outcomes, "study", _stable)
+    return _apply_to_repetitions(outcomes, "study", _count_stable)
 
 
 def confirmed(outcomes: Outcomes) -> Estimate:
@@ -72,22 +79,22 @@ def confirmed(outcomes: Outcomes) -> Estimate:
     By the same raters on the same documents; the repetition need not find them significant. By chance it is .5, and
     undefined where nothing is significant.
     """
-    return _over_pairs(outcomes, _confirmed)
+    return _apply_to_pairs(outcomes, _count_confirmed)
 
 
 def confirmed_new_documents(outcomes: Outcomes) -> Estimate:
     """Estimate `confirmed` between studies of the same raters on other documents."""
-    return _over_repetitions(outcomes, "documents", _confirmed)
+    return _apply_to_repetitions(outcomes, "documents", _count_confirmed)
 
 
 def confirmed_new_raters(outcomes: Outcomes) -> Estimate:
     """Estimate `confirmed` between studies of other raters on the same documents."""
-    return _over_repetitions(outcomes, "raters", _confirmed)
+    return _apply_to_repetitions(outcomes, "raters", _count_confirmed)
 
 
 def confirmed_new_study(outcomes: Outcomes) -> Estimate:
     """Estimate `confirmed` between studies of other raters on other documents."""
-    return _over_repetitions(outcomes, "study", _confirmed)
+    return _apply_to_repetitions(outcomes, "study", _count_confirmed)
 
 
 def srp_given_any(outcomes: Outcomes) -> Estimate:
@@ -95,9 +102,9 @@ def srp_given_any(outcomes: Outcomes) -> Estimate:
 
     def kernel(said: Concluded) -> tuple[Floats, Floats]:
         claimed = np.repeat(np.abs(said.claim).max(axis=1, keepdims=True), len(said.claim), axis=1)
-        return _stable(said)[0] * claimed, claimed
+        return _count_stable(said)[0] * claimed, claimed
 
-    return _over_pairs(outcomes, kernel)
+    return _apply_to_pairs(outcomes, kernel)
 
 
 def srp_both_significant(outcomes: Outcomes) -> Estimate:
@@ -107,7 +114,7 @@ def srp_both_significant(outcomes: Outcomes) -> Estimate:
         again = said.claim @ said.claim.T
         return (again >= np.abs(said.claim).sum(1)[:, None]).astype(float), None
 
-    return _over_pairs(outcomes, kernel)
+    return _apply_to_pairs(outcomes, kernel)
 
 
 def srp_disjoint(outcomes: Outcomes) -> Estimate:
@@ -118,7 +125,7 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
     are drawn afresh or buckets have too few raters.
     """
     if "twin_direction" not in outcomes:
-        return unknown()
+        return unknown_estimate()
     twin = outcomes["twin_direction"]
     defined = (twin != NO_TWIN).all(1)
     same = outcomes["direction"] == twin
@@ -136,7 +143,7 @@ def kendall(outcomes: Outcomes) -> Estimate:
         tau = np.divide(said.direction @ said.direction.T, defined, out=np.zeros_like(defined), where=defined > 0)
         return tau, (defined > 0).astype(float)
 
-    return _over_pairs(outcomes, kernel)
+    return _apply_to_pairs(outcomes, kernel)
 
 
 def pearson(outcomes: Outcomes) -> Estimate:
@@ -152,39 +159,39 @@ def pearson(outcomes: Outcomes) -> Estimate:
     return ratio_over_pairs(outcomes, pairs)
 
 
-def _stable(said: Concluded) -> tuple[Floats, None]:
+def _count_stable(concluded: Concluded) -> tuple[Floats, None]:
     """Judge all ordered pairs at once: agreements less contradictions must equal the number of significant pairs."""
-    agreement = said.claim @ said.direction.T
-    return (agreement >= np.abs(said.claim).sum(1)[:, None]).astype(float), None
+    agreement = concluded.claim @ concluded.direction.T
+    return (agreement >= np.abs(concluded.claim).sum(1)[:, None]).astype(float), None
 
 
-def _confirmed(said: Concluded) -> tuple[Floats, Floats]:
+def _count_confirmed(concluded: Concluded) -> tuple[Floats, Floats]:
     """Count claims of the first campaign, and those among them whose direction the second has, ties being none."""
-    claimed = np.abs(said.claim)
+    claimed = np.abs(concluded.claim)
     # Agreements and contradictions together, and the one less the other.
-    judged, balance = claimed @ np.abs(said.direction).T, said.claim @ said.direction.T
+    judged, balance = claimed @ np.abs(concluded.direction).T, concluded.claim @ concluded.direction.T
     return (judged + balance) / 2, np.repeat(claimed.sum(1, keepdims=True), len(claimed), axis=1)
 
 
-def _over_pairs(outcomes: Outcomes, kernel: Kernel) -> Estimate:
+def _apply_to_pairs(outcomes: Outcomes, kernel: Kernel) -> Estimate:
     """Apply a kernel to each set of comparable campaigns."""
     pairs: list[tuple[Ints, Floats, Floats]] = []
     for campaigns in comparable(outcomes):
-        numerator, denominator = kernel(_concluded(outcomes, campaigns))
+        numerator, denominator = kernel(_select_conclusions(outcomes, campaigns))
         pairs.append((campaigns, numerator, np.ones_like(numerator) if denominator is None else denominator))
     return ratio_over_pairs(outcomes, pairs)
 
 
-def _over_repetitions(outcomes: Outcomes, anew: Anew, kernel: Kernel) -> Estimate:
+def _apply_to_repetitions(outcomes: Outcomes, anew: Anew, kernel: Kernel) -> Estimate:
     """Apply a kernel to each campaign and its repetitions with other raters, other documents, or both."""
     pairs: list[tuple[Ints, Floats, Floats]] = []
     for campaigns, partner in repetitions(outcomes, anew):
-        numerator, denominator = kernel(_concluded(outcomes, campaigns))
+        numerator, denominator = kernel(_select_conclusions(outcomes, campaigns))
         counted = partner if denominator is None else np.where(partner, denominator, 0.0)
         pairs.append((campaigns, np.where(partner, numerator, 0.0), counted.astype(float)))
-    return ratio_over_pairs(outcomes, pairs) if pairs else unknown()
+    return ratio_over_pairs(outcomes, pairs) if pairs else unknown_estimate()
 
 
-def _concluded(outcomes: Outcomes, campaigns: Ints) -> Concluded:
+def _select_conclusions(outcomes: Outcomes, campaigns: Ints) -> Concluded:
     claim, direction = claims(outcomes)[campaigns], outcomes["direction"][campaigns]
     return Concluded(claim.astype(float), direction.astype(float))

@@ -29,7 +29,7 @@ class Verdicts(NamedTuple):
     original: Ints
 
 
-def agreement_of(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> MetricAgreement:
+def metric_agreement(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> MetricAgreement:
     """Return how far each two metrics agree, by number of references and corruption; `all` pools the corruptions.
 
     There is no correlation where a metric's verdict is the same for all trials, and no error where there is nothing
@@ -41,7 +41,9 @@ def agreement_of(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: flo
         raise InputError(f"a corruption is called {ALL}, as all of them together are here; call it otherwise")
     rows = []
     for references in sorted({held.trials.n_references for held in pairs}):
-        of_metric = _of_metrics([held for held in pairs if held.trials.n_references == references], tolerance, near_tie)
+        of_metric = _metric_verdicts(
+            [held for held in pairs if held.trials.n_references == references], tolerance, near_tie
+        )
         for first, second in combinations(of_metric, 2):
             for corruption, verdicts in of_metric[first].items():
                 names = {"corruption": corruption, "metric": first, "other": second}
@@ -49,7 +51,9 @@ def agreement_of(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: flo
     return MetricAgreement(tuple(rows))
 
 
-def _of_metrics(pairs: Sequence[ScorePairs], tolerance: float, near_tie: float) -> Mapping[str, Mapping[str, Verdicts]]:
+def _metric_verdicts(
+    pairs: Sequence[ScorePairs], tolerance: float, near_tie: float
+) -> Mapping[str, Mapping[str, Verdicts]]:
     """Return the verdicts of each metric on each corruption, and on all of them where there are several."""
     names = {text: k for k, text in enumerate(dict.fromkeys(text for held in pairs for text in held.trials.original))}
     of_metric: dict[str, dict[str, Verdicts]] = {}
@@ -88,7 +92,7 @@ def _compare(names: dict[str, str], references: int, first: Verdicts, second: Ve
 
 
 def _constant(verdicts: Sequence[tuple[str, Floats]]) -> Iterator[str]:
-    """Say why there is no correlation; nothing where there is one."""
+    """Explain why there is no correlation; nothing where there is one."""
     if not len(verdicts[0][1]):
         yield "no trial has scores of both"
         return

@@ -20,9 +20,9 @@ from simlab.metric_tests.trials import (
     Kind,
     Trials,
     check_named,
-    keys_once,
+    drop_blanks,
     read_text,
-    without_blanks,
+    refuse_double_keys,
 )
 from simlab.types import InputError
 
@@ -50,7 +50,7 @@ def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, K
     trials = [
         trial
         for corruption, files in parts.items()
-        for trial in _corruption(corruption, files, _wanted(corruption, files, n_references), kinds, notes)
+        for trial in _corruption(corruption, files, _wanted_references(corruption, files, n_references), kinds, notes)
     ]
     return Collected(tuple(trials), tuple(notes))
 
@@ -82,7 +82,7 @@ def _parts(folder: Path) -> tuple[dict[str, dict[str, Path]], list[str]]:
     return parts, ignored
 
 
-def _wanted(corruption: str, files: Mapping[str, Path], n_references: Sequence[int] | None) -> list[int]:
+def _wanted_references(corruption: str, files: Mapping[str, Path], n_references: Sequence[int] | None) -> list[int]:
     there = sorted(int(part[1:]) for part in files if part[0] == "r")
     folder = files["a"].parent
     if not there:
@@ -149,7 +149,7 @@ def _references(file: Path, names: Sequence[str], n: int, notes: list[str]) -> t
     for name in names:
         if len(captions[name]) != n:
             raise InputError(f"{file}: image_id {name} has {len(captions[name])} references, not {n} as its name says")
-    kept = tuple(without_blanks(captions[name]) for name in names)
+    kept = tuple(drop_blanks(captions[name]) for name in names)
     _note_left_out(file, names, n, kept, notes)
     if more := len(captions) - len(names):
         notes.append(f"{file.name}: {more} further image_ids have no originals; ignored")
@@ -191,11 +191,11 @@ def _field(file: Path, k: int, record: Any, key: str) -> Any:
 def _records(file: Path) -> list[Any]:
     text = read_text(file)
     try:
-        held = json.loads(text, object_pairs_hook=keys_once)
+        held = json.loads(text, object_pairs_hook=refuse_double_keys)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     except json.JSONDecodeError as error:
-        raise InputError(_broken(file, text, error)) from error
+        raise InputError(_describe_broken_record(file, text, error)) from error
     except (ValueError, RecursionError) as error:
         # Numbers of thousands of digits, and brackets nested as deeply.
         raise InputError(f"{file}: a value is too large to read; it must be a list of captions") from error
@@ -205,8 +205,8 @@ def _records(file: Path) -> list[Any]:
     return records
 
 
-def _broken(file: Path, text: str, error: json.JSONDecodeError) -> str:
-    """Say which record breaks the JSON: as a rule, quotation marks within a caption."""
+def _describe_broken_record(file: Path, text: str, error: json.JSONDecodeError) -> str:
+    """Return which record breaks the JSON: as a rule, quotation marks within a caption."""
     before = re.findall(r'"image_id"\s*:\s*("?[^",\s]+)', text[: error.pos])
     record = f" (image_id {before[-1]})".replace('"', "") if before else ""
     return (

@@ -22,9 +22,9 @@ from simlab.metric_tests.grammar import (
     Chunk,
     article,
     chunks,
-    lowered,
+    is_plural,
+    lower_first_word,
     sentence,
-    several,
     split,
 )
 from simlab.metric_tests.lexicon import Lexicon
@@ -51,9 +51,9 @@ def corrupt(rng: np.random.Generator, original: str, rule: Rule, lexicon: Lexico
     return sentence(said, end)
 
 
-def _neg_subj(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
+def _negate_subject(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Deny that there is who does it: "There is no girl feeding the ducks"."""
-    be = _be(words)
+    be = _find_be(words)
     subject = words[:be] if be else ()
     joined = {word.lower().strip(",") for word in subject} & {"and", "or", "who", "which"}
     if be is not None and subject[0].lower() in SOMEONE and be == 1:
@@ -65,21 +65,21 @@ def _neg_subj(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Seque
 
 def _neg_verb(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Deny what is done: "A girl is not feeding the ducks"."""
-    be = _be(words)
+    be = _find_be(words)
     if be is None or words[be + 1].lower() in ("not", "no") or words[0].lower() in ("there", "no"):
         return None
     return [*words[: be + 1], "not", *words[be + 1 :]]
 
 
-def _sem_opps(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
-    return _replaced(rng, words, lexicon["sem_opps"])
+def _swap_for_opposite(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
+    return _replace_word(rng, words, lexicon["sem_opps"])
 
 
-def _near_syms(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
-    return _replaced(rng, words, lexicon["near_syms"])
+def _swap_for_near_synonym(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
+    return _replace_word(rng, words, lexicon["near_syms"])
 
 
-def _replaced(rng: np.random.Generator, words: Words, others: Mapping[str, str]) -> Sequence[str] | None:
+def _replace_word(rng: np.random.Generator, words: Words, others: Mapping[str, str]) -> Sequence[str] | None:
     """Put another word in the place of one of those that have one; "a" before it becomes "an" where it must."""
     at = [k for k, word in enumerate(words) if word.lower() in others]
     if not at:
@@ -92,20 +92,20 @@ def _replaced(rng: np.random.Generator, words: Words, others: Mapping[str, str])
     return [*before, other, *words[k + 1 :]]
 
 
-def _det_sub(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
+def _swap_determiner(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Put "the" for "a", or "a" for the "the" of one thing."""
     held = chunks(words)
     nouns = [k for k, chunk in enumerate(held) if len(chunk.words) > 1 and chunk.words[0].lower() in ("a", "an", "the")]
-    fit = [k for k in nouns if held[k].words[0].lower() != "the" or not several(held[k].words)]
+    fit = [k for k in nouns if held[k].words[0].lower() != "the" or not is_plural(held[k].words)]
     if not fit:
         return None
     k = int(rng.choice(fit))
     first, *rest = held[k].words
     other = article(rest[0]) if first.lower() == "the" else "the"
-    return _joined([*held[:k], Chunk("noun", (other, *rest)), *held[k + 1 :]])
+    return _join_chunks([*held[:k], Chunk("noun", (other, *rest)), *held[k + 1 :]])
 
 
-def _passive(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
+def _make_passive(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Turn "A girl is feeding the ducks" to "The ducks are being fed by a girl"."""
     subject, verb, thing, rest = _clause(words)
     if thing is None or verb is None or subject is None or any(chunk.part in ("and", "verb") for chunk in rest):
@@ -114,14 +114,23 @@ def _passive(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequen
     if done is None:
         return None
     present = verb.words[0].lower() in ("is", "are")
-    said = ("is", "are")[several(thing.words)] if present else ("was", "were")[several(thing.words)]
+    said = ("is", "are")[is_plural(thing.words)] if present else ("was", "were")[is_plural(thing.words)]
     # What the thing is of, stays with it.
     of = 2 if len(rest) > 1 and [word.lower() for word in rest[0].words] == ["of"] else 0
-    what = [*thing.words, *_joined(rest[:of])]
-    return [*what, said, *verb.words[1:-1], "being", done, *_joined(rest[of:]), "by", *lowered(subject.words)]
+    what = [*thing.words, *_join_chunks(rest[:of])]
+    return [
+        *what,
+        said,
+        *verb.words[1:-1],
+        "being",
+        done,
+        *_join_chunks(rest[of:]),
+        "by",
+        *lower_first_word(subject.words),
+    ]
 
 
-def _shuffled(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
+def _shuffle_roles(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Swap who does it and to whom: "The duck is following a girl" to "A girl is following the duck"."""
     held = chunks(words)
     nouns = [k for k, chunk in enumerate(held) if chunk.part == "noun" and chunk.words[-1].lower() in PEOPLE]
@@ -129,9 +138,9 @@ def _shuffled(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Seque
     if len(nouns) < 2 or len(verbs) != 1 or not nouns[0] < verbs[0] < nouns[1]:
         return None
     # A verb agrees with who does it.
-    if several(held[nouns[0]].words) != several(held[nouns[1]].words):
+    if is_plural(held[nouns[0]].words) != is_plural(held[nouns[1]].words):
         return None
-    return _swapped(held, nouns[0], nouns[1])
+    return _exchange_chunks(held, nouns[0], nouns[1])
 
 
 def _double_pp(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
@@ -152,32 +161,32 @@ def _remove_prep(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Se
     if not phrases:
         return None
     k = int(rng.choice(phrases))
-    return _joined([*held[:k], *held[k + 1 :]])
+    return _join_chunks([*held[:k], *held[k + 1 :]])
 
 
 def _swap_chunks(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Let two chunks change places that are not of one kind: two nouns swapped may be a sentence as fluent."""
     held = chunks(words)
     pairs = [(i, j) for i, j in combinations(range(len(held)), 2) if held[i].part != held[j].part]
-    return _swapped(held, *pairs[rng.integers(len(pairs))]) if pairs else None
+    return _exchange_chunks(held, *pairs[rng.integers(len(pairs))]) if pairs else None
 
 
 RULES: Mapping[str, Rule] = {
-    "neg_subj": Rule(_neg_subj, "a subject with a determiner, then a form of be"),
+    "neg_subj": Rule(_negate_subject, "a subject with a determiner, then a form of be"),
     "neg_verb": Rule(_neg_verb, "a form of be that is not negated"),
-    "sem_opps": Rule(_sem_opps, "a word with an opposite in the lexicon"),
-    "shuffled": Rule(_shuffled, "one verb between two persons or animals, both one or both several"),
+    "sem_opps": Rule(_swap_for_opposite, "a word with an opposite in the lexicon"),
+    "shuffled": Rule(_shuffle_roles, "one verb between two persons or animals, both one or both several"),
     "double_PP": Rule(_double_pp, "a preposition before a noun"),
     "remove_prep": Rule(_remove_prep, "a preposition before a noun"),
     "swap_chunks": Rule(_swap_chunks, "two chunks of different kinds"),
-    "det_sub": Rule(_det_sub, "a noun with a, an, or the the of one thing"),
-    "near_syms": Rule(_near_syms, "a word with a near synonym in the lexicon"),
-    "passive": Rule(_passive, "somebody who is doing something to something, in one clause"),
+    "det_sub": Rule(_swap_determiner, "a noun with a, an, or the the of one thing"),
+    "near_syms": Rule(_swap_for_near_synonym, "a word with a near synonym in the lexicon"),
+    "passive": Rule(_make_passive, "somebody who is doing something to something, in one clause"),
 }
 """All published corruptions, and what a sentence needs for them."""
 
 
-def _be(words: Words) -> int | None:
+def _find_be(words: Words) -> int | None:
     """Return where the first form of be stands that something follows, not at the start."""
     return next((k for k in range(1, len(words) - 1) if words[k].lower() in BE), None)
 
@@ -189,7 +198,7 @@ def _clause(words: Words) -> tuple[Chunk | None, Chunk | None, Chunk | None, lis
     if not verbs or not verbs[0] or any(chunk.part == "and" for chunk in held[: verbs[0]]) or len(held) < verbs[0] + 2:
         return None, None, None, []
     at = verbs[0]
-    subject = Chunk("noun", tuple(_joined(held[:at])))
+    subject = Chunk("noun", tuple(_join_chunks(held[:at])))
     progressive = len(held[at].words) > 1 and "not" not in held[at].words and "being" not in held[at].words
     following = held[at + 1]
     whole = following.part == "noun" and _thing(following.words)
@@ -197,22 +206,22 @@ def _clause(words: Words) -> tuple[Chunk | None, Chunk | None, Chunk | None, lis
 
 
 def _thing(words: Words) -> bool:
-    """Say whether a noun chunk is one that something is done to: with a determiner, or of one word, and no adverb."""
+    """True if a noun chunk is one that something is done to: with a determiner, or of one word, and no adverb."""
     last = words[-1].lower()
     known = words[0].lower() in DETERMINERS or len(words) == 1
     return known and last not in ADVERBS | DETERMINERS and not last.endswith(("ly", "ing"))
 
 
-def _phrases(held: Sequence[Chunk]) -> list[int]:
+def _phrases(chunks: Sequence[Chunk]) -> list[int]:
     """Return where a preposition stands before a noun."""
-    return [k for k in range(1, len(held) - 1) if held[k].part == "preposition" and held[k + 1].part == "noun"]
+    return [k for k in range(1, len(chunks) - 1) if chunks[k].part == "preposition" and chunks[k + 1].part == "noun"]
 
 
-def _swapped(held: Sequence[Chunk], first: int, second: int) -> list[str]:
-    moved = list(held)
-    moved[first], moved[second] = held[second], held[first]
-    return _joined([Chunk(chunk.part, lowered(chunk.words)) for chunk in moved])
+def _exchange_chunks(chunks: Sequence[Chunk], first: int, second: int) -> list[str]:
+    moved = list(chunks)
+    moved[first], moved[second] = chunks[second], chunks[first]
+    return _join_chunks([Chunk(chunk.part, lower_first_word(chunk.words)) for chunk in moved])
 
 
-def _joined(held: Sequence[Chunk]) -> list[str]:
-    return [word for chunk in held for word in chunk.words]
+def _join_chunks(chunks: Sequence[Chunk]) -> list[str]:
+    return [word for chunk in chunks for word in chunk.words]

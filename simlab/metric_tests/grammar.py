@@ -73,9 +73,9 @@ def chunks(words: Sequence[str]) -> list[Chunk]:
     return [Chunk(part, tuple(said)) for part, said in held]
 
 
-def _part(word: str, held: Sequence[tuple[Part, list[str]]]) -> Part | Literal["same"]:
-    """Say what a word begins, or that it goes on with what is there."""
-    said, last = word.lower().strip(",;:"), held[-1] if held else None
+def _part(word: str, parts: Sequence[tuple[Part, list[str]]]) -> Part | Literal["same"]:
+    """Return what a word begins, or that it goes on with what is there."""
+    said, last = word.lower().strip(",;:"), parts[-1] if parts else None
     ended = bool(last and last[1][-1].endswith((",", ";", ":")))
     if said in BE:
         return "verb"
@@ -97,7 +97,7 @@ def _part(word: str, held: Sequence[tuple[Part, list[str]]]) -> Part | Literal["
     return "same" if last and last[0] == "noun" and not ended else "noun"
 
 
-def lowered(words: Sequence[str]) -> tuple[str, ...]:
+def lower_first_word(words: Sequence[str]) -> tuple[str, ...]:
     """Return words with the first in lower case, if it is one that is capital at the start of a sentence only."""
     first = words[0]
     known = first.lower() in DETERMINERS | PREPOSITIONS | BE | JOINING | SOMEONE
@@ -119,11 +119,13 @@ def article(noun: str) -> str:
     return "an" if noun[:1].lower() in "aeiou" else "a"
 
 
-def several(noun: Sequence[str]) -> bool:
-    """Say whether a noun chunk names several things, by its determiner and the letters of its last word.
+def is_plural(noun: Sequence[str]) -> bool:
+    """True if a noun chunk names several things, by its determiner and the letters of its last word.
 
-    >>> several(("two", "ducks")), several(("a", "glass")), several(("the", "men")), several(("a", "few", "eggs"))
-    (True, False, True, True)
+    >>> is_plural(("two", "ducks")), is_plural(("a", "glass"))
+    (True, False)
+    >>> is_plural(("the", "men")), is_plural(("a", "few", "eggs"))
+    (True, True)
     """
     first, last = noun[0].lower(), noun[-1].lower()
     if first in ONE and not (len(noun) > 1 and noun[1].lower() in MORE):

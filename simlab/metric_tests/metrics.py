@@ -51,7 +51,7 @@ class Metric:
     zero: float = 0.0
 
 
-def built_in(names: Sequence[str]) -> list[Metric]:
+def built_in_metrics(names: Sequence[str]) -> list[Metric]:
     """Return the metrics of these names, one computation per family; `bleu` stands for bleu_1 to bleu_4.
 
     Raises InputError for a name that is none, and for a package (or the Java of METEOR) that is not installed.
@@ -70,7 +70,7 @@ def built_in(names: Sequence[str]) -> list[Metric]:
     ]
 
 
-def own(name: str, function: Callable[[Candidates, References], Any]) -> Metric:
+def wrap_function(name: str, function: Callable[[Candidates, References], Any]) -> Metric:
     """Take any function `(candidates, references) -> scores` for a metric."""
     lower = bool(getattr(function, "lower_is_better", False))
     return Metric((name,), lambda candidates, references: {name: function(candidates, references)}, lower)
@@ -86,7 +86,7 @@ def _bleu(names: tuple[str, ...]) -> Metric:
     return Metric(names, score, zero=BLEU_ZERO)
 
 
-def _rouge_l(names: tuple[str, ...]) -> Metric:
+def _rouge_l_metric(names: tuple[str, ...]) -> Metric:
     scorer = _module("rouge_l", "pycocoevalcap.rouge.rouge").Rouge()
     return Metric(names, lambda *texts: {"rouge_l": scorer.compute_score(*_captions(*texts))[1]})
 
@@ -106,18 +106,18 @@ def _meteor(names: tuple[str, ...]) -> Metric:
 
 def _sacrebleu(names: tuple[str, ...]) -> Metric:
     # Without an effective order, a sentence of three words scores 0 whatever it says.
-    return _of_sacrebleu(names, _module("sacrebleu", "sacrebleu.metrics").BLEU(effective_order=True))
+    return _sacrebleu_metric(names, _module("sacrebleu", "sacrebleu.metrics").BLEU(effective_order=True))
 
 
 def _chrf(names: tuple[str, ...]) -> Metric:
-    return _of_sacrebleu(names, _module("chrf", "sacrebleu.metrics").CHRF())
+    return _sacrebleu_metric(names, _module("chrf", "sacrebleu.metrics").CHRF())
 
 
 def _ter(names: tuple[str, ...]) -> Metric:
-    return _of_sacrebleu(names, _module("ter", "sacrebleu.metrics").TER(), lower_is_better=True)
+    return _sacrebleu_metric(names, _module("ter", "sacrebleu.metrics").TER(), lower_is_better=True)
 
 
-def _of_sacrebleu(names: tuple[str, ...], scorer: Any, *, lower_is_better: bool = False) -> Metric:
+def _sacrebleu_metric(names: tuple[str, ...], scorer: Any, *, lower_is_better: bool = False) -> Metric:
     def score(candidates: Candidates, references: References) -> Scores:
         scores = [scorer.sentence_score(*texts).score for texts in zip(candidates, references, strict=True)]
         return {names[0]: scores}
@@ -137,7 +137,8 @@ def _rouge(names: tuple[str, ...]) -> Metric:
 
 
 _MAKERS: Mapping[str, Callable[[tuple[str, ...]], Metric]] = {
-    "bleu": _bleu, "rouge_l": _rouge_l, "cider": _cider, "meteor": _meteor, "sacrebleu": _sacrebleu, "chrf": _chrf,
+    "bleu": _bleu, "rouge_l": _rouge_l_metric, "cider": _cider, "meteor": _meteor,
+    "sacrebleu": _sacrebleu, "chrf": _chrf,
     "ter": _ter, "rouge": _rouge,
 }  # fmt: skip
 

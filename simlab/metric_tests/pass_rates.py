@@ -30,19 +30,19 @@ NEAR = 1e-6
 
 
 def passes(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
-    """Say for each trial whether the metric passes it; what has no scores does not.
+    """Return for each trial whether the metric passes it; what has no scores does not.
 
     Altering and disrupting corruptions must score worse than their originals, preserving ones must score alike.
     Differences up to the share `near_tie` of the scores are ties; with 0, the published rule, rounding alone is.
     """
     if pairs.trials.kind == "preserving":
-        return alike(pairs.original, pairs.corrupted, tolerance=tolerance, near_tie=near_tie)
+        return is_alike(pairs.original, pairs.corrupted, tolerance=tolerance, near_tie=near_tie)
     sign = -1 if pairs.lower_is_better else 1
-    return better(sign * pairs.original, sign * pairs.corrupted, near_tie=near_tie)
+    return is_better(sign * pairs.original, sign * pairs.corrupted, near_tie=near_tie)
 
 
 def near_ties(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
-    """Say which verdicts hang on next to nothing: they would be others if differences up to 1e-6 were ties.
+    """Mark which verdicts hang on next to nothing: they would be others if differences up to 1e-6 were ties.
 
     Of altering and disrupting corruptions these are passes by such a difference, of preserving ones failures by it. A
     `near_tie` that is larger than 1e-6 takes its place.
@@ -53,10 +53,10 @@ def near_ties(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> 
     return hang
 
 
-def better(original: Floats, corrupted: Floats, *, near_tie: float = 0.0) -> Bools:
-    """Say where an original scores higher than its corruption, by more than rounding and more than a near tie.
+def is_better(original: Floats, corrupted: Floats, *, near_tie: float = 0.0) -> Bools:
+    """Mark where an original scores higher than its corruption, by more than rounding and more than a near tie.
 
-    >>> better(np.array([0.5, 0.5, 0.3 - 0.2]), np.array([0.4, 0.5, 0.1 - 1e-17])).tolist()
+    >>> is_better(np.array([0.5, 0.5, 0.3 - 0.2]), np.array([0.4, 0.5, 0.1 - 1e-17])).tolist()
     [True, False, False]
     """
     margin = max(near_tie, ROUNDING)
@@ -64,13 +64,13 @@ def better(original: Floats, corrupted: Floats, *, near_tie: float = 0.0) -> Boo
     return lost
 
 
-def alike(original: Floats, corrupted: Floats, *, tolerance: float, near_tie: float = 0.0) -> Bools:
-    """Say where |a - b| / (|a| + 1e-9) is within the tolerance, a the score of the original.
+def is_alike(original: Floats, corrupted: Floats, *, tolerance: float, near_tie: float = 0.0) -> Bools:
+    """Mark where |a - b| / (|a| + 1e-9) is within the tolerance, a the score of the original.
 
     The published rule divides by a + 1e-9, which is the same for scores that are not negative and has no meaning for
     others. Two scores of 0 are alike. A tie is within, and what exceeds the tolerance by one.
 
-    >>> alike(np.array([1.0, 1.0, 0.0, -1.0]), np.array([0.9, 0.8, 0.0, -0.5]), tolerance=0.15).tolist()
+    >>> is_alike(np.array([1.0, 1.0, 0.0, -1.0]), np.array([0.9, 0.8, 0.0, -0.5]), tolerance=0.15).tolist()
     [True, False, True, False]
     """
     difference = np.abs(original - corrupted) / (np.abs(original) + EPSILON)

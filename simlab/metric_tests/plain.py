@@ -19,10 +19,10 @@ from simlab.metric_tests.trials import (
     Kind,
     Trials,
     check_named,
-    keys_once,
-    kind_of,
+    drop_blanks,
+    find_kind,
     read_text,
-    without_blanks,
+    refuse_double_keys,
 )
 from simlab.types import InputError
 
@@ -73,24 +73,24 @@ def _notes(file: Path, trials: Sequence[_Trial], counts: set[int], n_references:
         )
 
 
-def _trials(held: Sequence[_Trial], n: int) -> Trials:
-    first = held[0]
+def _trials(trials: Sequence[_Trial], n: int) -> Trials:
+    first = trials[0]
     return Trials(
         first.corruption,
         first.kind,
         n,
-        tuple(trial.name for trial in held),
-        tuple(trial.original for trial in held),
-        tuple(trial.corrupted for trial in held),
-        tuple(trial.references[:n] for trial in held),
+        tuple(trial.name for trial in trials),
+        tuple(trial.original for trial in trials),
+        tuple(trial.corrupted for trial in trials),
+        tuple(trial.references[:n] for trial in trials),
     )
 
 
-def _check_one_kind(held: Sequence[_Trial]) -> None:
-    for trial in held:
-        if trial.kind != held[0].kind:
+def _check_one_kind(trials: Sequence[_Trial]) -> None:
+    for trial in trials:
+        if trial.kind != trials[0].kind:
             raise InputError(
-                f"{trial.where}: {trial.corruption} is {trial.kind} here and {held[0].kind} in {held[0].where}; "
+                f"{trial.where}: {trial.corruption} is {trial.kind} here and {trials[0].kind} in {trials[0].where}; "
                 "trials of a type are of one kind"
             )
 
@@ -104,22 +104,22 @@ def _check_enough(trials: Sequence[_Trial], n: int) -> None:
 
 
 def _trial(where: str, record: Mapping[str, Any], kinds: Mapping[str, Kind]) -> _Trial:
-    kind = text_of(where, record, "kind").strip()
-    corruption = " ".join(text_of(where, record, "type").split()) if record.get("type") not in (None, "") else kind
-    references = references_of(where, record["references"])
+    kind = require_text(where, record, "kind").strip()
+    corruption = " ".join(require_text(where, record, "type").split()) if record.get("type") not in (None, "") else kind
+    references = read_references(where, record["references"])
     return _Trial(
         where,
         str(record.get("id", where.rsplit(" ", 1)[-1])),
         corruption,
-        kinds.get(corruption) or kind_of(kind, where),
-        text_of(where, record, "original"),
-        text_of(where, record, "corruption"),
-        without_blanks(references),
-        len(references) - len(without_blanks(references)),
+        kinds.get(corruption) or find_kind(kind, where),
+        require_text(where, record, "original"),
+        require_text(where, record, "corruption"),
+        drop_blanks(references),
+        len(references) - len(drop_blanks(references)),
     )
 
 
-def text_of(where: str, record: Mapping[str, Any], key: str) -> str:
+def require_text(where: str, record: Mapping[str, Any], key: str) -> str:
     """Return a text of a record; raises InputError for one that is empty, or none."""
     value = record[key]
     if not isinstance(value, str) or not value.strip():
@@ -127,11 +127,11 @@ def text_of(where: str, record: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def references_of(where: str, value: Any) -> list[str]:
+def read_references(where: str, value: Any) -> list[str]:
     """Return the references of a record; raises InputError where none says anything."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(f"{where}: references={json.dumps(value)[:40]} must be a list of sentences")
-    if not without_blanks(value):
+    if not drop_blanks(value):
         raise InputError(f"{where}: references={json.dumps(value)[:40]} holds no sentence; a trial needs at least one")
     return value
 
@@ -161,7 +161,7 @@ def _json_records(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for where, line in numbered:
         try:
-            record = json.loads(line, object_pairs_hook=keys_once)
+            record = json.loads(line, object_pairs_hook=refuse_double_keys)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
         except (ValueError, RecursionError) as error:

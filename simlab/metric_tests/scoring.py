@@ -34,7 +34,7 @@ class ScorePairs:
 
     @property
     def scored(self) -> Bools:
-        """Say which trials have two scores."""
+        """Mark which trials have two scores."""
         finite: Bools = np.isfinite(self.original)
         return finite
 
@@ -84,7 +84,7 @@ def _pairs(trials: Trials, metric: Metric, name: str, given: Sequence[Any], fail
 
 
 def _fault(scores: Any, n: int) -> str | None:
-    """Say what is wrong with the scores of n sentences; None where nothing is."""
+    """Return what is wrong with the scores of n sentences; None where nothing is."""
     try:
         shape = np.asarray(scores, float).shape
     except (TypeError, ValueError):

@@ -10,8 +10,8 @@ from pathlib import Path
 from simlab.messages import or_nearest
 from simlab.metric_tests.corruptions import RULES, corrupt
 from simlab.metric_tests.lexicon import Lexicon
-from simlab.metric_tests.plain import records, references_of, text_of
-from simlab.metric_tests.trials import KNOWN, without_blanks
+from simlab.metric_tests.plain import read_references, records, require_text
+from simlab.metric_tests.trials import KNOWN, drop_blanks
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -44,8 +44,8 @@ def read(file: Path) -> list[Sentence]:
     held = [
         Sentence(
             str(record.get("id", where.rsplit(" ", 1)[-1])),
-            text_of(where, record, "sentence"),
-            without_blanks(references_of(where, record["references"])),
+            require_text(where, record, "sentence"),
+            drop_blanks(read_references(where, record["references"])),
         )
         for where, record in records(file, NEEDED, "a sentence")
     ]
@@ -54,7 +54,7 @@ def read(file: Path) -> list[Sentence]:
     return held
 
 
-def chosen(names: str) -> tuple[str, ...]:
+def choose_corruptions(names: str) -> tuple[str, ...]:
     """Return the corruptions of a comma-separated list, in their usual order; `all` stands for all of them."""
     words = [name.strip() for name in names.split(",") if name.strip()]
     if not words:

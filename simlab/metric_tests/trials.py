@@ -52,7 +52,7 @@ class Collected:
     notes: tuple[str, ...]
 
 
-def kind_of(word: str, where: str) -> Kind:
+def find_kind(word: str, where: str) -> Kind:
     """Return the kind that a word names, be it a kind or a published corruption; raises InputError for another."""
     for kind in KINDS:
         if word == kind:
@@ -69,7 +69,7 @@ def check_named(named: Mapping[str, Kind], corruptions: Collection[str]) -> None
             raise InputError(f"--kind {corruption}=...: no trials are of it; {or_nearest(corruption, corruptions)}")
 
 
-def keys_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_double_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Make the mapping of a record of JSON; raise InputError for a key that it has twice, with values that differ."""
     record = dict(pairs)
     # A file of the published trials says the same thing twice.
@@ -84,6 +84,6 @@ def read_text(file: Path) -> str:
     return files.text(files.content(file, where, most=MAX_BYTES, remedy="give trials as text"), where)
 
 
-def without_blanks(references: Sequence[str]) -> tuple[str, ...]:
+def drop_blanks(references: Sequence[str]) -> tuple[str, ...]:
     """Keep the references that say something."""
     return tuple(reference for reference in references if reference.strip())

@@ -32,12 +32,20 @@ from simlab.answers.plan import (
 )
 from simlab.messages import quantity
 from simlab.parts import name_of
-from simlab.planning.bench import carried_over, difference, figures, first_target, shared_mean, value_of, within_limits
-from simlab.planning.remedies import binding, front, other_money, remedies, short
+from simlab.planning.bench import (
+    carry_over,
+    difference,
+    figures,
+    first_target,
+    is_within_limits,
+    measure_value,
+    shared_mean,
+)
+from simlab.planning.remedies import binding, front, list_missed_targets, other_money, remedies
 from simlab.planning.rivals import error_that_tells, is_rival, rivalry, same_money
-from simlab.planning.search import oddities
-from simlab.planning.stages import in_time
-from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Wanted, family, size_of, with_setting
+from simlab.planning.search import count_oddities
+from simlab.planning.stages import worlds_in_time
+from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Wanted, family, replace_setting, size_of
 
 ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
@@ -98,8 +106,8 @@ def answer(
     """
     roles, looked = compared or compare(found, bench, fresh, ground, wanted)
     rows = _rows({one: role for one, role in roles.items() if looked.get(one)}, looked)
-    missed = _missed(found, wanted, rows[0].measures)
-    all_new = _all_new(rows[0].design, others or fresh, ground, looked)
+    missed = _missed_targets(found, wanted, rows[0].measures)
+    all_new = _figures_for_new_raters(rows[0].design, others or fresh, ground, looked)
     mended = remedies(found, bench, ground, wanted, missed, rows[0].measures) if missed else ()
     binds, largest = binding(found, bench, ground, wanted)
     config, measures = config or {}, rows[0].measures
@@ -115,7 +123,7 @@ def answer(
         measures=measures,
         sizes=_takes(rows[0], asked_of, config, wanted),
         power_at=measures.get("power_at"),
-        under_pilot=_under_pilot(robust, ground),
+        under_pilot=_reach_under_pilot(robust, ground),
         open=found.open,
         confidence=wanted.confidence,
         probability=found.probability,
@@ -185,7 +193,7 @@ def _takes(row: DesignRow, held: Loads | None, config: Mapping[str, Any], wanted
     )
 
 
-def _under_pilot(robust: Robust | None, ground: Ground) -> UnderPilot | None:
+def _reach_under_pilot(robust: Robust | None, ground: Ground) -> UnderPilot | None:
     """Return in what share of the worlds that the pilot allows the design reaches its targets; None without a pilot."""
     if robust is not None:
         return UnderPilot(share=robust.share, low=robust.low, high=robust.high, draws=robust.draws)
@@ -197,22 +205,22 @@ def _pool(pool: Needed) -> RaterPool:
     return RaterPool(raters=pool.raters, design=pool.design, figures=figures(pool.measures))
 
 
-def _change(one: Flip) -> AdviceChange:
-    of = one.assumption
-    words = of.words.format(one.at) if "{" in of.words else f"{of.words} {quantity(one.at, of.unit)}"
+def _change(flip: Flip) -> AdviceChange:
+    of = flip.assumption
+    words = of.words.format(flip.at) if "{" in of.words else f"{of.words} {quantity(flip.at, of.unit)}"
     return AdviceChange(
         assumption=of.name,
         key=of.key,
         now=float(of.value),
         unit=of.unit,
-        said=f"{words} {'or more' if one.at >= of.value else 'or less'}",
+        said=f"{words} {'or more' if flip.at >= of.value else 'or less'}",
         source=of.source,
-        at=float(one.at),
-        low=float(one.low),
-        high=float(one.high),
-        distance=float(one.distance),
-        then=one.then,
-        why=one.why,
+        at=float(flip.at),
+        low=float(flip.low),
+        high=float(flip.high),
+        distance=float(flip.distance),
+        then=flip.then,
+        why=flip.why,
         plausible=(float(of.low), float(of.high)),
     )
 
@@ -220,30 +228,30 @@ def _change(one: Flip) -> AdviceChange:
 def compare(found: Found, bench: Bench, fresh: Bench, ground: Ground, wanted: Wanted) -> Compared:
     """Look at the advice and its rivals at equal cost in the same fresh worlds."""
     chosen, roles = found.chosen, _roles(found, bench, ground, wanted)
-    looked = dict(_looked(list(roles), fresh, wanted))
+    looked = dict(_measure_designs(list(roles), fresh, wanted))
     # Worlds in which the advice could not be carried out at all tell nothing new.
     looked[chosen] = looked[chosen] or found.tried[chosen]
-    return _with_shared_worlds(roles, looked)
+    return _share_worlds(roles, looked)
 
 
-def renamed(compared: Compared, named: Design, fresh: Bench) -> Compared:
+def rename_advice(compared: Compared, named: Design, fresh: Bench) -> Compared:
     """Return the same page with another of its designs named, by all worlds that these have met by now."""
     old, roles = next(iter(compared.roles)), dict(compared.roles)
     others = {one: SAME_MONEY if one == old else role for one, role in roles.items() if one != named}
     roles = {named: ADVICE, **others}
     met = {one: held for one, held in compared.looked.items() if held}
-    return _with_shared_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
+    return _share_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
 
 
-def _with_shared_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> Compared:
+def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> Compared:
     """Let what the design with the most worlds says of these hold for those that are compared with it."""
     most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
     return Compared(
-        roles, {one: held if one == most else carried_over(held, looked[most]) for one, held in looked.items()}
+        roles, {one: held if one == most else carry_over(held, looked[most]) for one, held in looked.items()}
     )
 
 
-def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
+def order_by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
     """Return the designs of a page at the price of the one that is named, in the order in which they are to be named.
 
     Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
@@ -252,7 +260,7 @@ def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
     looked, roles = compared.looked, {one: role for one, role in compared.roles.items() if compared.looked.get(one)}
     named, *others = _rows(roles, looked)
     held = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
-    held = [one for one in held if one == named.design or within_limits(looked[one], wanted)]
+    held = [one for one in held if one == named.design or is_within_limits(looked[one], wanted)]
 
     def rank(one: Design) -> tuple[bool, float, bool, float]:
         rows = _rows(dict.fromkeys([one, *roles], SAME_MONEY), looked)
@@ -261,7 +269,7 @@ def by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
         ).at_most
         if at_most > wanted.margin:
             return True, at_most, one != named.design, 0.0
-        return False, oddities(one), one != named.design, at_most
+        return False, count_oddities(one), one != named.design, at_most
 
     return sorted(held, key=rank)
 
@@ -270,31 +278,31 @@ def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[D
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
     chosen = found.chosen
     roles = {chosen: ADVICE} | dict.fromkeys(same_money(found, bench, ground, wanted), SAME_MONEY)
-    return roles if any(_alike(found.best, one) for one in roles) else {**roles, found.best: MOST}
+    return roles if any(_are_alike(found.best, one) for one in roles) else {**roles, found.best: MOST}
 
 
-def _alike(one: Design, other: Design) -> bool:
+def _are_alike(first: Design, second: Design) -> bool:
     """Tell designs of one kind and about one size."""
-    sizes = size_of(one) or 1, size_of(other) or 1
-    return family(one) == family(other) and abs(sizes[0] / sizes[1] - 1) < ALIKE
+    sizes = size_of(first) or 1, size_of(second) or 1
+    return family(first) == family(second) and abs(sizes[0] / sizes[1] - 1) < ALIKE
 
 
-def _looked(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:
+def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:
     """Look at designs in the same fresh worlds: at the first in any case, at as many others as there is patience for.
 
     The first comes before the others, in a few worlds that tell how long more of them take.
     """
     measure, (first, *others) = first_target(wanted).measure, designs
     fresh.look({first: FEW})
-    own = fresh.look({first: FEW + in_time(fresh, USUAL - FEW)})[first]
+    own = fresh.look({first: FEW + worlds_in_time(fresh, USUAL - FEW)})[first]
     met = len(own[measure].influence) if measure in own else FEW
     worlds = min(met, USUAL)
-    others = others[: in_time(fresh, worlds * len(others)) // worlds]
+    others = others[: worlds_in_time(fresh, worlds * len(others)) // worlds]
     looked = {**fresh.look(dict.fromkeys(others, worlds)), first: own}
     wants = _wanted_worlds({one: looked[one] for one in others}, own, worlds, wanted)
     # What patience does not suffice for is taken off all of them alike.
     needed = sum(wants.values()) - worlds * len(wants)
-    part = in_time(fresh, needed) / max(needed, 1)
+    part = worlds_in_time(fresh, needed) / max(needed, 1)
     return {**looked, **fresh.look({one: worlds + int(part * (n - worlds)) for one, n in wants.items()})}
 
 
@@ -303,7 +311,7 @@ def _wanted_worlds(rows: Mapping[Design, Looked], own: Looked, worlds: int, want
     measure, enough, wants = first_target(wanted).measure, error_that_tells(len(rows), wanted), dict[Design, int]()
     for one, looked in rows.items():
         if measure in looked and measure in own:
-            gap = difference(measure, carried_over(looked, own)[measure], own[measure])
+            gap = difference(measure, carry_over(looked, own)[measure], own[measure])
             if gap.mcse > enough and gap.value + FAR * gap.mcse > wanted.margin:
                 wants[one] = min(math.ceil(worlds * (gap.mcse / enough) ** 2), len(own[measure].influence))
     return wants
@@ -318,7 +326,7 @@ def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> tupl
             design=one,
             gap=_gap(looked[one], looked[advice]),
             measures=figures(looked[one]),
-            **{name: value_of(looked[one], name) for name in ACCOUNTS},
+            **{name: measure_value(looked[one], name) for name in ACCOUNTS},
             difference={
                 name: difference(name, looked[one][name], looked[advice][name])
                 for name in looked[one]
@@ -329,26 +337,28 @@ def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> tupl
     )
 
 
-def _gap(one: Looked, advice: Looked) -> float:
-    if "money" not in one or "money" not in advice:
+def _gap(rival: Looked, advice: Looked) -> float:
+    if "money" not in rival or "money" not in advice:
         return math.nan
-    own, other = shared_mean(one["money"], advice["money"])
+    own, other = shared_mean(rival["money"], advice["money"])
     return own / other - 1 if other > 0 else math.nan
 
 
-def _missed(found: Found, wanted: Wanted, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
+def _missed_targets(found: Found, wanted: Wanted, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
     """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
     if found.advice is not None:
         return ()
-    return short(fresh, wanted) or short(figures(found.tried[found.chosen]), wanted)
+    return list_missed_targets(fresh, wanted) or list_missed_targets(figures(found.tried[found.chosen]), wanted)
 
 
-def _all_new(advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]) -> dict[str, Figure]:
+def _figures_for_new_raters(
+    advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]
+) -> dict[str, Figure]:
     """Return the figures of a design for raters that were not asked, in as many fresh worlds."""
     if not ground.these_raters:
         return {}
-    anew, own = with_setting(advice, *ALL_NEW), looked[advice]
+    anew, own = replace_setting(advice, *ALL_NEW), looked[advice]
     worlds = min(max((len(one.influence) for one in looked[advice].values()), default=FEW), OF_OTHERS)
-    if in_time(others, FEW) < FEW:
+    if worlds_in_time(others, FEW) < FEW:
         return {}
-    return figures(carried_over(others.look({anew: in_time(others, worlds)})[anew], own))
+    return figures(carry_over(others.look({anew: worlds_in_time(others, worlds)})[anew], own))

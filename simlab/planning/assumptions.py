@@ -75,13 +75,13 @@ MEASURED: Mapping[str, Mapping[str, tuple[float, float]]] = {
 """Ranges that the YAML of a preset tells of the campaign that it is from; of noise less that of outputs."""
 
 
-def unit_of(world: World) -> str:
+def truth_unit(world: World) -> str:
     """Return the unit of the systems' truths: points, or the share of yes where that is all that raters say."""
     law = world.answers[RATE]
     return YES if isinstance(law, ScaledRatings) and law.scale.law == "binary" else POINTS
 
 
-def largest(config: Mapping[str, Any], n_systems: int, segments: float) -> int:
+def most_documents(config: Mapping[str, Any], n_systems: int, segments: float) -> int:
     """Return the most documents that the money pays, one rating of each segment of each system."""
     budget = config["budget"]
     money, price = budget["total"], budget["price_per_rating"] * (1 + budget["platform_fee"])
@@ -129,7 +129,7 @@ def check_people(n_systems: int, n_raters: int) -> None:
 
 def loads(config: Mapping[str, Any]) -> Loads | None:
     """Return what the campaigns of a composed study ask of raters; None where none of those dealt could be."""
-    dealt = [one for study in range(CAMPAIGNS) if (one := _dealt(config, study)) is not None]
+    dealt = [one for study in range(CAMPAIGNS) if (one := _deal_campaign(config, study)) is not None]
     if not dealt:
         return None
     each = [np.unique(one.seen.rater, return_counts=True)[1] for one in dealt]
@@ -148,7 +148,7 @@ def loads(config: Mapping[str, Any]) -> Loads | None:
     )
 
 
-def _dealt(config: Mapping[str, Any], study: int) -> Collected | None:
+def _deal_campaign(config: Mapping[str, Any], study: int) -> Collected | None:
     try:
         return replaying.collected(config, Place(study, 0, 0, 0))
     except InputError:
@@ -156,19 +156,19 @@ def _dealt(config: Mapping[str, Any], study: int) -> Collected | None:
 
 
 def _covers(config: Mapping[str, Any]) -> str:
-    """Say what one rating is about, without how many there are."""
+    """Return what one rating is about, without how many there are."""
     lines = covered(config)
     return lines[0].partition(":")[0] if lines else ""
 
 
-def _outputs(one: Collected) -> int:
+def _outputs(collected: Collected) -> int:
     """Count the outputs, one system's of a segment, that were rated."""
-    return len(np.unique(np.stack([one.seen.unit, one.seen.item]), axis=1).T)
+    return len(np.unique(np.stack([collected.seen.unit, collected.seen.item]), axis=1).T)
 
 
-def _documents(one: Collected) -> int:
+def _documents(collected: Collected) -> int:
     """Count the pairs of a rater and a document."""
-    return len(np.unique(np.stack([one.seen.rater, one.frame.document[one.seen.item]]), axis=1).T)
+    return len(np.unique(np.stack([collected.seen.rater, collected.frame.document[collected.seen.item]]), axis=1).T)
 
 
 class PoolNeeded(NamedTuple):
@@ -182,7 +182,7 @@ class PoolNeeded(NamedTuple):
     measures: Looked
 
 
-def needed(
+def raters_needed(
     bench: Bench, wanted: Wanted, with_raters: Callable[[int], Design], worlds: int = WORLDS_PER_POOL
 ) -> PoolNeeded:
     """Find by bisection the fewest raters with whom a design reaches all targets; power rises with raters.
@@ -206,7 +206,7 @@ def needed(
 
 
 def reaches(looked: Looked, targets: Sequence[Target]) -> bool:
-    """Tell whether measures reach their targets; one that is undefined does not."""
+    """True if measures reach their targets; one that is undefined does not."""
     return all(target.measure in looked and looked[target.measure].value >= target.least for target in targets)
 
 
@@ -239,61 +239,63 @@ def of(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
     systems = config["systems"]
     fitted = str(systems.get("_target_", "")).startswith("simlab.world.fitted.")
     held = read_world(systems["path"], None) if fitted else None
-    yield from _of_preset(config) if held is None else _of_pilot(systems, held)
+    yield from _list_preset_spreads(config) if held is None else _list_pilot_spreads(systems, held)
     for key, named in WORK.items():
         value = _value(config, key)
         if key == SPEED and value is None and held is not None and held.timing and on_a_clock(config):
             seconds = [one.seconds_per_answer for one in held.timing]
-            yield _by_factor(named, key, _of_draws(seconds))
+            yield _assumption_by_factor(named, key, _range_of_draws(seconds))
         elif isinstance(value, int | float) and value > 0:
-            yield _by_factor(named, key, _assumed(float(value)))
+            yield _assumption_by_factor(named, key, _assumed_range(float(value)))
 
 
-def _of_pilot(systems: Mapping[str, Any], held: AnyWorld) -> Iterator[Assumption]:
+def _list_pilot_spreads(systems: Mapping[str, Any], world: AnyWorld) -> Iterator[Assumption]:
     """Go through the spreads that the draws of a pilot tell, those left out that it says nothing of."""
-    for name, column in _columns(held).items():
-        key, said = f"systems.assumed_{name}", _of_draws(column)
-        named = _named(name, _unit(held))
+    for name, column in _columns(world).items():
+        key, said = f"systems.assumed_{name}", _range_of_draws(column)
+        named = _make_name(name, _unit(world))
         if systems.get(f"assumed_{name}") is not None:
-            yield _by_factor(named, key, _assumed(float(systems[f"assumed_{name}"])))
+            yield _assumption_by_factor(named, key, _assumed_range(float(systems[f"assumed_{name}"])))
         elif said.high > said.low:
-            yield _linear(named, key, said, 1.0 if name == "residual_sd" and isinstance(held, FittedWorld) else np.inf)
+            yield _linear_assumption(
+                named, key, said, 1.0 if name == "residual_sd" and isinstance(world, FittedWorld) else np.inf
+            )
 
 
-def _columns(held: AnyWorld) -> dict[str, Floats]:
+def _columns(world: AnyWorld) -> dict[str, Floats]:
     """Return the draws of each spread, by the name of its key; of a law of one's own none is known by such a name."""
-    if isinstance(held, KeptWorld):
+    if isinstance(world, KeptWorld):
         return {}
-    if isinstance(held, FittedScales):
-        return {name: np.array([getattr(one, name) for one in held.effects]) for name in NAMES}
+    if isinstance(world, FittedScales):
+        return {name: np.array([getattr(one, name) for one in world.effects]) for name in NAMES}
     of_effects = {"rater_system_sd": "rater_system_sd", "residual_sd": "noise_share"}
     of_effects["system_document_sd"] = "system_document_sd"
-    found = {name: np.array([getattr(one, own) for one in held.effects]) for name, own in of_effects.items()}
-    return {name: found.get(name, np.array(held.leniency_sd)) for name in NAMES}
+    found = {name: np.array([getattr(one, own) for one in world.effects]) for name, own in of_effects.items()}
+    return {name: found.get(name, np.array(world.leniency_sd)) for name in NAMES}
 
 
-def _unit(held: AnyWorld) -> str:
-    if isinstance(held, FittedScales):
-        return "points" if held.effects[0].scale.law == "gaussian" else "of a rating's noise"
+def _unit(world: AnyWorld) -> str:
+    if isinstance(world, FittedScales):
+        return "points" if world.effects[0].scale.law == "gaussian" else "of a rating's noise"
     return "log"
 
 
-def _of_preset(config: Mapping[str, Any]) -> Iterator[Assumption]:
-    told = _measured(config["raters"])
+def _list_preset_spreads(config: Mapping[str, Any]) -> Iterator[Assumption]:
+    told = _measured_ranges(config["raters"])
     for name in NAMES:
         own = "noise_share" if name == "residual_sd" and "noise_share" in config["raters"] else name
         section = next((part for part in ("raters", "systems") if config[part].get(own)), None)
         if section is None:
             continue
-        key, value, named = f"{section}.{own}", float(config[section][own]), _named(name, _preset_unit(config))
+        key, value, named = f"{section}.{own}", float(config[section][own]), _make_name(name, _preset_unit(config))
         low, high = told.get(name, (np.inf, -np.inf))
         if low <= value <= high:
-            yield _linear(named, key, _Range(value, low, high, CAMPAIGN))
+            yield _linear_assumption(named, key, _Range(value, low, high, CAMPAIGN))
         else:
-            yield _by_factor(named, key, _assumed(value), 1.0 if own == "noise_share" else np.inf)
+            yield _assumption_by_factor(named, key, _assumed_range(value), 1.0 if own == "noise_share" else np.inf)
 
 
-def _measured(raters: Mapping[str, Any]) -> Mapping[str, tuple[float, float]]:
+def _measured_ranges(raters: Mapping[str, Any]) -> Mapping[str, tuple[float, float]]:
     """Return the ranges of a preset's own campaign; nothing where its spreads are not those of the preset."""
     from simlab.config import bound_options
 
@@ -309,20 +311,20 @@ def _preset_unit(config: Mapping[str, Any]) -> str:
     return "log" if law is None else "points" if law == "gaussian" else "of a rating's noise"
 
 
-def _named(name: str, unit: str) -> _Named:
+def _make_name(name: str, unit: str) -> _Named:
     return _Named(NAMES[name], WORDS[unit][list(NAMES).index(name)], unit)
 
 
-def _of_draws(column: Sequence[float] | Floats) -> _Range:
+def _range_of_draws(column: Sequence[float] | Floats) -> _Range:
     low, value, high = (float(end) for end in np.quantile(np.asarray(column, float), ENDS))
     return _Range(value, low, high)
 
 
-def _assumed(value: float) -> _Range:
+def _assumed_range(value: float) -> _Range:
     return _Range(value, value / FACTOR, value * FACTOR, ASSUMED)
 
 
-def _linear(named: _Named, key: str, of: _Range, most: float = np.inf) -> Assumption:
+def _linear_assumption(named: _Named, key: str, of: _Range, most: float = np.inf) -> Assumption:
     """Let a spread go down to 0, and up as far again as the plausible range reaches, three times."""
     least = max(0.0, of.value - REACH * (of.value - of.low))
     farthest = min(most, of.value + REACH * (of.high - of.value))
@@ -330,7 +332,7 @@ def _linear(named: _Named, key: str, of: _Range, most: float = np.inf) -> Assump
     return Assumption(named.name, key, of.value, of.low, of.high, *span, named.words, named.unit, of.source)
 
 
-def _by_factor(named: _Named, key: str, of: _Range, end: float = np.inf) -> Assumption:
+def _assumption_by_factor(named: _Named, key: str, of: _Range, end: float = np.inf) -> Assumption:
     """Let a quantity be three times as many times smaller, or larger, as is plausible; a share ends at 1."""
     least, most = of.value * (of.low / of.value) ** REACH, of.value * (of.high / of.value) ** REACH
     span = (min(of.high, end), least, min(most, end), True)

@@ -20,10 +20,10 @@ from simlab.config.sweepfile import RUN
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.laboratory import Laboratory, laboratory
 from simlab.engine.ledger import Entry, Ledger
-from simlab.measures.labels import range_of
+from simlab.measures.labels import measure_range
 from simlab.measures.precision import interval
 from simlab.messages import shown
-from simlab.planning.stages import in_time
+from simlab.planning.stages import worlds_in_time
 from simlab.planning.terms import Bench, Design, Looked, Wanted
 from simlab.store.layout import gather
 from simlab.store.measures import Measures, estimate
@@ -33,19 +33,19 @@ ENDED = 0.9
 """So many campaigns have to end as planned for a design to be within the limits."""
 
 
-def figure(name: str, found: Estimate) -> Figure:
+def figure(name: str, estimate: Estimate) -> Figure:
     """Return a measure with its error and its 95 % interval, inside its range."""
-    within = range_of(name)
-    influence = np.asarray(found.influence, float)
-    telling = None if found.telling is None else np.array(found.telling)
-    low, high = interval(np.array(found.value), influence, within, telling)
+    within = measure_range(name)
+    influence = np.asarray(estimate.influence, float)
+    telling = None if estimate.telling is None else np.array(estimate.telling)
+    low, high = interval(np.array(estimate.value), influence, within, telling)
     return Figure(
-        value=float(found.value),
-        mcse=float(found.mcse),
+        value=float(estimate.value),
+        mcse=float(estimate.mcse),
         low=float(low),
         high=float(high),
         worlds=len(influence),
-        studies=int(found.n),
+        studies=int(estimate.n),
     )
 
 
@@ -57,7 +57,7 @@ def figures(looked: Looked) -> dict[str, Figure]:
 def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     """Return first minus second, deleting the same world from both designs, with its 95 % interval."""
     one, other = _point(name, first), _point(name, second)
-    within = range_of(name)
+    within = measure_range(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
     gap: Contrast = inside(paired(one, other), one, other, bounds)
     return Figure(
@@ -70,47 +70,47 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     )
 
 
-def carried_over(one: Looked, advice: Looked) -> Looked:
+def carry_over(measured: Looked, advice: Looked) -> Looked:
     """Return a design's measures as those of the advice plus their paired difference, over the worlds that both met.
 
     The advice met more worlds: what these say of it holds for designs that are compared with it, too.
     """
-    return {name: _carried(found, advice[name]) if name in advice else found for name, found in one.items()}
+    return {name: _add_difference(found, advice[name]) if name in advice else found for name, found in measured.items()}
 
 
-def _carried(one: Estimate, advice: Estimate) -> Estimate:
-    n, more = len(one.influence), len(advice.influence)
-    if not 1 < n < more or not np.isfinite([*one.influence, *advice.influence]).all():
-        return one
+def _add_difference(estimate: Estimate, advice: Estimate) -> Estimate:
+    n, more = len(estimate.influence), len(advice.influence)
+    if not 1 < n < more or not np.isfinite([*estimate.influence, *advice.influence]).all():
+        return estimate
     influence = np.asarray(advice.influence, float).copy()
-    influence[:n] += (np.asarray(one.influence) - influence[:n]) * more / n
-    value = one.value + advice.value - shared_mean(advice, one)[0]
-    if 0 <= one.value <= 1 and 0 <= advice.value <= 1:
+    influence[:n] += (np.asarray(estimate.influence) - influence[:n]) * more / n
+    value = estimate.value + advice.value - shared_mean(advice, estimate)[0]
+    if 0 <= estimate.value <= 1 and 0 <= advice.value <= 1:
         value = min(max(value, 0.0), 1.0)
-    return Estimate(value, influence, one.cluster, one.n, one.telling)
+    return Estimate(value, influence, estimate.cluster, estimate.n, estimate.telling)
 
 
-def value_of(looked: Looked, name: str) -> float:
+def measure_value(looked: Looked, name: str) -> float:
     """Return a measure's value; NaN where it was not measured."""
     return float(looked[name].value) if name in looked else math.nan
 
 
-def within_limits(looked: Looked, wanted: Wanted) -> bool:
-    """Tell whether campaigns of a design end as planned, with the money that there is."""
-    ended, money = value_of(looked, "ended_as_planned"), value_of(looked, "money")
+def is_within_limits(looked: Looked, wanted: Wanted) -> bool:
+    """True if campaigns of a design end as planned, with the money that there is."""
+    ended, money = measure_value(looked, "ended_as_planned"), measure_value(looked, "money")
     if math.isfinite(ended) and ended < ENDED:
         return False
     return wanted.limits.money is None or not money > wanted.limits.money * (1 + 1e-9)
 
 
 def reaches(looked: Looked, wanted: Wanted) -> bool:
-    """Tell whether the values of all targets are at least what is wanted."""
-    return all(value_of(looked, one.measure) >= one.least for one in wanted.targets)
+    """True if the values of all targets are at least what is wanted."""
+    return all(measure_value(looked, one.measure) >= one.least for one in wanted.targets)
 
 
 def reaches_nearly(looked: Looked, wanted: Wanted) -> bool:
     """True if the values of all targets are at least what is wanted, less the margin."""
-    return all(value_of(looked, one.measure) >= one.least - wanted.margin for one in wanted.targets)
+    return all(measure_value(looked, one.measure) >= one.least - wanted.margin for one in wanted.targets)
 
 
 def first_target(wanted: Wanted) -> Target:
@@ -125,12 +125,12 @@ def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
     return one, other
 
 
-def looked_at(bench: Bench, design: Design, worlds: int) -> Looked:
+def measure_extra_design(bench: Bench, design: Design, worlds: int) -> Looked:
     """Look at a design that nobody asked about.
 
     No measures where its keys do not go together, none of it came, or patience ends before.
     """
-    if in_time(bench, worlds) < worlds:
+    if worlds_in_time(bench, worlds) < worlds:
         return {}
     try:
         return bench.look({design: worlds})[design]
@@ -138,9 +138,9 @@ def looked_at(bench: Bench, design: Design, worlds: int) -> Looked:
         return {}
 
 
-def _point(name: str, found: Estimate) -> Point:
-    shown = figure(name, found)
-    return Point(shown.value, np.asarray(found.influence, float), found.n, shown.low, shown.high)
+def _point(name: str, estimate: Estimate) -> Point:
+    shown = figure(name, estimate)
+    return Point(shown.value, np.asarray(estimate.influence, float), estimate.n, shown.low, shown.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +159,14 @@ class Composer:
         values = tuple((key, value) for key, value in design if _is_plain(value))
         options = tuple(one for one in design if one not in values)
         if options not in self.held:
-            self.held[options] = composed(self.words, options)
-        config = _copied(self.held[options])
+            self.held[options] = compose_study(self.words, options)
+        config = _copy_config(self.held[options])
         for key, value in values:
             put(config, key, checked_value(config, key, value, config.get("plugins", [])))
         return config
 
 
-def composed(words: Sequence[str], design: Design) -> Config:
+def compose_study(words: Sequence[str], design: Design) -> Config:
     """Compose a study of words and settings; of a key that both name the setting holds."""
     own = dict(design)
     kept = [word for word in words if word.partition("=")[0].replace("/", ".") not in own]
@@ -174,7 +174,7 @@ def composed(words: Sequence[str], design: Design) -> Config:
     return next(compose_sweep(RUN, [*kept, *settings]).cells()).config
 
 
-def reseeded(words: Sequence[str], seed: int) -> list[str]:
+def reseed(words: Sequence[str], seed: int) -> list[str]:
     """Return the words of the same study in other worlds."""
     return [*(word for word in words if word.partition("=")[0] != "seed"), f"seed={seed}"]
 
@@ -184,8 +184,8 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _copied(config: Mapping[str, Any]) -> Config:
-    return {key: _copied(value) if isinstance(value, dict) else value for key, value in config.items()}
+def _copy_config(config: Mapping[str, Any]) -> Config:
+    return {key: _copy_config(value) if isinstance(value, dict) else value for key, value in config.items()}
 
 
 class Measuring:

@@ -17,14 +17,14 @@ from simlab.messages import duration
 from simlab.planning import assumptions, folder, ground, levers, request
 from simlab.planning.answer import answer
 from simlab.planning.assumptions import PoolNeeded, loads
-from simlab.planning.bench import Composer, bench, reseeded
+from simlab.planning.bench import Composer, bench, reseed
 from simlab.planning.decision import decide
-from simlab.planning.flips import nearest
+from simlab.planning.flips import find_nearest_flips
 from simlab.planning.ground import Given
 from simlab.planning.request import Replicates
-from simlab.planning.robustness import over_draws, over_scenarios
-from simlab.planning.stages import Counted, Patience, in_time, share_of
-from simlab.planning.terms import Bench, Design, Found, Ground, Wanted, size_of, with_setting
+from simlab.planning.robustness import robustness_over_draws, robustness_over_scenarios
+from simlab.planning.stages import Counted, Patience, share_of, worlds_in_time
+from simlab.planning.terms import Bench, Design, Found, Ground, Wanted, replace_setting, size_of
 from simlab.store.measures import Measures
 from simlab.types import InputError
 
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def clock(self) -> bool:
-        """Tell whether people work on a clock."""
+        """True if people work on a clock."""
         return "_target_" in Composer(self.ground.words)(())["design"]["collection"]
 
     @property
@@ -82,21 +82,21 @@ def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[
     """
     wanted, on = plan.wanted, plan.ground
     # A scenario that cannot be is refused before anything runs.
-    others = [ground.of_file(path, plan.given, force=plan.force) for path in plan.scenarios]
-    replicates = _replicated(plan)
+    others = [ground.stand_on_file(path, plan.given, force=plan.force) for path in plan.scenarios]
+    replicates = _choose_replicates(plan)
     with ExitStack() as stack:
         first = stack.enter_context(_bench(plan, plan.book, on.words, plan.measures, replicates, Composer(on.words)))
         n_pools = 1 if on.these_raters else 2
         found, fresh, compared, k = decide(
-            plan.designs, first, lambda k: stack.enter_context(_fresh(plan, n_pools, k)), on, wanted, say
+            plan.designs, first, lambda k: stack.enter_context(_open_fresh_bench(plan, n_pools, k)), on, wanted, say
         )
         near = replace(found, rivals=found.rivals[:NEAREST])
-        robust = over_draws(share_of(first, ROBUST), near, on, wanted, worlds=IN_A_DRAW)
-        flips = nearest(share_of(first, FLIPS), near, on, wanted)
+        robust = robustness_over_draws(share_of(first, ROBUST), near, on, wanted, worlds=IN_A_DRAW)
+        flips = find_nearest_flips(share_of(first, FLIPS), near, on, wanted)
         pool = _pool(share_of(first, POOL), found, on, wanted)
         # Of these raters there is one pool; what others would say needs two.
-        at_large = stack.enter_context(_fresh(plan, 2, k)) if on.these_raters else None
-        config = folder.study_of(on, found.chosen)
+        at_large = stack.enter_context(_open_fresh_bench(plan, 2, k)) if on.these_raters else None
+        config = folder.compose_folder_study(on, found.chosen)
         said = answer(
             found,
             first,
@@ -108,10 +108,10 @@ def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[
             compared=compared,
             others=at_large,
             pool=pool,
-            loads=lambda design: loads(folder.study_of(on, design)),
+            loads=lambda design: loads(folder.compose_folder_study(on, design)),
             config=config,
         )
-    held = said.model_copy(update={"scenarios": _over_scenarios(plan, others, near)}) if others else said
+    held = said.model_copy(update={"scenarios": _ask_scenarios(plan, others, near)}) if others else said
     say(f"planned in {duration(time.monotonic() - began)}")
     return held, config
 
@@ -120,7 +120,7 @@ def _bench(
     plan: Plan, kept: Path | Ledger, words: Sequence[str], measures: Measures, replicates: Replicates, compose: Composer
 ) -> AbstractContextManager[Bench]:
     """Hold a bench that is counted against the patience of the plan."""
-    return _counted(
+    return _count_patience(
         bench(kept, compose, words, measures, **replicates._asdict(), jobs=plan.jobs, quiet=True),
         plan.patience,
         math.prod(replicates),
@@ -128,14 +128,14 @@ def _bench(
 
 
 @contextmanager
-def _counted(opened: AbstractContextManager[Bench], patience: Patience, per_world: int) -> Iterator[Bench]:
+def _count_patience(opened: AbstractContextManager[Bench], patience: Patience, per_world: int) -> Iterator[Bench]:
     with opened as held:
         yield Counted(held, patience, per_world)
 
 
-def _replicated(plan: Plan) -> Replicates:
+def _choose_replicates(plan: Plan) -> Replicates:
     """Return what of each world the targets need; raise InputError where these raters are all."""
-    needed = request.replicated(plan.wanted.targets)
+    needed = request.choose_replicates(plan.wanted.targets)
     if needed.pools > 1 and plan.ground.these_raters:
         named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(request.RATERS_ANEW))
         raise InputError(
@@ -145,35 +145,37 @@ def _replicated(plan: Plan) -> Replicates:
     return needed
 
 
-def _fresh(plan: Plan, n_pools: int, k: int) -> AbstractContextManager[Bench]:
+def _open_fresh_bench(plan: Plan, n_pools: int, k: int) -> AbstractContextManager[Bench]:
     """Hold the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
-    words = reseeded(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
+    words = reseed(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
     folder = plan.out / (f"{FRESH}-{n_pools}" if k == 1 else f"{FRESH}-{n_pools}-{k}")
-    return _bench(plan, folder, words, request.crossed(plan.measures), _twice(plan, n_pools), Composer(words))
+    return _bench(
+        plan, folder, words, request.cross_measures(plan.measures), _double_replicates(plan, n_pools), Composer(words)
+    )
 
 
-def _twice(plan: Plan, n_pools: int) -> Replicates:
-    return Replicates(n_pools, 2, request.replicated(plan.wanted.targets).studies)
+def _double_replicates(plan: Plan, n_pools: int) -> Replicates:
+    return Replicates(n_pools, 2, request.choose_replicates(plan.wanted.targets).studies)
 
 
-def _over_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
+def _ask_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
     """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
     with ExitStack() as stack:
         held: dict[str, Bench] = {}
         for path, other in zip(plan.scenarios, others, strict=True):
             folder = plan.out / SCENARIOS / f"{len(held) + 1}"
-            benches = _bench(plan, folder, other.words, plan.measures, _replicated(plan), Composer(other.words))
+            benches = _bench(plan, folder, other.words, plan.measures, _choose_replicates(plan), Composer(other.words))
             held[f"{path.stem}"] = stack.enter_context(benches)
-        return over_scenarios(held, found, plan.wanted)
+        return robustness_over_scenarios(held, found, plan.wanted)
 
 
 def _pool(bench: Bench, found: Found, on: Ground, wanted: Wanted) -> PoolNeeded | None:
-    """Say how many raters it would take to speak of others, where there are too few."""
+    """Return how many raters it would take to speak of others, where there are too few."""
     halvings = assumptions.WORLDS_PER_POOL * (len(assumptions.POOLS).bit_length() + 1)
-    if not on.these_raters or bench.left() <= 0 or in_time(bench, halvings) < halvings:
+    if not on.these_raters or bench.left() <= 0 or worlds_in_time(bench, halvings) < halvings:
         return None
     # As many documents as the limits allow: what is asked is whether raters would do.
     size = size_of(found.best)
     chosen = found.chosen
-    most = chosen if size is None else with_setting(chosen, SIZE, size)
-    return assumptions.needed(bench, wanted, lambda n: levers.of_others(most, on, n))
+    most = chosen if size is None else replace_setting(chosen, SIZE, size)
+    return assumptions.raters_needed(bench, wanted, lambda n: levers.draw_other_raters(most, on, n))

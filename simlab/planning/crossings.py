@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.planning.bench import ENDED
 from simlab.planning.rivals import SLACK
-from simlab.planning.terms import Assumption, Bench, Design, Found, Looked, Wanted, with_setting
+from simlab.planning.terms import Assumption, Bench, Design, Found, Looked, Wanted, replace_setting
 from simlab.rng import stream
 from simlab.types import Bools, Estimate, Floats
 
@@ -37,25 +37,25 @@ class Scale(NamedTuple):
 
     def at(self, value: float) -> float:
         """Return the distance of a value, negative below the value that is assumed."""
-        gap = self._plain(value) - self._plain(self.of.value)
-        return gap / self._half(gap)
+        gap = self._plain_value(value) - self._plain_value(self.of.value)
+        return gap / self._half_width(gap)
 
     def value(self, distance: float) -> float:
         """Return the value at a distance."""
-        plain = self._plain(self.of.value) + distance * self._half(distance)
+        plain = self._plain_value(self.of.value) + distance * self._half_width(distance)
         return min(max(math.exp(plain) if self.of.log else plain, self.of.least), self.of.most)
 
     def end(self, side: int) -> float:
         """Return how far a flip is looked for on a side, 1 or -1."""
         return abs(self.at(self.of.most if side > 0 else self.of.least))
 
-    def _plain(self, value: float) -> float:
+    def _plain_value(self, value: float) -> float:
         return math.log(value) if self.of.log else value
 
-    def _half(self, gap: float) -> float:
+    def _half_width(self, gap: float) -> float:
         """Return the half-width of the plausible range on a side; that of the other where it has none."""
-        now = self._plain(self.of.value)
-        above, below = self._plain(self.of.high) - now, now - self._plain(self.of.low)
+        now = self._plain_value(self.of.value)
+        above, below = self._plain_value(self.of.high) - now, now - self._plain_value(self.of.low)
         wide, other = (above, below) if gap >= 0 else (below, above)
         return wide if wide > 0 else other if other > 0 else 1.0
 
@@ -103,8 +103,11 @@ def names(wanted: Wanted) -> list[str]:
 def held(look: Looked, wanted: Wanted, advice: Looked | None) -> Held:
     """Return the conditions of a design; with the advice's measures one is to cost less than that."""
     parts = [_share(look.get(one.measure), one.least, -CERTAIN) for one in wanted.targets]
-    parts += [_share(look.get("ended_as_planned"), ENDED, CERTAIN), _paid(look.get("money"), wanted.limits.money)]
-    parts.append(_none(CERTAIN) if advice is None else _cheaper(look.get("money"), advice.get("money")))
+    parts += [
+        _share(look.get("ended_as_planned"), ENDED, CERTAIN),
+        _paid_margin(look.get("money"), wanted.limits.money),
+    ]
+    parts.append(_empty_margin(CERTAIN) if advice is None else _cost_margin(look.get("money"), advice.get("money")))
     worlds = max(len(error) for _, error in parts)
     error = np.stack([np.pad(one, (0, worlds - len(one))) for _, one in parts])
     return Held(np.array([margin for margin, _ in parts]), error)
@@ -127,7 +130,7 @@ def track(points: Mapping[float, Mapping[Design, Held]], designs: Sequence[Desig
     x = sorted(points)
     worlds = max(points[at][one].error.shape[1] for at in x for one in designs)
     margin = np.array([[points[at][one].margin for at in x] for one in designs])
-    error = np.array([[_padded(points[at][one].error, worlds) for at in x] for one in designs])
+    error = np.array([[_pad_error(points[at][one].error, worlds) for at in x] for one in designs])
     return Track(np.array(x), margin.transpose(0, 2, 1), error.transpose(0, 2, 1, 3), advised)
 
 
@@ -138,14 +141,14 @@ def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *,
     to the next.
     """
     distance = np.linspace(*span, FINE)
-    basis = _line(of.x, side * distance) if straight else _bent(of.x, side * distance)
+    basis = _line(of.x, side * distance) if straight else _interpolation_matrix(of.x, side * distance)
     shift = np.einsum("dcpw,tw->tdcp", of.error, worlds[:, : of.error.shape[3]], optimize=True)
-    now = _first(_events(of.margin[None] @ basis.T, of.advised), distance)[0]
-    again = _first(_events((of.margin[None] + shift) @ basis.T, of.advised), distance)
-    return Crossing(float(now.min()), again.min(axis=1), int(now.argmin()), _near(again))
+    now = _first_distance(_events(of.margin[None] @ basis.T, of.advised), distance)[0]
+    again = _first_distance(_events((of.margin[None] + shift) @ basis.T, of.advised), distance)
+    return Crossing(float(now.min()), again.min(axis=1), int(now.argmin()), _near_designs(again))
 
 
-def _near(again: Floats) -> tuple[int, ...]:
+def _near_designs(again: Floats) -> tuple[int, ...]:
     """Return the first design, and those that may be the event, or would be soon after it, from `[time, design]`."""
     event = again.min(axis=1)
     far = SOON * np.median(event[np.isfinite(event)]) if np.isfinite(event).any() else math.inf
@@ -161,7 +164,7 @@ def _events(margins: Floats, advised: bool) -> Floats:
     return np.asarray(least)
 
 
-def _first(event: Floats, distance: Floats) -> Floats:
+def _first_distance(event: Floats, distance: Floats) -> Floats:
     """Return the first distance at which an event is at least 0, along the last axis; infinite where it is nowhere."""
     met = event >= 0
     k = met.argmax(axis=-1)
@@ -178,7 +181,7 @@ def _line(x: Floats, grid: Floats) -> Floats:
     return np.asarray(np.column_stack([np.ones_like(grid), grid]) @ np.linalg.pinv(rows))
 
 
-def _bent(x: Floats, grid: Floats) -> Floats:
+def _interpolation_matrix(x: Floats, grid: Floats) -> Floats:
     """Return the matrix that makes lines from point to point at distances of values `[distance, point]`."""
     return np.column_stack([np.interp(grid, x, one) for one in np.eye(len(x))])
 
@@ -187,7 +190,7 @@ def _share(found: Estimate | None, least: float, otherwise: float) -> tuple[floa
     from scipy.special import ndtri
 
     if found is None or len(found.influence) < 2:
-        return _none(otherwise)
+        return _empty_margin(otherwise)
     n = len(found.influence)
     value = min(max(found.value, 0.5 / n), 1 - 0.5 / n)
     at = float(ndtri(value))
@@ -195,32 +198,32 @@ def _share(found: Estimate | None, least: float, otherwise: float) -> tuple[floa
     return at - float(ndtri(least)), np.asarray(found.influence) / math.sqrt(n * (n - 1)) / slope
 
 
-def _paid(found: Estimate | None, limit: float | None) -> tuple[float, Floats]:
+def _paid_margin(found: Estimate | None, limit: float | None) -> tuple[float, Floats]:
     if found is None or limit is None or not found.value > 0:
-        return _none(CERTAIN)
+        return _empty_margin(CERTAIN)
     # Money that is spent to the last is within the limit.
-    return math.log(limit * (1 + 1e-9) / found.value), _scaled(found, 1 / found.value)
+    return math.log(limit * (1 + 1e-9) / found.value), _scale_influence(found, 1 / found.value)
 
 
-def _cheaper(found: Estimate | None, advice: Estimate | None) -> tuple[float, Floats]:
+def _cost_margin(found: Estimate | None, advice: Estimate | None) -> tuple[float, Floats]:
     if found is None or advice is None or not min(found.value, advice.value) > 0:
-        return _none(-CERTAIN)
+        return _empty_margin(-CERTAIN)
     n = min(len(found.influence), len(advice.influence))
     own, other = (float(one.value + np.mean(one.influence[:n])) for one in (found, advice))
     gap = np.asarray(advice.influence[:n]) / other - np.asarray(found.influence[:n]) / own
     return math.log(other / own) - SLACK, gap / math.sqrt(max(n * (n - 1), 1))
 
 
-def _scaled(found: Estimate, factor: float) -> Floats:
+def _scale_influence(found: Estimate, factor: float) -> Floats:
     n = len(found.influence)
     return np.asarray(found.influence) * (-factor / math.sqrt(max(n * (n - 1), 1)))
 
 
-def _none(margin: float) -> tuple[float, Floats]:
+def _empty_margin(margin: float) -> tuple[float, Floats]:
     return margin, np.zeros(1)
 
 
-def _padded(error: Floats, worlds: int) -> Floats:
+def _pad_error(error: Floats, worlds: int) -> Floats:
     return np.pad(error, ((0, 0), (0, worlds - error.shape[1])))
 
 
@@ -251,7 +254,7 @@ class Followed:
 
     @property
     def advised(self) -> bool:
-        """Tell whether there is an advice, whose end is an event."""
+        """True if there is an advice, whose end is an event."""
         return self.found.advice is not None
 
     def crossing(
@@ -296,7 +299,7 @@ class Followed:
     ) -> list[dict[Design, Held]]:
         """Simulate designs at distances, and return their conditions there."""
         scale, every = Scale(of), dict.fromkeys((self.designs[0], *designs))
-        named = {(at, one): with_setting(one, of.key, scale.value(at)) for at in x for one in every}
+        named = {(at, one): replace_setting(one, of.key, scale.value(at)) for at in x for one in every}
         looks = self.bench.look(dict.fromkeys(named.values(), worlds)) if named else {}
         return [self._conditions({one: looks.get(named[at, one], {}) for one in every}, designs) for at in x]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.plan import SIZE, Figure
-from simlab.planning.bench import figure, value_of, within_limits
-from simlab.planning.terms import Design, Looked, Wanted, family, size_of, with_setting
+from simlab.planning.bench import figure, is_within_limits, measure_value
+from simlab.planning.terms import Design, Looked, Wanted, family, replace_setting, size_of
 from simlab.types import Estimate, Floats
 
 SURE = 1.96
@@ -74,14 +74,14 @@ class Curve(NamedTuple):
 
     def sized(self, size: float) -> Design:
         """Return the design of the family that has a size."""
-        return with_size(self.of, int(size))
+        return set_size(self.of, int(size))
 
 
 def curves(tried: Mapping[Design, Looked], measure: str, wanted: Wanted) -> list[Curve]:
     """Fit a curve to each family of what was looked at; campaigns that ran out of something tell nothing here."""
     groups: dict[Design, list[Design]] = {}
     for design, looked in tried.items():
-        if size_of(design) is not None and measure in looked and "money" in looked and _ended(looked, wanted):
+        if size_of(design) is not None and measure in looked and "money" in looked and _end_probability(looked, wanted):
             groups.setdefault(family(design), []).append(design)
     return [curve({one: tried[one] for one in held}, measure) for held in groups.values()]
 
@@ -91,20 +91,20 @@ def curve(tried: Mapping[Design, Looked], measure: str) -> Curve:
     designs = list(tried)
     sizes = np.array([float(size_of(one) or 1) for one in designs])
     found = [figure(measure, tried[one][measure]) for one in designs]
-    money = np.array([value_of(tried[one], "money") for one in designs])
+    money = np.array([measure_value(tried[one], "money") for one in designs])
     rise = _rise(sizes, [tried[one][measure] for one in designs], found) if len(sizes) > 1 else None
     return Curve(designs[0], rise, _money(sizes, money), found[int(np.argmax(sizes))])
 
 
-def with_size(design: Design, size: int) -> Design:
+def set_size(design: Design, size: int) -> Design:
     """Return a design with another size."""
-    return with_setting(design, SIZE, size)
+    return replace_setting(design, SIZE, size)
 
 
-def _ended(looked: Looked, wanted: Wanted) -> bool:
+def _end_probability(looked: Looked, wanted: Wanted) -> bool:
     # Beyond the money a design is as good as one within it, as long as its campaigns are not cut.
     unlimited = Wanted(wanted.targets, wanted.limits.model_copy(update={"money": None}), wanted.smallest)
-    return within_limits(looked, unlimited)
+    return is_within_limits(looked, unlimited)
 
 
 def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure]) -> Line:
@@ -115,7 +115,7 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure])
     slopes = np.array([_slope(_probit(_kept(one))) for one in found])
     errors = np.array([_error(one) for one in found]) / slopes
     y = np.array([_probit(_kept(one)) for one in found])
-    at, solve = _solved(np.log(sizes), y, errors)
+    at, solve = _solve_line(np.log(sizes), y, errors)
     shared = np.zeros((max(len(one.influence) for one in estimates), 2))
     alone = np.zeros((2, 2))
     for k, (one, shown) in enumerate(zip(estimates, found, strict=True)):
@@ -129,7 +129,7 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure])
     return Line(at, (shared.T @ shared + alone) * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
 
 
-def _solved(x: Floats, y: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def _solve_line(x: Floats, y: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """Return the weighted least-squares line, and the matrix that makes it of the values."""
     rows = np.column_stack([np.ones_like(x), x])
     weights = 1 / errors**2
@@ -142,7 +142,7 @@ def _money(sizes: Floats, money: Floats) -> Line:
     """Fit money over size; designs met the same documents, so that its errors do not matter here."""
     reach = (float(sizes.min()), float(sizes.max()))
     if len(np.unique(sizes)) > 1:
-        return Line(_solved(sizes, money, np.maximum(sizes, 1.0))[0], np.zeros((2, 2)), reach)
+        return Line(_solve_line(sizes, money, np.maximum(sizes, 1.0))[0], np.zeros((2, 2)), reach)
     # What one size costs is all by the document, unless another says otherwise.
     return Line(np.array([0.0, float(money.mean() / sizes.mean())]), np.zeros((2, 2)), reach)
 
@@ -195,11 +195,11 @@ def _slope(at: float) -> float:
     return math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def ranked(held: Sequence[Curve], money: float) -> list[Curve]:
+def rank_families(held: Sequence[Curve], money: float) -> list[Curve]:
     """Order families by what they give for an amount of money, best first; those that it does not pay are left out."""
     paid = [one for one in held if one.size_for(money) >= 1]
-    return sorted(paid, key=lambda one: -_given(one, one.size_for(money)))
+    return sorted(paid, key=lambda one: -_share_at_size(one, one.size_for(money)))
 
 
-def _given(one: Curve, size: float) -> float:
+def _share_at_size(one: Curve, size: float) -> float:
     return one.largest.value if one.rise is None else one.figure(size).value

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.answer import Compared, by_preference, compare, renamed
-from simlab.planning.bench import difference, first_target, reaches_nearly, within_limits
-from simlab.planning.search import Search, begin, go_on, simpler
-from simlab.planning.stages import in_time, share_of
+from simlab.planning.answer import Compared, compare, order_by_preference, rename_advice
+from simlab.planning.bench import difference, first_target, is_within_limits, reaches_nearly
+from simlab.planning.search import Search, begin, go_on, list_simpler_designs
+from simlab.planning.stages import share_of, worlds_in_time
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted
 from simlab.types import Estimate, Floats
 
@@ -43,10 +43,10 @@ def level(k: float, wanted: Wanted) -> float:
 
 
 def shown(fresh: Bench, design: Design, wanted: Wanted, k: float) -> bool | None:
-    """Tell whether the fresh worlds of round k show all targets of a design; None: patience ends before they tell."""
+    """Return whether the fresh worlds of round k show all targets of a design; None: patience ends before they tell."""
     error = min(PRECISION * wanted.margin, COARSEST)
     worlds = FIRST
-    if in_time(fresh, worlds) < worlds:
+    if worlds_in_time(fresh, worlds) < worlds:
         return None
     looked = fresh.look({design: worlds})[design]
     # A design that stands on a page has met more of them.
@@ -54,11 +54,11 @@ def shown(fresh: Bench, design: Design, wanted: Wanted, k: float) -> bool | None
     while True:
         if not _are_there(looked, wanted) or _is_hopeless(looked, wanted, k, error):
             return False
-        if (needed := _needed(looked, wanted, worlds, error)) <= worlds or worlds >= MOST:
+        if (needed := _worlds_needed(looked, wanted, worlds, error)) <= worlds or worlds >= MOST:
             return all(
                 lower_bound(looked[one.measure], k, wanted) >= one.least - wanted.margin for one in wanted.targets
             )
-        if in_time(fresh, needed - worlds) < needed - worlds:
+        if worlds_in_time(fresh, needed - worlds) < needed - worlds:
             return None
         worlds = needed
         looked = fresh.look({design: worlds})[design]
@@ -68,25 +68,25 @@ def _are_there(looked: Looked, wanted: Wanted) -> bool:
     return all(one.measure in looked and looked[one.measure].n for one in wanted.targets)
 
 
-def _needed(looked: Mapping[str, Estimate], wanted: Wanted, worlds: int, error: float) -> int:
+def _worlds_needed(looked: Mapping[str, Estimate], wanted: Wanted, worlds: int, error: float) -> int:
     """Return how many worlds make all errors small enough; few worlds that all agree have one, too."""
     worst = max(_error(looked[one.measure]) for one in wanted.targets)
     return worlds if not worst > error else min(math.ceil(1.05 * worlds * (worst / error) ** 2), MOST)
 
 
-def _error(found: Estimate) -> float:
+def _error(estimate: Estimate) -> float:
     """Return the standard error of a share, at least that of half a world more in which nothing is found."""
-    return max(found.mcse, math.sqrt(0.5) * found.value / max(len(found.influence), 1))
+    return max(estimate.mcse, math.sqrt(0.5) * estimate.value / max(len(estimate.influence), 1))
 
 
 def _is_hopeless(looked: Looked, wanted: Wanted, k: float, error: float) -> bool:
-    """Tell whether a target is so far away that a whole round would hardly show it."""
+    """True if a target is so far away that a whole round would hardly show it."""
     ask = _quantile(k, wanted) * error - wanted.margin
     found = ((one.least + ask, looked[one.measure]) for one in wanted.targets)
     return any(value.value + HOPELESS * max(value.mcse, error) < least for least, value in found)
 
 
-def lower_bound(found: Estimate, k: float, wanted: Wanted) -> float:
+def lower_bound(estimate: Estimate, k: float, wanted: Wanted) -> float:
     """Return the lower confidence bound of a share in round k: the bound of Gaffke (2005) on the mean of its worlds.
 
     Worlds, and one more of the least value that there can be, are weighted at random (uniform Dirichlet weights); the
@@ -95,25 +95,29 @@ def lower_bound(found: Estimate, k: float, wanted: Wanted) -> float:
     """
     from scipy.optimize import brentq
 
-    worlds = _told(found)
+    worlds = _telling_values(estimate)
     least = min(0.0, *worlds)
     values = np.array([least, *worlds])
     mean = float(values.mean())
     if mean - least < TINY or not math.isfinite(mean):
         return least if math.isfinite(mean) else -math.inf
     wanted_level = level(k, wanted)
-    return float(brentq(lambda bound: _below(values - bound) - wanted_level, least + TINY * (mean - least), mean))
+    return float(
+        brentq(
+            lambda bound: _probability_below_zero(values - bound) - wanted_level, least + TINY * (mean - least), mean
+        )
+    )
 
 
-def _told(found: Estimate) -> list[float]:
+def _telling_values(estimate: Estimate) -> list[float]:
     """Return what each world says of a measure, without those that can say nothing: these have no influence."""
-    n, influence = len(found.influence), np.asarray(found.influence, float)
-    telling = n if found.telling is None else min(found.telling, n)
+    n, influence = len(estimate.influence), np.asarray(estimate.influence, float)
+    telling = n if estimate.telling is None else min(estimate.telling, n)
     said = influence[np.argsort(-np.abs(influence), kind="stable")[:telling]]
-    return [float(value) for value in found.value + said * telling / n]
+    return [float(value) for value in estimate.value + said * telling / n]
 
 
-def _below(gaps: Floats) -> float:
+def _probability_below_zero(gaps: Floats) -> float:
     """Return the probability that a sum of gaps, each times an exponential variable, is below 0.
 
     By the saddlepoint approximation of Lugannani and Rice (1980); .5 at the mean, where it has no value.
@@ -162,29 +166,29 @@ def decide(
         fresh = fresh_of(k)
         if found.advice is None:
             if found.probability < wanted.confidence:
-                found = _undecided(found, search, found.best)
+                found = _end_undecided(found, search, found.best)
             break
-        found = _simplest(found, search, first, wanted)
+        found = _take_simplest(found, search, first, wanted)
         verdict = shown(fresh, found.chosen, wanted, k)
         if verdict:
             break
         say(f"fresh worlds of round {k} {'do not show the targets' if verdict is False else 'end with patience'}")
         if verdict is None or k == ROUNDS:
-            found = _undecided(found, search, found.chosen)
+            found = _end_undecided(found, search, found.chosen)
             break
         search.strike(found.chosen)
     compared = compare(found, first, share_of(fresh, ROWS), ground, wanted)
-    return _unbeaten(Decision(found, fresh, compared, k), search, first, wanted, say)
+    return _name_unbeaten(Decision(found, fresh, compared, k), search, first, wanted, say)
 
 
-def _simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -> Found:
+def _take_simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -> Found:
     """Let a simpler design of the same size take a choice's place where it finds as much, as far as worlds tell."""
     measure, own = first_target(wanted).measure, found.chosen
-    for one in simpler(own):
-        if not search.holds(one) or in_time(first, 2 * TIED) < 2 * TIED:
+    for one in list_simpler_designs(own):
+        if not search.holds(one) or worlds_in_time(first, 2 * TIED) < 2 * TIED:
             continue
         looked = first.look({own: TIED, one: TIED})
-        if measure not in looked[one] or not within_limits(looked[one], wanted):
+        if measure not in looked[one] or not is_within_limits(looked[one], wanted):
             continue
         gap = difference(measure, looked[one][measure], looked[own][measure])
         if gap.value > -max(gap.mcse, wanted.margin / 4) and reaches_nearly(looked[one], wanted):
@@ -192,24 +196,24 @@ def _simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -> Fou
     return found
 
 
-def _undecided(found: Found, search: Search, leading: Design) -> Found:
+def _end_undecided(found: Found, search: Search, leading: Design) -> Found:
     """Return what a search came to where patience ended before its choice was shown to reach the targets."""
     return replace(found, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
 
 
-def _unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wanted, say: Say) -> Decision:
+def _name_unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wanted, say: Say) -> Decision:
     """Name the design of a page that no other of its price outdoes; one to be bought is to reach its targets, too.
 
     Which designs stand on a page no fresh world has chosen. So those that were not named share one more round, in these
     worlds, and targets of one that is named instead are shown at its level.
     """
     found, fresh, compared, k = proven
-    for one in by_preference(compared, wanted):
+    for one in order_by_preference(compared, wanted):
         if one == found.chosen:
             break
         say("another design of the page is to be named instead: fresh worlds are asked about it")
         if found.advice is None or shown(fresh, one, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
-            looked = first.look({one: max(in_time(first, FEW), FEW)})
+            looked = first.look({one: max(worlds_in_time(first, FEW), FEW)})
             found = replace(found, tried={**found.tried, **looked})
             if found.advice is not None:
                 found = replace(found, advice=one)
@@ -217,5 +221,5 @@ def _unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wanted, sa
                 found = replace(found, leading=one, open=search.undecided(one))
             else:
                 found = replace(found, best=one)
-            return Decision(found, fresh, renamed(compared, one, fresh), k)
+            return Decision(found, fresh, rename_advice(compared, one, fresh), k)
     return proven

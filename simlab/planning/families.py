@@ -94,8 +94,8 @@ def _covariance(x: Floats, shape: Shape) -> Floats:
     return np.asarray(LEVEL**2 + shape.slope_sd**2 * np.outer(x, x) + bends)
 
 
-def rises(estimates: Sequence[Estimate]) -> bool:
-    """Tell whether a measure rises with size as far as can be seen: no fall is larger than its error allows.
+def rises_with_size(estimates: Sequence[Estimate]) -> bool:
+    """True if a measure rises with size as far as can be seen: no fall is larger than its error allows.
 
     Falls are those between any two sizes: several small ones may add up.
     """
@@ -145,7 +145,7 @@ class Family:
         self.paths = {}
 
     def within(self, k: int, wanted: Wanted) -> bool:
-        """Tell whether the k-th design, which was looked at, is within the limits; one that has no money is not."""
+        """True if the k-th design, which was looked at, is within the limits; one that has no money is not."""
         looked, money = self.known[k], wanted.limits.money
         if "money" not in looked:
             return False
@@ -212,7 +212,7 @@ class Family:
         if not seen:
             return np.full((len(chance.worlds), len(self)), NEVER)
         estimates = [self.known[k][measure] for k in seen]
-        shape = RISES if measure in RISING and rises(estimates) else WANDERS
+        shape = RISES if measure in RISING and rises_with_size(estimates) else WANDERS
         shares = np.stack([self._drawn(k, measure, chance) for k in seen], axis=1)
         normals = chance.of_path(self._place(measure), len(self))
         found = path(self.log_size, np.array(seen), shares, shape, normals)
@@ -251,7 +251,7 @@ def families(designs: Sequence[Design]) -> list[Family]:
     return found
 
 
-def looked_at(all_of_them: Sequence[Family]) -> Iterator[tuple[Design, Looked]]:
+def list_measured_designs(all_of_them: Sequence[Family]) -> Iterator[tuple[Design, Looked]]:
     """Go through all designs that were looked at."""
     for held in all_of_them:
         for k in sorted(held.known):

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simlab.planning import crossings, remedies
-from simlab.planning.bench import value_of
+from simlab.planning.bench import measure_value
 from simlab.planning.crossings import LIMITS, Crossing, Followed, Scale
-from simlab.planning.curves import with_size
-from simlab.planning.stages import in_time
+from simlab.planning.curves import set_size
+from simlab.planning.stages import worlds_in_time
 from simlab.planning.terms import Assumption, Bench, Design, Flip, Found, Ground, Wanted, family, size_of
 
 SCREENING, REFINING, GROWTH = 24, 64, 2
@@ -34,7 +34,7 @@ MOVES = 3
 TAIL = 0.05
 
 
-def nearest(bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, worlds: int = 512) -> list[Flip]:
+def find_nearest_flips(bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, worlds: int = 512) -> list[Flip]:
     """Return the nearest flip of each assumption that has one in its range, by their scaled distances.
 
     At most `worlds` worlds are simulated at a value. The 90 % interval is that of worlds drawn again, with the same
@@ -46,14 +46,14 @@ def nearest(bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, world
     following = _Following(Followed.of(bench, found, wanted), worlds)
     events = [event for one in ground.assumptions if one not in plain for event in following.screened(one)]
     refined = [one for event in sorted(events, key=_distance) if (one := following.refined(event)) is not None]
-    for event in _nearest_each(refined):
+    for event in _keep_nearest(refined):
         grown = following.grown(event)
         if _is_sure(grown):
             flips.append(following.flip(grown))
     return sorted(flips, key=lambda flip: flip.distance)
 
 
-def without(flips: Sequence[Flip], ground: Ground) -> list[str]:
+def name_assumptions_without_flip(flips: Sequence[Flip], ground: Ground) -> list[str]:
     """Name the assumptions along which no flip was found."""
     named = {one.assumption.key for one in flips}
     return [one.name for one in ground.assumptions if one.key not in named]
@@ -80,7 +80,7 @@ class _Following:
     def has_time(self, worlds: int) -> bool:
         """True if so many worlds of a design end before patience does."""
         bench = self.along.bench
-        return bench.left() > 0 and in_time(bench, worlds) == worlds
+        return bench.left() > 0 and worlds_in_time(bench, worlds) == worlds
 
     def screened(self, of: Assumption) -> Iterator[_Event]:
         """List events that few worlds at the ends do not rule out, at most one a side."""
@@ -123,7 +123,7 @@ class _Following:
         return event
 
     def flip(self, event: _Event) -> Flip:
-        """Say where the advice changes, and to what."""
+        """Return where the advice changes, and to what."""
         scale, crossing = Scale(event.of), event.crossing
         ends = np.quantile(np.minimum(crossing.again, scale.end(event.side)), [TAIL, 1 - TAIL])
         low, high = (float(one) for one in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
@@ -139,16 +139,16 @@ class _Following:
         """Return the cheapest other design that reaches the targets beyond an event, and what ends the advice."""
         along, scale = self.along, Scale(event.of)
         at = event.side * min(event.crossing.at + _reach(event.crossing.at) / 2, scale.end(event.side))
-        advice, others = along.designs[0], _others(along.found)
+        advice, others = along.designs[0], _list_alternatives(along.found)
         point = along.points(event.of, [at], event.worlds, (advice, *others))[0]
         lacks = crossings.names(along.wanted)[int(point[advice].margin[:-1].argmin())]
-        why = _why(lacks, along.wanted)
+        why = _describe_broken_condition(lacks, along.wanted)
         # The last condition, to cost less than the advice, is not asked of what takes its place. What they cost now
         # orders them: only prices change that, and those of ratings change all costs alike.
         able = [one for one in others if point[one].margin[:-1].min() >= 0]
         if not able:
             return None, f"{why}, and no design reaches the targets"
-        return min(able, key=lambda one: value_of(along.found.tried[one], "money")), why
+        return min(able, key=lambda one: measure_value(along.found.tried[one], "money")), why
 
     def _looked(self, event: _Event, worlds: int) -> _Event:
         """Simulate about an event. Lines are not followed far below it, where other designs may seem to be one."""
@@ -161,17 +161,17 @@ class _Following:
         return replace(event, crossing=crossing, worlds=worlds)
 
 
-def _others(found: Found) -> list[Design]:
+def _list_alternatives(found: Found) -> list[Design]:
     """List what may be advised in place of the advice: its rivals, and larger designs of its kind."""
     chosen = found.chosen
     own = size_of(chosen)
     sizes = sorted({size_of(one) or 0 for one in found.tried if family(one) == family(chosen)})
     larger = [] if own is None else [size for size in sizes if size > own]
-    near = [with_size(chosen, size) for size in (*larger[:1], *larger[-1:])]
+    near = [set_size(chosen, size) for size in (*larger[:1], *larger[-1:])]
     return [one for one in dict.fromkeys([*found.rivals, *near]) if one != chosen and one in found.tried]
 
 
-def _nearest_each(events: Sequence[_Event]) -> list[_Event]:
+def _keep_nearest(events: Sequence[_Event]) -> list[_Event]:
     """Keep the nearer event of each assumption, nearest first, of those that may be told."""
     likely = [one for one in events if np.isfinite(one.crossing.again).mean() >= LIKELY]
     held: dict[str, _Event] = {}
@@ -199,8 +199,8 @@ def _is_narrow(event: _Event) -> bool:
     return bool(math.isfinite(high) and high - low <= 2 * NARROW * event.crossing.at)
 
 
-def _why(lacks: str, wanted: Wanted) -> str:
-    """Say which condition of the advice no longer holds."""
+def _describe_broken_condition(lacks: str, wanted: Wanted) -> str:
+    """Return which condition of the advice no longer holds."""
     if lacks in LIMITS:
         late = lacks == "ended_as_planned" and wanted.limits.deadline is not None
         return "the deadline ends it" if late else "the money ends it"

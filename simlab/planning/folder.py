@@ -21,7 +21,7 @@ from simlab.engine import ledger
 from simlab.engine.ledger import Ledger
 from simlab.files import expanded, needed, reason, write_whole
 from simlab.messages import legible, shown
-from simlab.planning.bench import composed
+from simlab.planning.bench import compose_study
 from simlab.planning.terms import Design, Ground
 from simlab.types import InputError
 
@@ -43,10 +43,10 @@ Asked = Mapping[str, Any]
 """What was asked of a plan: flat keys and values, as typed."""
 
 
-def study_of(ground: Ground, design: Design) -> dict[str, Any]:
+def compose_folder_study(ground: Ground, design: Design) -> dict[str, Any]:
     """Return the composed study of a design, with its settings in the place of what all designs share."""
     sections = {word: word.partition("=")[0].replace("/", ".").partition(".")[0] for word in ground.words}
-    return dict(composed([word for word, section in sections.items() if section not in OF_PLANS], design))
+    return dict(compose_study([word for word, section in sections.items() if section not in OF_PLANS], design))
 
 
 class Frozen(NamedTuple):
@@ -58,7 +58,7 @@ class Frozen(NamedTuple):
     files: Mapping[str, Path]
 
 
-def frozen(config: Mapping[str, Any], family: FrozenFamily | None = None) -> Frozen:
+def freeze_study(config: Mapping[str, Any], family: FrozenFamily | None = None) -> Frozen:
     """Return a composed study as its folder holds it: what it reads lies beside it, so that the folder can be moved."""
     held: dict[str, Path] = {}
     for section, name in READ.items():
@@ -76,7 +76,7 @@ def check(out: Path, asked: Asked) -> None:
     """
     where = f"--out {legible(out)}"
     try:
-        state, there = (out if out.exists() else _above(out)), out.exists()
+        state, there = (out if out.exists() else _nearest_folder(out)), out.exists()
     except (OSError, ValueError) as error:
         raise InputError(f"{where}: cannot be written ({reason(error)})") from error
     if there and not out.is_dir():
@@ -157,7 +157,7 @@ def write(
     plan = PlanFile(
         schema=schemas.PLAN,
         simlab=version("simlab"),
-        asked=plain(asked),
+        asked=options_as_json(asked),
         command=tuple(command),
         study=FOLDER_FILE,
         digest=study.digest,
@@ -178,14 +178,14 @@ def write(
     return [out / name for name in (*study.files, *texts, *([FIGURE] if figure is not None else []), PLAN)]
 
 
-def plain(asked: Asked) -> dict[str, Any]:
+def options_as_json(asked: Asked) -> dict[str, Any]:
     """Return what was asked as JSON gives it back: sequences are lists."""
     said: dict[str, Any] = json.loads(json.dumps(dict(asked), default=str, ensure_ascii=False))
     return said
 
 
 def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
-    now = plain(asked)
+    now = options_as_json(asked)
     was, pilot = held.get(PILOT), now.get(PILOT)
     rest, now_rest = ({key: one[key] for key in one.keys() - {PILOT, WORDS, *PATHS}} for one in (held, now))
     if was != pilot and rest == now_rest:
@@ -199,6 +199,6 @@ def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
             raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")
 
 
-def _above(out: Path) -> Path:
+def _nearest_folder(out: Path) -> Path:
     """Return the nearest folder above that is there."""
     return next(one for one in out.absolute().parents if one.exists())

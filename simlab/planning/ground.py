@@ -17,7 +17,16 @@ from simlab.config.sweepfile import RUN
 from simlab.engine.bounds import refuse_large
 from simlab.messages import legible, several, shown
 from simlab.planning import assumptions
-from simlab.planning.assumptions import DOCUMENTS, SEGMENTS, check_people, draws, largest, sizes, system_sd, unit_of
+from simlab.planning.assumptions import (
+    DOCUMENTS,
+    SEGMENTS,
+    check_people,
+    draws,
+    most_documents,
+    sizes,
+    system_sd,
+    truth_unit,
+)
 from simlab.planning.terms import Ground
 from simlab.studies.drawn_keys import refuse_drawn
 from simlab.studies.kinds import kind_of
@@ -48,7 +57,7 @@ class Given(NamedTuple):
         return {key: value for key, _, value in (word.partition("=") for word in self.words)}
 
 
-def of_preset(given: Given) -> Ground:
+def stand_on_preset(given: Given) -> Ground:
     """Stand on preset worlds: nobody has rated anything yet, and people and systems are as in another campaign.
 
     `systems=...` among the words chooses others than those of ESA; `systems=fitted` is the fit that is built in, or at
@@ -56,8 +65,8 @@ def of_preset(given: Given) -> Ground:
     """
     systems = given.keys.get("systems", USUAL)
     if systems == FITTED:
-        path = composed([word for word in given.words if word.startswith("systems")])["systems"]["path"]
-        return of_world(None if path is None else Path(path), given)
+        path = compose_study([word for word in given.words if word.startswith("systems")])["systems"]["path"]
+        return stand_on_world(None if path is None else Path(path), given)
     if systems == RECORDED:
         raise InputError(
             "systems=recorded: nobody knows what is true of a recorded table, so no error can be counted; name the "
@@ -82,7 +91,7 @@ def of_preset(given: Given) -> Ground:
     return _ground(own, given, n_raters, said, None, ("all of the world",), {})
 
 
-def of_world(
+def stand_on_world(
     path: Path | None, given: Given, read: str | None = None, record: Mapping[str, Any] | None = None
 ) -> Ground:
     """Stand on a world that was fitted to a pilot; `read` says what was read of that, `record` what a fit says.
@@ -99,12 +108,12 @@ def of_world(
     same = n_raters == pilot and n_raters < FEW_RATERS
     own = [
         "systems=fitted",
-        *([] if path is None else [f"systems.path={_quoted(path)}"]),
+        *([] if path is None else [f"systems.path={_quote(path)}"]),
         f"systems.rater_pool={'pilot' if same else 'new'}",
         *([] if n_raters == pilot else [f"systems.n_raters={n_raters}"]),
         *([f"systems.raters_per_bucket={min(PER_BUCKET, n_raters)}"] if n_raters != pilot else []),
     ]
-    law, checks, fitted_to = _fitted_to(path)
+    law, checks, fitted_to = _describe_fit(path)
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
     said = f"{law}; {checks}" + ("" if path is None else f" ({legible(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
@@ -113,7 +122,7 @@ def of_world(
     )
 
 
-def _fitted_to(where: Path | str | None) -> tuple[str, str, str]:
+def _describe_fit(where: Path | str | None) -> tuple[str, str, str]:
     """Return the law of a fitted world, how its checks went, and what it was fitted to; None is the one built in."""
     import yaml
 
@@ -134,7 +143,7 @@ def _fitted_to(where: Path | str | None) -> tuple[str, str, str]:
     return law, said, f"{read}, as {legible(path.name)} was fitted to them"
 
 
-def of_file(path: Path, given: Given, *, force: bool) -> Ground:
+def stand_on_file(path: Path, given: Given, *, force: bool) -> Ground:
     """Stand on a world that was fitted before, or on a study that somebody declared (`simlab show --config`).
 
     Raises InputError for a file that is neither, for a world that failed its checks unless it is forced, and for one
@@ -153,11 +162,11 @@ def of_file(path: Path, given: Given, *, force: bool) -> Ground:
                 f"{legible(path)}: this world failed {several(len(failed), 'check')} against its pilot, so its "
                 "predictions err; fit another law (`simlab fit TABLE --law LAW`), or add --force to plan with it"
             )
-        return of_world(path, given)
-    return _of_study(path, given)
+        return stand_on_world(path, given)
+    return _stand_on_study(path, given)
 
 
-def _of_study(path: Path, given: Given) -> Ground:
+def _stand_on_study(path: Path, given: Given) -> Ground:
     refuse_systems(given)
     if given.raters is not None:
         raise InputError(f"--raters: {legible(path)} says how many raters there are; set raters.pool_size=N instead")
@@ -167,17 +176,17 @@ def _of_study(path: Path, given: Given) -> Ground:
         for one in load_study(path).settings
         if one.key not in left_out and not one.key.startswith(("measure.", "engine")) and not one.key.endswith("sha256")
     ]
-    config = composed(_joined(words, given.words))
+    config = compose_study(_join_words(words, given.words))
     refuse_large(config)
     raters, systems = draw_world(config, 0).frame.n_raters, config["systems"]
     said = f"as {legible(path.name)} declares it"
     if not draws(config):
         return _ground(words, given, raters, said, None, ("all of the world",), {})
-    law, checks, read = _fitted_to(systems["path"])
+    law, checks, read = _describe_fit(systems["path"])
     return _ground(words, given, raters, f"{law}; {checks}; {said}", read, (), {})
 
 
-def smallest_of(ground: Ground, given: float | None) -> Smallest:
+def smallest_difference(ground: Ground, given: float | None) -> Smallest:
     """Return the smallest difference that matters: as given, else half of what systems differ by.
 
     Raises InputError for what is no difference.
@@ -190,7 +199,7 @@ def smallest_of(ground: Ground, given: float | None) -> Smallest:
     return Smallest(value=given, unit=ground.unit, why="as given")
 
 
-def composed(words: Sequence[str]) -> Config:
+def compose_study(words: Sequence[str]) -> Config:
     """Compose a study; raise InputError where worlds draw a key of it, whose one value a plan varies."""
     config = next(compose_sweep(RUN, list(words)).cells()).config
     refuse_drawn(config, "plan")
@@ -214,18 +223,20 @@ def _ground(
     usual += ["design.estimand=these_raters"] if few else []
     if "budget.deadline" in given.keys and "design.collection" not in given.keys:
         usual.append(f"design.collection={'fitted' if timing else 'team'}")
-    words = _as_long(usual, given)
-    config = composed(words)
+    words = _keep_document_length(usual, given)
+    config = compose_study(words)
     _check_question(config)
     refuse_large(config)
     first = draw_world(config, 0)
     if first.truth is None:
         raise InputError(f"{world}: nobody knows what is true there, so no error can be counted; fit it (simlab fit)")
     n, each = first.frame.n_documents, len(first.frame.document) / first.frame.n_documents
-    size = n if DOCUMENTS in given.keys else largest(config, first.frame.n_systems, each)
-    words = _joined(words, [f"{key}={value}" for key, value in sizes(config, size).items() if key not in given.keys])
-    config = composed(words)
-    unit = unit_of(first)
+    size = n if DOCUMENTS in given.keys else most_documents(config, first.frame.n_systems, each)
+    words = _join_words(
+        words, [f"{key}={value}" for key, value in sizes(config, size).items() if key not in given.keys]
+    )
+    config = compose_study(words)
+    unit = truth_unit(first)
     return Ground(
         words=tuple(words),
         read=read,
@@ -243,16 +254,18 @@ def _ground(
     )
 
 
-def _as_long(usual: Sequence[str], given: Given) -> list[str]:
+def _keep_document_length(usual: Sequence[str], given: Given) -> list[str]:
     """Put words together; where the number of documents is typed, these are as long as those of the preset."""
-    words = _joined(usual, given.words)
+    words = _join_words(usual, given.words)
     if DOCUMENTS not in given.keys or SEGMENTS in given.keys:
         return words
-    wanted = int(composed(words)["systems"].get("n_documents", 1))
-    return _joined(words, [f"{SEGMENTS}={n}" for key, n in sizes(composed(usual), wanted).items() if key == SEGMENTS])
+    wanted = int(compose_study(words)["systems"].get("n_documents", 1))
+    return _join_words(
+        words, [f"{SEGMENTS}={n}" for key, n in sizes(compose_study(usual), wanted).items() if key == SEGMENTS]
+    )
 
 
-def _joined(first: Sequence[str], then: Sequence[str]) -> list[str]:
+def _join_words(first: Sequence[str], then: Sequence[str]) -> list[str]:
     """Put words together; what is said later of a key takes the place of what was said before."""
     return list({word.partition("=")[0]: word for word in (*first, *then)}.values())
 
@@ -262,7 +275,7 @@ def _number(given: Given, key: str, otherwise: int) -> int:
     return int(said) if (said := given.keys.get(key, "")).isdecimal() else otherwise
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return json.dumps(str(path), ensure_ascii=False) if any(c in str(path) for c in " ,'\"[]{}()=") else str(path)
 
 

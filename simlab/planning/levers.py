@@ -18,7 +18,7 @@ from simlab.config.sections import checked_value
 from simlab.engine.preparing import shape_of
 from simlab.messages import flat, legible, or_nearest, shown
 from simlab.planning.assumptions import sizes as sizes_of
-from simlab.planning.request import listed
+from simlab.planning.request import read_designs
 from simlab.planning.terms import Design, Ground, Lever, family, size_of
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world
@@ -47,7 +47,7 @@ _NEXT = re.compile(r",(?=\s*[A-Za-z_]\w*(?:(?:\.\w+)+\s*(?:=|,|$)|\s*=))", re.AS
 Compose = Callable[[Design], Config]
 
 
-def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path | None) -> list[Design]:
+def choose_designs(ground: Ground, compose: Compose, over: str | None, candidates: Path | None) -> list[Design]:
     """Return the designs to choose between, each of them checked.
 
     Raises InputError for a lever that there is not, and for designs that contradict themselves.
@@ -56,38 +56,40 @@ def chosen(ground: Ground, compose: Compose, over: str | None, candidates: Path 
         raise InputError("--over and --candidates both say which designs there are; give one of them")
     if candidates is not None:
         where, config = f"--candidates {legible(candidates)}", compose(())
-        named = [tuple((_named(key, config, where), value) for key, value in one) for one in listed(candidates)]
+        named = [
+            tuple((_find_key(key, config, where), value) for key, value in one) for one in read_designs(candidates)
+        ]
         try:
-            found = [tuple((key, _valued(key, value, config)) for key, value in one) for one in named]
+            found = [tuple((key, _convert_value(key, value, config)) for key, value in one) for one in named]
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
-        return _checked(found, compose, where)
+        return _check_designs(found, compose, where)
     config = compose(())
-    levers = usual(config, ground) if over is None else typed(over, config, ground)
+    levers = usual_levers(config, ground) if over is None else read_levers(over, config, ground)
     if math.prod(len(lever.values) for lever in levers) > MOST_DESIGNS:
         raise InputError(f"--over: these levers make more than {MOST_DESIGNS:,} designs; give fewer values")
     grid = itertools.product(*([(lever.key, value) for value in lever.values] for lever in levers))
-    return _checked([tuple(one) for one in grid], compose, "--over" if over else "")
+    return _check_designs([tuple(one) for one in grid], compose, "--over" if over else "")
 
 
-def with_room(ground: Ground, config: Config, over: str | None, candidates: Path | None) -> Ground:
+def make_room(ground: Ground, config: Config, over: str | None, candidates: Path | None) -> Ground:
     """Let the worlds of a plan hold as many documents as the largest of the designs asks for, and no more.
 
     `config` is composed of the ground's words. Where nobody says how large designs are, worlds stay as they are. Raises
     InputError as `chosen` does.
     """
     if candidates is not None:
-        found = [int(size) for one in listed(candidates) if isinstance(size := dict(one).get(SIZE), int)]
+        found = [int(size) for one in read_designs(candidates) if isinstance(size := dict(one).get(SIZE), int)]
     else:
-        found = [int(n) for lever in typed(over or SIZE, config, ground) if lever.is_size for n in lever.values]
-    if not found or (max(found) <= _largest(config) and not over):
+        found = [int(n) for lever in read_levers(over or SIZE, config, ground) if lever.is_size for n in lever.values]
+    if not found or (max(found) <= _largest_size(config) and not over):
         return ground
     wanted = sizes_of(config, max(found))
     kept = [word for word in ground.words if word.partition("=")[0] not in wanted]
     return replace(ground, words=(*kept, *(f"{key}={value}" for key, value in wanted.items())))
 
 
-def of_designs(designs: Sequence[Design]) -> tuple[Lever, ...]:
+def find_levers(designs: Sequence[Design]) -> tuple[Lever, ...]:
     """Return the levers in which designs differ, with all values that they have; those of the size rise."""
     values: dict[str, dict[Any, None]] = {}
     for design in designs:
@@ -97,7 +99,7 @@ def of_designs(designs: Sequence[Design]) -> tuple[Lever, ...]:
     return tuple(Lever(key, tuple(found)) for key, found in held.items())
 
 
-def usual(config: Config, ground: Ground) -> list[Lever]:
+def usual_levers(config: Config, ground: Ground) -> list[Lever]:
     """List the levers that a world has: who is grouped how, ratings each, normalisation, documents."""
     levers = [Lever(GROUPING, tuple(_values(GROUPING, config, ground)))]
     levers += [Lever(EACH, each)] if len(each := tuple(_values(EACH, config, ground))) > 1 else []
@@ -105,7 +107,7 @@ def usual(config: Config, ground: Ground) -> list[Lever]:
     return [*levers, Lever(SIZE, tuple(_values(SIZE, config, ground)))]
 
 
-def typed(text: str, config: Config, ground: Ground) -> list[Lever]:
+def read_levers(text: str, config: Config, ground: Ground) -> list[Lever]:
     """Read `KEY[=A,B|A..B],...`; raise InputError for what is no lever."""
     levers: dict[str, Lever] = {}
     for part in _NEXT.split(text):
@@ -129,10 +131,10 @@ def refuse_unknown(text: str, config: Config) -> None:
 
 def _lever(key: str, config: Config) -> str:
     """Return the key of a lever; raise InputError where there is none."""
-    return _named(key, config, "--over")
+    return _find_key(key, config, "--over")
 
 
-def _named(key: str, config: Config, where: str) -> str:
+def _find_key(key: str, config: Config, where: str) -> str:
     if key in NO_LEVERS:
         raise InputError(f"{where}{' ' if where == '--over' else ': '}{key}: {NO_LEVERS[key]}")
     if key == POOL and POOL not in dict(flat(config)):
@@ -148,7 +150,7 @@ def _read(key: str, values: str, config: Config) -> list[Any]:
         low, high = (int(end) for end in match.groups())
         if not 0 < low <= high:
             raise InputError(f"--over {key}={values}: a range goes from the smaller to the larger number, above 0")
-        return geometric(low, high)
+        return geometric_sizes(low, high)
     setting = parse(f"{key}={values}")
     if key in list_options():
         return list(setting.values)
@@ -157,15 +159,15 @@ def _read(key: str, values: str, config: Config) -> list[Any]:
     ]  # fmt: skip
 
 
-def _valued(key: str, value: Any, config: Config) -> Any:
+def _convert_value(key: str, value: Any, config: Config) -> Any:
     """Return a value of a key in the key's own type; raise InputError where it is none. Parts are checked as wholes."""
     return value if key in list_options() else checked_value(config, key, value, ())
 
 
-def geometric(low: int, high: int) -> list[int]:
+def geometric_sizes(low: int, high: int) -> list[int]:
     """Return whole numbers whose ratios are alike, both ends included.
 
-    >>> geometric(20, 30)
+    >>> geometric_sizes(20, 30)
     [20, 22, 24, 26, 28, 30]
     """
     steps = min(max(math.ceil(math.log(high / low) / math.log(RATIO)), 1), MOST_SIZES - 1)
@@ -175,8 +177,8 @@ def geometric(low: int, high: int) -> list[int]:
 def _values(key: str, config: Config, ground: Ground) -> list[Any]:
     """Return the values that a lever has where nobody says which."""
     if key == SIZE:
-        most = _largest(config)
-        return geometric(min(FEWEST_DOCUMENTS, most), most)
+        most = _largest_size(config)
+        return geometric_sizes(min(FEWEST_DOCUMENTS, most), most)
     if key == EACH:
         return [1, 2] if _seats(config) > 1 else [1]
     if key == GROUPING:
@@ -195,7 +197,7 @@ def normalizations(world: World) -> list[str]:
     return ["none", "mean", "error"] if isinstance(world.answers[RATE], ErrorCounts) else ["none", "zscore"]
 
 
-def _largest(config: Config) -> int:
+def _largest_size(config: Config) -> int:
     systems: Mapping[str, Any] = config["systems"]
     return int(systems.get("n_documents", config["design"]["documents"]))
 
@@ -205,7 +207,7 @@ def _seats(config: Config) -> int:
     return int((draw_world(config, 0).frame.rater >= 0).any(axis=0).sum(1).min())
 
 
-def of_others(design: Design, ground: Ground, raters: int) -> Design:
+def draw_other_raters(design: Design, ground: Ground, raters: int) -> Design:
     """Return a design of so many raters drawn from raters at large, judged by what these say."""
     fitted = "systems=fitted" in ground.words
     own = {
@@ -229,7 +231,7 @@ def _ends(designs: Sequence[Design]) -> set[Design]:
     return {end(held, key=lambda one: size_of(one) or 0) for held in families.values() for end in (min, max)}
 
 
-def _checked(designs: Sequence[Design], compose: Compose, where: str) -> list[Design]:
+def _check_designs(designs: Sequence[Design], compose: Compose, where: str) -> list[Design]:
     """Compose every design; raise InputError for the first that contradicts itself, naming it."""
     ends = _ends(designs)
     for design in dict.fromkeys(designs):

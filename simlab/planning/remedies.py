@@ -9,7 +9,15 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from simlab.answers.plan import Figures, LargestDesign, MissedTarget, OtherMoney, Remedy, Target, TriedDesign
-from simlab.planning.bench import ENDED, figures, first_target, looked_at, reaches, value_of, within_limits
+from simlab.planning.bench import (
+    ENDED,
+    figures,
+    first_target,
+    is_within_limits,
+    measure_extra_design,
+    measure_value,
+    reaches,
+)
 from simlab.planning.crossings import Scale
 from simlab.planning.curves import SURE, UNKNOWN, Curve, curves
 from simlab.planning.rivals import sizes
@@ -23,8 +31,8 @@ from simlab.planning.terms import (
     Looked,
     Wanted,
     family,
+    replace_setting,
     size_of,
-    with_setting,
 )
 from simlab.rng import stream
 from simlab.types import Floats
@@ -51,14 +59,14 @@ def binding(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> tuple
     "documents" is the end of their range, "raters": nobody is left to ask.
     """
     best = found.best
-    if (larger := _larger(best, found, ground)) is None:
+    if (larger := _larger_design(best, found, ground)) is None:
         return "documents" if size_of(best) is not None else "none", LargestDesign(
             design=best, next=None, ended_by=math.nan
         )
-    looked = found.tried.get(larger) or looked_at(bench, larger, WORLDS)
+    looked = found.tried.get(larger) or measure_extra_design(bench, larger, WORLDS)
     if not looked:
         return "none", LargestDesign(design=best, next=larger, ended_by=math.nan)
-    name, share = _ended_by(looked, wanted)
+    name, share = _find_limit(looked, wanted)
     return name, LargestDesign(design=best, next=larger, ended_by=share)
 
 
@@ -66,31 +74,33 @@ def front(tried: Mapping[Design, Looked], wanted: Wanted) -> tuple[TriedDesign, 
     """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
     measure = first_target(wanted).measure
     held = {one: looked for one, looked in tried.items() if measure in looked and "money" in looked}
-    ordered = sorted(held, key=lambda one: (value_of(held[one], "money"), -value_of(held[one], measure)))
+    ordered = sorted(held, key=lambda one: (measure_value(held[one], "money"), -measure_value(held[one], measure)))
     return tuple(
         TriedDesign(
             design=one,
             front=not any(_beats(held[other], held[one], measure) for other in ordered if other != one),
             reaches=reaches(held[one], wanted),
-            within=within_limits(held[one], wanted),
+            within=is_within_limits(held[one], wanted),
             measures=figures(held[one]),
         )
         for one in ordered
     )
 
 
-def _beats(other: Looked, one: Looked, measure: str) -> bool:
-    """Tell whether a design is at least as good in all ways, and better in one."""
-    gains = [value_of(other, measure) - value_of(one, measure)]
+def _beats(other: Looked, design: Looked, measure: str) -> bool:
+    """True if a design is at least as good in all ways, and better in one."""
+    gains = [measure_value(other, measure) - measure_value(design, measure)]
     gains += [
-        value_of(one, name) - value_of(other, name) for name in ("money", "days") if name in one and name in other
+        measure_value(design, name) - measure_value(other, name)
+        for name in ("money", "days")
+        if name in design and name in other
     ]
     return min(gains) >= 0 and max(gains) > 0
 
 
-def _larger(best: Design, found: Found, ground: Ground) -> Design | None:
+def _larger_design(best: Design, found: Found, ground: Ground) -> Design | None:
     """Return the next larger design of a kind that was looked at, or could have been."""
-    from simlab.planning.curves import with_size
+    from simlab.planning.curves import set_size
 
     size = size_of(best)
     if size is None:
@@ -98,20 +108,20 @@ def _larger(best: Design, found: Found, ground: Ground) -> Design | None:
     tried = {held for one in found.tried if family(one) == family(best) and (held := size_of(one)) is not None}
     listed = {int(value) for lever in ground.levers if lever.is_size for value in lever.values}
     beyond = sorted(one for one in tried | listed if one > size)
-    return with_size(best, beyond[0]) if beyond else None
+    return set_size(best, beyond[0]) if beyond else None
 
 
-def _ended_by(looked: Looked, wanted: Wanted) -> tuple[Binds, float]:
+def _find_limit(looked: Looked, wanted: Wanted) -> tuple[Binds, float]:
     """Name what most campaigns of a design that is not within the limits run out of."""
-    shares = {name: value_of(looked, measure) for name, measure in ENDS.items()}
+    shares = {name: measure_value(looked, measure) for name, measure in ENDS.items()}
     known = {name: share for name, share in shares.items() if share > 0}
-    if value_of(looked, "ended_as_planned") < ENDED:
+    if measure_value(looked, "ended_as_planned") < ENDED:
         if known:
             name = max(known, key=lambda one: known[one])
             return name, known[name]
         return ("money" if wanted.limits.deadline is None else "deadline"), math.nan
     limit = wanted.limits.money
-    if limit is not None and value_of(looked, "money") > limit:
+    if limit is not None and measure_value(looked, "money") > limit:
         return "money", shares["money"]
     return "none", math.nan
 
@@ -124,7 +134,7 @@ class _Factor(NamedTuple):
 
 
 def is_all(assumption: Assumption, ground: Ground) -> bool:
-    """Tell whether an assumption is the price of a rating, and money buys nothing else."""
+    """True if an assumption is the price of a rating, and money buys nothing else."""
     said = {key: value for key, _, value in (word.partition("=") for word in ground.words)}
     return assumption.key == PRICE and all(said.get(key, "0") in ("0", "0.0") for key in OTHERS)
 
@@ -181,15 +191,15 @@ def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMone
     """Return what a tenth less and a tenth more money would change; of the advice's cost where there is no budget."""
     base = wanted.limits.money
     if base is None:
-        base = value_of(found.tried[found.chosen], "money")
+        base = measure_value(found.tried[found.chosen], "money")
     if not base > 0:
         return ()
     held = curves(found.tried, first_target(wanted).measure, wanted)
     bounds = sizes(ground, found.tried)
-    return tuple(_with_money(factor * base, held, bounds, found, wanted) for factor in FACTORS)
+    return tuple(_advise_with_money(factor * base, held, bounds, found, wanted) for factor in FACTORS)
 
 
-def short(figures: Figures, wanted: Wanted) -> tuple[MissedTarget, ...]:
+def list_missed_targets(figures: Figures, wanted: Wanted) -> tuple[MissedTarget, ...]:
     """Return the targets that a design misses."""
     return tuple(
         MissedTarget(target=one.measure, least=one.least, **dict(figures[one.measure]))
@@ -211,12 +221,12 @@ def remedies(
     return tuple(one for one in said if one is not None)
 
 
-def _with_money(
+def _advise_with_money(
     money: float, held: Sequence[Curve], bounds: tuple[int, int], found: Found, wanted: Wanted
 ) -> OtherMoney:
-    sized = [(one, _most_paid(one, money, bounds, found)) for one in held]
+    sized = [(one, _largest_paid_size(one, money, bounds, found)) for one in held]
     paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
-    advice, cost = _advised(money, paid, bounds[0], found, wanted)
+    advice, cost = _cheapest_paid(money, paid, bounds[0], found, wanted)
     known = [pair for pair in paid if pair[0].rise is not None]
     if not known:
         return OtherMoney(money=money, design=advice, cost=cost, most=None, **dict(UNKNOWN))
@@ -224,24 +234,24 @@ def _with_money(
     return OtherMoney(money=money, design=advice, cost=cost, most=most.sized(size), **dict(most.figure(size)))
 
 
-def _most_paid(one: Curve, money: float, bounds: tuple[int, int], found: Found) -> float:
+def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], found: Found) -> float:
     """Return the largest size that the money pays and that time and people allow."""
     cut = [
         size
         for design, looked in found.tried.items()
-        if family(design) == family(one.of) and (size := size_of(design)) is not None and _cut(looked)
+        if family(design) == family(curve.of) and (size := size_of(design)) is not None and _cut(looked)
     ]
-    allowed = one.money.reach[1] if cut else bounds[1]
-    return float(min(one.size_for(money), allowed))
+    allowed = curve.money.reach[1] if cut else bounds[1]
+    return float(min(curve.size_for(money), allowed))
 
 
 def _cut(looked: Looked) -> bool:
-    """Tell whether time or people, not money, end campaigns."""
-    other = [value_of(looked, name) for name in ("ended_by_deadline", "ended_by_nobody") if name in looked]
-    return value_of(looked, "ended_as_planned") < ENDED and max(other, default=1.0) > 1 - ENDED
+    """True if time or people, not money, end campaigns."""
+    other = [measure_value(looked, name) for name in ("ended_by_deadline", "ended_by_nobody") if name in looked]
+    return measure_value(looked, "ended_as_planned") < ENDED and max(other, default=1.0) > 1 - ENDED
 
 
-def _advised(
+def _cheapest_paid(
     money: float, paid: Sequence[tuple[Curve, int]], fewest: int, found: Found, wanted: Wanted
 ) -> tuple[Design | None, float]:
     """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
@@ -252,12 +262,12 @@ def _advised(
     fine = {
         one: cost
         for one, looked in found.tried.items()
-        if reaches(looked, wanted) and (cost := value_of(looked, "money")) <= slack and not _cut(looked)
+        if reaches(looked, wanted) and (cost := measure_value(looked, "money")) <= slack and not _cut(looked)
     }
     if found.advice is not None and found.advice in fine:
         return found.advice, fine[found.advice]
     least = first_target(wanted).least
-    sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _others_hold(one.of, found, wanted)]
+    sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _do_others_hold(one.of, found, wanted)]
     for one, size, needed in sized:
         at = max(math.ceil(needed), fewest) if needed <= size else None
         if at is not None:
@@ -266,12 +276,12 @@ def _advised(
     return cheapest, math.nan if cheapest is None else fine[cheapest]
 
 
-def _others_hold(design: Design, found: Found, wanted: Wanted) -> bool:
-    """Tell whether the targets behind the first hold at the largest size of a family that was looked at."""
+def _do_others_hold(design: Design, found: Found, wanted: Wanted) -> bool:
+    """True if the targets behind the first hold at the largest size of a family that was looked at."""
     held = {one: looked for one, looked in found.tried.items() if family(one) == family(design)}
     largest = held[max(held, key=lambda one: size_of(one) or 0)]
     first = first_target(wanted)
-    return all(value_of(largest, one.measure) >= one.least for one in wanted.targets if one != first)
+    return all(measure_value(largest, one.measure) >= one.least for one in wanted.targets if one != first)
 
 
 def _documents(found: Found, wanted: Wanted, missed: Sequence[MissedTarget]) -> Remedy | None:
@@ -279,7 +289,7 @@ def _documents(found: Found, wanted: Wanted, missed: Sequence[MissedTarget]) -> 
     options: list[Remedy] = []
     for one in curves(found.tried, first_target(wanted).measure, wanted):
         held = {design: looked for design, looked in found.tried.items() if family(design) == family(one.of)}
-        spans = [_needed(held, wanted, Target(measure=short.target, least=short.least)) for short in missed]
+        spans = [_size_needed(held, wanted, Target(measure=short.target, least=short.least)) for short in missed]
         if not spans or any(math.isnan(span[0]) for span in spans):
             continue
         at, low, high = max(spans)
@@ -292,7 +302,7 @@ def _documents(found: Found, wanted: Wanted, missed: Sequence[MissedTarget]) -> 
     return min(options, key=lambda one: (one.money, one.value), default=None)
 
 
-def _needed(tried: Mapping[Design, Looked], wanted: Wanted, target: Target) -> tuple[float, float, float]:
+def _size_needed(tried: Mapping[Design, Looked], wanted: Wanted, target: Target) -> tuple[float, float, float]:
     fitted = curves(tried, target.measure, wanted)
     return fitted[0].reaching(target.least) if fitted else (math.nan, math.nan, math.nan)
 
@@ -307,10 +317,10 @@ def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remed
         if bench.left() <= 0:
             return None
         n = math.ceil(now * factor)
-        more = with_setting(found.best, key, n)
-        looked = looked_at(bench, more, WORLDS_PER_SUM)
-        if looked and reaches(looked, wanted) and within_limits(looked, wanted):
-            money = value_of(looked, "money")
+        more = replace_setting(found.best, key, n)
+        looked = measure_extra_design(bench, more, WORLDS_PER_SUM)
+        if looked and reaches(looked, wanted) and is_within_limits(looked, wanted):
+            money = measure_value(looked, "money")
             return Remedy(what="raters", design=more, value=n, low=now, high=n, money=money, extrapolated=False)
     return None
 

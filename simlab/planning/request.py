@@ -48,7 +48,7 @@ WITHIN = 1.6
 """Pairs that truly differ by up to so many times the smallest difference, or as little, say what power there is."""
 
 
-def apart(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
+def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
     """Tell the pilot or world, if one is named, from settings; raise InputError for more than one."""
     named = [word for word in words if "=" not in word or Path(word).exists()]
     if len(named) > 1:
@@ -94,7 +94,7 @@ def _deadline(text: str, today: date, *, started: bool) -> list[str]:
     days = [k for k, day in enumerate(DAYS) if len(word) >= FEWEST_LETTERS and day.startswith(word)]
     if days:
         ahead = (days[0] - today.weekday() - 1) % len(DAYS) + 1
-        return _dated((today + timedelta(days=ahead)).isoformat(), today, started=started)
+        return _set_dates((today + timedelta(days=ahead)).isoformat(), today, started=started)
     if word[:1].isdigit() and word[-1:] in "hd":
         return [f"{BESIDE['--by']}={word}"]
     try:
@@ -108,17 +108,17 @@ def _deadline(text: str, today: date, *, started: bool) -> list[str]:
         raise InputError(
             f"--by {shown(text)} is past, today is {today.isoformat()}; give a later day, or hours or days"
         )
-    return _dated(text.strip(), today, started=started)
+    return _set_dates(text.strip(), today, started=started)
 
 
-def _dated(day: str, today: date, *, started: bool) -> list[str]:
+def _set_dates(day: str, today: date, *, started: bool) -> list[str]:
     return [f"{BESIDE['--by']}={day}", *([] if started else [f"budget.start={today.isoformat()}"])]
 
 
-def patience(text: str) -> Patience:
+def read_patience(text: str) -> Patience:
     """Read how many studies, or seconds, a plan may take; raise InputError for what is neither.
 
-    >>> str(patience("5000")), str(patience("90s"))
+    >>> str(read_patience("5000")), str(read_patience("90s"))
     ('5,000 studies', '1 min 30 s')
     """
     if re.fullmatch(r"0*[1-9][0-9]{0,11}", text.strip(), re.ASCII):
@@ -137,14 +137,14 @@ def share(option: str, value: float) -> float:
     return value
 
 
-def listed(file: Path) -> list[Design]:
+def read_designs(file: Path) -> list[Design]:
     """Read designs from a file: a table with a key a column, or a YAML list of mappings."""
     where = f"--candidates {legible(file)}"
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{where}: cannot be read; name a .csv or a .yaml file") from error
-    rows = _in_table(text, where) if file.suffix.lower() == ".csv" else _in_list(text, where)
+    rows = _read_table(text, where) if file.suffix.lower() == ".csv" else _read_list(text, where)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
         raise InputError(f"{where}: holds no designs; give a column, or a line, for each key that differs")
     found = [tuple((str(key), value) for key, value in row.items()) for row in rows]
@@ -154,7 +154,7 @@ def listed(file: Path) -> list[Design]:
     return found
 
 
-def _in_table(text: str, where: str) -> list[dict[str, Any]]:
+def _read_table(text: str, where: str) -> list[dict[str, Any]]:
     """Read a table with a key a column; an empty field sets nothing."""
     rows = list(csv.DictReader(text.splitlines()))
     if any(None in row for row in rows):
@@ -165,7 +165,7 @@ def _in_table(text: str, where: str) -> list[dict[str, Any]]:
         raise InputError(f"{where}: {error}") from error
 
 
-def _in_list(text: str, where: str) -> Any:
+def _read_list(text: str, where: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -181,8 +181,8 @@ def read(target: str | None, floor: str | None) -> tuple[Target, ...]:
     >>> read("power=.7", None)
     (Target(measure='power', least=0.7, floor=False), Target(measure='no_wrong_claim', least=0.95, floor=False))
     """
-    wanted = _typed("--target", target, floor=False) if target is not None else USUAL[:1]
-    wanted += _typed("--floor", floor, floor=True) if floor is not None else ()
+    wanted = _read_targets("--target", target, floor=False) if target is not None else USUAL[:1]
+    wanted += _read_targets("--floor", floor, floor=True) if floor is not None else ()
     named = [one.measure for one in wanted]
     for name in named:
         if named.count(name) > 1:
@@ -196,7 +196,7 @@ def read(target: str | None, floor: str | None) -> tuple[Target, ...]:
     return wanted if "no_wrong_claim" in named else (*wanted, USUAL[1])
 
 
-def _typed(option: str, text: str, *, floor: bool) -> tuple[Target, ...]:
+def _read_targets(option: str, text: str, *, floor: bool) -> tuple[Target, ...]:
     return tuple(_target(option, part.strip(), floor=floor) for part in text.split(","))
 
 
@@ -243,7 +243,7 @@ class Replicates(NamedTuple):
     studies: int = 1
 
 
-def replicated(targets: tuple[Target, ...]) -> Replicates:
+def choose_replicates(targets: tuple[Target, ...]) -> Replicates:
     """Return what each world needs for its targets to be measured."""
     names = [one.measure for one in targets]
     return Replicates(
@@ -253,7 +253,7 @@ def replicated(targets: tuple[Target, ...]) -> Replicates:
     )
 
 
-def crossed(found: Measures) -> Measures:
+def cross_measures(found: Measures) -> Measures:
     """Add what needs other raters and other documents for the same systems."""
     options: Mapping[str, Any] = bound_options("measure")
     return {**found, **{name: bind(options[name]) for name in CROSSED}}

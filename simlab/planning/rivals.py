@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.plan import DesignRow, Figure
-from simlab.planning.bench import first_target, looked_at, value_of
-from simlab.planning.curves import SURE, Curve, curves, ranked, with_size
+from simlab.planning.bench import first_target, measure_extra_design, measure_value
+from simlab.planning.curves import SURE, Curve, curves, rank_families, set_size
 from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
 from simlab.types import Estimate
 
@@ -95,38 +95,38 @@ def same_money(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> li
     """
     chosen = found.chosen
     measure, bounds = first_target(wanted).measure, sizes(ground, found.tried)
-    money = value_of(found.tried[chosen], "money")
+    money = measure_value(found.tried[chosen], "money")
     others = {one: held for one, held in found.tried.items() if family(one) != family(chosen)}
     fitting: list[Design] = []
-    for one in ranked(curves(others, measure, wanted), money):
+    for one in rank_families(curves(others, measure, wanted), money):
         if len(fitting) == MOST:
             break
-        if (design := not_dearer(bench, one, chosen, money, bounds)) is not None:
+        if (design := find_not_dearer(bench, one, chosen, money, bounds)) is not None:
             fitting.append(design)
-    return [*fitting, *_unsized(others, measure, money)][:MOST]
+    return [*fitting, *_list_unsized(others, measure, money)][:MOST]
 
 
-def not_dearer(bench: Bench, one: Curve, chosen: Design, money: float, bounds: tuple[int, int]) -> Design | None:
+def find_not_dearer(bench: Bench, curve: Curve, chosen: Design, money: float, bounds: tuple[int, int]) -> Design | None:
     """Return the largest design of a family that is not dearer than the one chosen, or none.
 
     The lines of money say how large it is; worlds that both designs met say whether that is so, as far as they can:
     documents differ in length, so that a few worlds err by more than a document.
     """
-    steep, held = max(float(one.money.at[1]), 1e-12), dict[int, bool]()
-    size, wanted = _clipped(one.size_for(money * (1 + SLACK)), bounds), looked_at(bench, chosen, WORLDS)
+    steep, held = max(float(curve.money.at[1]), 1e-12), dict[int, bool]()
+    size, wanted = _clip_size(curve.size_for(money * (1 + SLACK)), bounds), measure_extra_design(bench, chosen, WORLDS)
     while size not in held and len(held) < TRIES:
-        looked = looked_at(bench, with_size(one.of, size), WORLDS)
+        looked = measure_extra_design(bench, set_size(curve.of, size), WORLDS)
         if "money" not in looked or "money" not in wanted:
             return None
         gap, error = _gap(looked["money"], wanted["money"])
         room = SLACK * wanted["money"].value
         held[size] = gap <= room + SURE * error
         if not held[size]:
-            size = _clipped(min(size - gap / steep, size - 1), bounds)
+            size = _clip_size(min(size - gap / steep, size - 1), bounds)
         elif gap + steep <= room - SURE * error:
-            size = _clipped(max(size - gap / steep, size + 1), bounds)
+            size = _clip_size(max(size - gap / steep, size + 1), bounds)
     paid = [size for size, fine in held.items() if fine]
-    return with_size(one.of, max(paid)) if paid else None
+    return set_size(curve.of, max(paid)) if paid else None
 
 
 def _gap(own: Estimate, other: Estimate) -> tuple[float, float]:
@@ -136,11 +136,11 @@ def _gap(own: Estimate, other: Estimate) -> tuple[float, float]:
     return float(np.mean(gaps)), float(np.std(gaps, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
 
 
-def _clipped(size: float, bounds: tuple[int, int]) -> int:
+def _clip_size(size: float, bounds: tuple[int, int]) -> int:
     return min(max(math.floor(size + 1e-9), bounds[0]), bounds[1]) if math.isfinite(size) else bounds[1]
 
 
-def _unsized(others: Mapping[Design, Looked], measure: str, money: float) -> list[Design]:
+def _list_unsized(others: Mapping[Design, Looked], measure: str, money: float) -> list[Design]:
     held = [one for one, looked in others.items() if size_of(one) is None and measure in looked]
-    paid = [one for one in held if not value_of(others[one], "money") > money * (1 + SLACK)]
-    return sorted(paid, key=lambda one: -value_of(others[one], measure))
+    paid = [one for one in held if not measure_value(others[one], "money") > money * (1 + SLACK)]
+    return sorted(paid, key=lambda one: -measure_value(others[one], measure))

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.answers.plan import Robust
-from simlab.planning.bench import first_target, reaches, value_of
-from simlab.planning.curves import with_size
-from simlab.planning.stages import in_time
-from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of, with_setting
+from simlab.planning.bench import first_target, measure_value, reaches
+from simlab.planning.curves import set_size
+from simlab.planning.stages import worlds_in_time
+from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, replace_setting, size_of
 from simlab.rng import stream
 from simlab.types import Bools, Floats
 
@@ -47,7 +47,7 @@ class Sample(NamedTuple):
     world: Floats
 
 
-def over_draws(
+def robustness_over_draws(
     bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, draws: int = 24, worlds: int = 32
 ) -> Robust | None:
     """Return in what share of the posterior draws the advice (else the best design) reaches all its targets.
@@ -67,13 +67,15 @@ def over_draws(
     if not ground.draws or bench.left() <= 0:
         return None
     at = np.unique(np.linspace(0, ground.draws - 1, min(draws, ground.draws)).round().astype(int)).tolist()
-    judged = _judged(list(_rounds(bench, _candidates(found), at, worlds)), wanted)
+    judged = _judge_draws(list(_rounds(bench, _candidates(found), at, worlds)), wanted)
     if judged is None or len(judged.draws) < FEWEST:
         return None
-    return _robust(judged, wanted, "posterior draws")
+    return _make_robustness(judged, wanted, "posterior draws")
 
 
-def over_scenarios(benches: Mapping[str, Bench], found: Found, wanted: Wanted, *, worlds: int = 96) -> Robust:
+def robustness_over_scenarios(
+    benches: Mapping[str, Bench], found: Found, wanted: Wanted, *, worlds: int = 96
+) -> Robust:
     """Return in what share of scenarios, each a bench of its own, the advice (else the best) reaches its targets.
 
     Scenarios are no sample of anything: intervals are those of simulation alone, and noise is not taken out.
@@ -82,11 +84,13 @@ def over_scenarios(benches: Mapping[str, Bench], found: Found, wanted: Wanted, *
     """
     designs = _candidates(found)
     looks = {name: one.look(dict.fromkeys(designs, worlds)) for name, one in benches.items()}
-    judged = _judged(list(looks.values()), wanted)
+    judged = _judge_draws(list(looks.values()), wanted)
     if judged is None:
         raise ValueError("no scenario has the measures that are wanted")
     names = [list(looks)[i] for i in judged.draws]
-    return _robust(judged, wanted, "scenarios", _missed(designs[0], {name: looks[name] for name in names}, wanted))
+    return _make_robustness(
+        judged, wanted, "scenarios", _missed_scenarios(designs[0], {name: looks[name] for name in names}, wanted)
+    )
 
 
 class _Judged(NamedTuple):
@@ -102,12 +106,12 @@ def _candidates(found: Found) -> list[Design]:
     own, money = size_of(chosen), _money(found, chosen)
     sizes = [size_of(one) or 0 for one in found.tried if family(one) == family(chosen)]
     smaller = [] if own is None else sorted(size for size in sizes if 0 < size < own)[-1:]
-    others = [*found.rivals, *(with_size(chosen, size) for size in smaller)]
+    others = [*found.rivals, *(set_size(chosen, size) for size in smaller)]
     return list(dict.fromkeys([chosen, *(one for one in others if not _money(found, one) >= money)]))
 
 
-def _money(found: Found, one: Design) -> float:
-    return value_of(found.tried.get(one, {}), "money")
+def _money(found: Found, design: Design) -> float:
+    return measure_value(found.tried.get(design, {}), "money")
 
 
 def _rounds(
@@ -115,24 +119,24 @@ def _rounds(
 ) -> Iterator[Mapping[Design, Looked]]:
     """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
     for start in range(ROUNDS):
-        named = {(one, k): with_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
-        if bench.left() <= 0 or in_time(bench, worlds * len(named)) < worlds * len(named):
+        named = {(one, k): replace_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
+        if bench.left() <= 0 or worlds_in_time(bench, worlds * len(named)) < worlds * len(named):
             return
         looked = bench.look(dict.fromkeys(named.values(), worlds))
         for k in at[start::ROUNDS]:
             yield {one: looked.get(named[one, k], {}) for one in designs}
 
 
-def _judged(looks: Sequence[Mapping[Design, Looked]], wanted: Wanted) -> _Judged | None:
+def _judge_draws(looks: Sequence[Mapping[Design, Looked]], wanted: Wanted) -> _Judged | None:
     """Keep the draws in which all targets of the advice have a value; other designs that lack one reach nothing."""
     names = [one.measure for one in wanted.targets]
     kept = [i for i, look in enumerate(looks) if all(name in next(iter(look.values())) for name in (*names, "money"))]
     if not kept:
         return None
-    return _Judged(kept, [_told([looks[i][one] for i in kept], names) for one in looks[0]])
+    return _Judged(kept, [_summarise_looks([looks[i][one] for i in kept], names) for one in looks[0]])
 
 
-def _told(looks: Sequence[Looked], names: Sequence[str]) -> Told:
+def _summarise_looks(looks: Sequence[Looked], names: Sequence[str]) -> Told:
     worlds = max((len(look[name].influence) for look in looks for name in names if name in look), default=1)
     error = np.zeros((len(names), len(looks), worlds))
     value = np.full((len(names), len(looks)), -np.inf)
@@ -141,10 +145,10 @@ def _told(looks: Sequence[Looked], names: Sequence[str]) -> Told:
             if name in look and (n := len(look[name].influence)) > 1:
                 value[m, b] = look[name].value
                 error[m, b, :n] = np.asarray(look[name].influence) / math.sqrt(n * (n - 1))
-    return Told(value, error, np.array([value_of(look, "money") for look in looks]))
+    return Told(value, error, np.array([measure_value(look, "money") for look in looks]))
 
 
-def _robust(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Robust:
+def _make_robustness(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Robust:
     sampled = source == "posterior draws"
     n, worlds = len(judged.draws), max(one.error.shape[2] for one in judged.told)
     rng = stream(wanted.seed, "plan", "robust")
@@ -153,13 +157,13 @@ def _robust(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Rob
     now = Sample(np.arange(n)[None, :], np.zeros((1, worlds)))
     least = np.array([one.least for one in wanted.targets])
     advice = judged.told[0]
-    met, times = _met(advice, least, now, shrink=sampled), _met(advice, least, again, shrink=sampled)
+    met, times = _mark_reached(advice, least, now, shrink=sampled), _mark_reached(advice, least, again, shrink=sampled)
     regret = float(_regret(judged.told, least, now, shrink=sampled)[0])
     regrets = _regret(judged.told, least, again, shrink=sampled)
     low, high = np.quantile(times.mean(axis=1), [TAIL, 1 - TAIL])
     if sampled:
-        low, high = _no_shorter(low, high, int(met.sum()), n)
-    first = _true(advice, now, shrink=sampled)[_first(wanted), 0]
+        low, high = _widen_to_wilson(low, high, int(met.sum()), n)
+    first = _remove_noise(advice, now, shrink=sampled)[_first_worlds(wanted), 0]
     low_regret, high_regret = np.quantile(regrets, [TAIL, 1 - TAIL])
     return Robust(
         share=float(met.mean()),
@@ -175,46 +179,46 @@ def _robust(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Rob
     )
 
 
-def _true(told: Told, sample: Sample, *, shrink: bool) -> Floats:
+def _remove_noise(draws: Told, sample: Sample, *, shrink: bool) -> Floats:
     """Return measures with noise of simulation removed `[measure, time, draw]`."""
-    error = told.error
-    at = told.value[:, sample.draw]
+    error = draws.error
+    at = draws.value[:, sample.draw]
     # What draws share in noise moves all of them; where they are not shrunken each has its own.
     shift = error.mean(axis=1) @ sample.world[:, : error.shape[2]].T
     if not shrink:
         return np.asarray(at + np.einsum("mbw,tw->mtb", error, sample.world[:, : error.shape[2]]))
-    finite: Bools = np.asarray(np.isfinite(told.value).all(axis=1))
+    finite: Bools = np.asarray(np.isfinite(draws.value).all(axis=1))
     known = np.where(finite[:, None, None], at, 0.0)
     centre = known.mean(axis=2, keepdims=True)
     spread = known.var(axis=2, ddof=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        kept = np.nan_to_num(np.sqrt(np.maximum(0.0, 1 - _error_between(told)[:, None, None] / spread)), nan=0.0)
+        kept = np.nan_to_num(np.sqrt(np.maximum(0.0, 1 - _error_between(draws)[:, None, None] / spread)), nan=0.0)
     return np.asarray(np.where(finite[:, None, None], centre + kept * (known - centre) + shift[:, :, None], at))
 
 
-def _error_between(told: Told) -> Floats:
+def _error_between(draws: Told) -> Floats:
     """Return, by measure, how much noise of simulation adds to the variance between draws."""
-    own = told.error - told.error.mean(axis=1, keepdims=True)
-    return np.asarray((own**2).sum(axis=(1, 2)) / max(told.error.shape[1] - 1, 1))
+    own = draws.error - draws.error.mean(axis=1, keepdims=True)
+    return np.asarray((own**2).sum(axis=(1, 2)) / max(draws.error.shape[1] - 1, 1))
 
 
-def _met(told: Told, least: Floats, sample: Sample, *, shrink: bool) -> Bools:
-    """Tell where all targets are reached `[time, draw]`."""
-    return np.asarray((_true(told, sample, shrink=shrink) >= least[:, None, None]).all(axis=0))
+def _mark_reached(draws: Told, least: Floats, sample: Sample, *, shrink: bool) -> Bools:
+    """Mark where all targets are reached `[time, draw]`."""
+    return np.asarray((_remove_noise(draws, sample, shrink=shrink) >= least[:, None, None]).all(axis=0))
 
 
-def _regret(told: Sequence[Told], least: Floats, sample: Sample, *, shrink: bool) -> Floats:
+def _regret(draws: Sequence[Told], least: Floats, sample: Sample, *, shrink: bool) -> Floats:
     """Return the mean cost beyond the cheapest design that reaches the targets, as a share of the cost `[time]`."""
-    own = told[0].money[sample.draw]
+    own = draws[0].money[sample.draw]
     cheapest = own.copy()
-    for one in told:
+    for one in draws:
         paid = np.nan_to_num(one.money, nan=np.inf)[sample.draw]
-        cheapest = np.minimum(cheapest, np.where(_met(one, least, sample, shrink=shrink), paid, np.inf))
+        cheapest = np.minimum(cheapest, np.where(_mark_reached(one, least, sample, shrink=shrink), paid, np.inf))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num((own - cheapest) / own, nan=0.0).mean(axis=1))
 
 
-def _no_shorter(low: float, high: float, met: int, n: int) -> tuple[float, float]:
+def _widen_to_wilson(low: float, high: float, met: int, n: int) -> tuple[float, float]:
     """Widen an interval to Wilson's: draws that all reach the targets do not show that all of the posterior do."""
     from scipy.stats import binomtest
 
@@ -222,11 +226,11 @@ def _no_shorter(low: float, high: float, met: int, n: int) -> tuple[float, float
     return min(low, float(known.low)), max(high, float(known.high))
 
 
-def _missed(advice: Design, looks: Mapping[str, Mapping[Design, Looked]], wanted: Wanted) -> str:
+def _missed_scenarios(advice: Design, looks: Mapping[str, Mapping[Design, Looked]], wanted: Wanted) -> str:
     """Name the scenarios in which the advice does not reach its targets."""
     named = [name for name, look in looks.items() if not reaches(look[advice], wanted)]
     return f"It does not in {', '.join(named)}." if named else ""
 
 
-def _first(wanted: Wanted) -> int:
+def _first_worlds(wanted: Wanted) -> int:
     return wanted.targets.index(first_target(wanted))

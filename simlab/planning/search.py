@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.families import Chance, Family, families, looked_at
-from simlab.planning.stages import in_time
+from simlab.planning.families import Chance, Family, families, list_measured_designs
+from simlab.planning.stages import worlds_in_time
 from simlab.planning.terms import Bench, Design, Found, Wanted, family, size_of
 from simlab.types import Bools, Floats, Ints
 
@@ -74,56 +74,56 @@ class _All(NamedTuple):
         return int(self.family[d]), int(self.k[d])
 
 
-def judge(held: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
+def judge(families: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
     """Choose the design that is right most often, the cheapest of those that are as often."""
-    every = _all(held, wanted, chance)
+    every = _join_families(families, wanted, chance)
     if not len(every.k):
         return Judged(None, 1.0, {})
     good = every.beyond >= 0
     least = np.where(good, every.cost, np.inf).min(1)
     right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
     share, none = right.mean(0), float(np.isinf(least).mean())
-    best = _firmer(
-        _plainer(int(np.lexsort((every.cost.mean(0), -share))[0]), every, share, wanted), every, share, wanted
+    best = _take_firmer(
+        _take_plainer(int(np.lexsort((every.cost.mean(0), -share))[0]), every, share, wanted), every, share, wanted
     )
     # Within the margin both may be right: then a design helps more than none.
     if none > share[best] and share[best] < wanted.confidence:
-        return Judged(None, none, _undercutting(every, good))
-    doubts = _undercutting(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
+        return Judged(None, none, _rate_opposition(every, good))
+    doubts = _rate_opposition(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
     doubts = {at: often for at, often in doubts.items() if at != every.at(best)}
     doubts[every.at(best)] = float((every.excess[:, best] < -wanted.margin).mean())
     cheapest = (every.cost[:, best] <= SLACK * least * (1 + ROUNDING)).mean()
     return Judged(every.at(best), float(share[best]), doubts, float(cheapest))
 
 
-def _plainer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
+def _take_plainer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
     """Among designs that are right about as often and cost the same, take what is simplest to carry out and explain."""
     cost = every.cost.mean(0)
     alike = (share >= share[best] - TIE) & (cost <= SAME_COST * cost[best])
-    alike &= _as_sure(best, share, wanted)
+    alike &= _is_as_sure(best, share, wanted)
     at = np.flatnonzero(alike)
     return int(at[np.lexsort((cost[at], -share[at], every.plain[at]))[0]])
 
 
-def _firmer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
+def _take_firmer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
     """Take the first size, from a design's own on, that more likely than not reaches its targets in full.
 
     A design that reaches them within the margin only is right, but fresh worlds would hardly show it.
     """
     same = (every.family == every.family[best]) & (every.k >= every.k[best])
-    full = same & ((every.excess >= 0).mean(0) >= EVEN) & _as_sure(best, share, wanted)
+    full = same & ((every.excess >= 0).mean(0) >= EVEN) & _is_as_sure(best, share, wanted)
     at = np.flatnonzero(full)
     return int(at[np.argmin(every.k[at])]) if len(at) else best
 
 
-def _as_sure(best: int, share: Floats, wanted: Wanted) -> Bools:
+def _is_as_sure(best: int, share: Floats, wanted: Wanted) -> Bools:
     """Mark designs that may take a choice's place: where that is as sure as was wanted, they are to be as well."""
     return np.asarray(share >= (wanted.confidence if share[best] >= wanted.confidence else 0.0))
 
 
-def _all(held: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
-    masks = [one.open(wanted) for one in held]
-    used = [(one, mask) for one, mask in zip(held, masks, strict=True) if mask.any()]
+def _join_families(families: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
+    masks = [one.open(wanted) for one in families]
+    used = [(one, mask) for one, mask in zip(families, masks, strict=True) if mask.any()]
     n = len(chance.worlds)
     where = [(f, int(k)) for f, mask in enumerate(masks) for k in np.flatnonzero(mask)]
     cost = [one.costs(wanted, chance)[:, mask] for one, mask in used]
@@ -131,33 +131,33 @@ def _all(held: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
     beyond = [one.reaches(wanted.targets, chance, wanted.margin)[:, mask] for one, mask in used]
     numbers = np.array(where, int).reshape(-1, 2)
     nothing = np.zeros((n, 0))
-    plain = np.array([oddities(held[f].designs[k]) for f, k in where], int)
+    plain = np.array([count_oddities(families[f].designs[k]) for f, k in where], int)
     stacked = (np.hstack([nothing, *one]) for one in (cost, excess, beyond))
     return _All(numbers[:, 0], numbers[:, 1], plain, *stacked)
 
 
-def oddities(design: Design) -> int:
+def count_oddities(design: Design) -> int:
     """Count in how much a design differs from plain scores by raters who see all outputs of a document."""
     return sum(PLAIN.get(key, value) != value for key, value in design)
 
 
-def simpler(design: Design) -> list[Design]:
+def list_simpler_designs(design: Design) -> list[Design]:
     """List the designs of the same size that are simpler to carry out and explain, the simplest first."""
     odd = [key for key, value in design if PLAIN.get(key, value) != value]
     sets = [odd, *([[key] for key in odd] if len(odd) > 1 else [])] if odd else []
     return [tuple((key, PLAIN[key] if key in keys else value) for key, value in design) for keys in sets]
 
 
-def _undercutting(every: _All, against: Bools) -> dict[At, float]:
+def _rate_opposition(every: _All, against: Bools) -> dict[At, float]:
     """Say of each family's design that most often speaks against a choice how often it does."""
     often = against.mean(0)
     worst = {int(every.family[d]): int(d) for d in np.argsort(often, kind="stable")}
     return {every.at(d): float(often[d]) for d in worst.values() if often[d] > 0}
 
 
-def found(
+def make_result(
     bench: Bench,
-    held: Sequence[Family],
+    families: Sequence[Family],
     judged: Judged,
     wanted: Wanted,
     chance: Chance,
@@ -165,31 +165,31 @@ def found(
     look: Callable[[dict[At, int]], None],
 ) -> Found:
     """Put together what the search came to; the designs that are named have been looked at."""
-    places = [_reaching(one, wanted, chance) for one in held]
-    furthest = _furthest(held, wanted, chance)
+    places = [_find_reaching_size(one, wanted, chance) for one in families]
+    furthest = _find_furthest(families, wanted, chance)
     named = [*enumerate(places), furthest, *([judged.choice] if judged.choice else [])]
-    new = [(f, k) for f, k in dict.fromkeys(named) if k not in held[f].known]
-    look(dict.fromkeys(new, FIRST if in_time(bench, FIRST * len(new)) == FIRST * len(new) else FEW))
+    new = [(f, k) for f, k in dict.fromkeys(named) if k not in families[f].known]
+    look(dict.fromkeys(new, FIRST if worlds_in_time(bench, FIRST * len(new)) == FIRST * len(new) else FEW))
     first = judged.choice or furthest
-    best = held[furthest[0]].designs[furthest[1]]
-    order = sorted(range(len(held)), key=lambda f: _standing(held[f], places[f], wanted, chance))
-    rivals = tuple(held[f].designs[places[f]] for f in order if f != first[0])
+    best = families[furthest[0]].designs[furthest[1]]
+    order = sorted(range(len(families)), key=lambda f: _standing(families[f], places[f], wanted, chance))
+    rivals = tuple(families[f].designs[places[f]] for f in order if f != first[0])
     return Found(
-        advice=judged.choice and held[first[0]].designs[first[1]],
+        advice=judged.choice and families[first[0]].designs[first[1]],
         best=best,
         rivals=tuple(one for one in rivals if family(one) != family(best) or one != best),
-        tried=dict(looked_at(held)),
+        tried=dict(list_measured_designs(families)),
         probability=judged.probability,
-        designs=sum(map(len, held)),
+        designs=sum(map(len, families)),
         campaigns=bench.campaigns,
-        why=_with_reasons(why, held, wanted),
+        why=_add_reasons(why, families, wanted),
         cheapest=judged.cheapest,
     )
 
 
-def _with_reasons(why: str, held: Sequence[Family], wanted: Wanted) -> str:
-    """Say what was left out beside what ended the search."""
-    looked = [one for _, one in looked_at(held)]
+def _add_reasons(why: str, families: Sequence[Family], wanted: Wanted) -> str:
+    """Return what was left out beside what ended the search."""
+    looked = [one for _, one in list_measured_designs(families)]
     none = sum(1 for one in looked if "money" not in one)
     if none:
         why += f"; {none} of the {len(looked)} designs that were looked at could not be carried out"
@@ -200,18 +200,18 @@ def _with_reasons(why: str, held: Sequence[Family], wanted: Wanted) -> str:
     return why
 
 
-def _reaching(held: Family, wanted: Wanted, chance: Chance) -> int:
+def _find_reaching_size(family: Family, wanted: Wanted, chance: Chance) -> int:
     """Return the place of the smallest design that reaches all targets on average, else of the largest allowed."""
-    allowed = np.flatnonzero(held.open(wanted))
+    allowed = np.flatnonzero(family.open(wanted))
     if not len(allowed):
-        allowed = np.flatnonzero(held.allowed(wanted))
+        allowed = np.flatnonzero(family.allowed(wanted))
     if not len(allowed):
-        return min(held.known)
-    reached = np.flatnonzero(held.reaches(wanted.targets, chance).mean(0)[allowed] >= 0)
+        return min(family.known)
+    reached = np.flatnonzero(family.reaches(wanted.targets, chance).mean(0)[allowed] >= 0)
     return int(allowed[reached[0]] if len(reached) else allowed[-1])
 
 
-def _furthest(held: Sequence[Family], wanted: Wanted, chance: Chance) -> At:
+def _find_furthest(families: Sequence[Family], wanted: Wanted, chance: Chance) -> At:
     """Return the design within the limits that gets furthest: the largest first target's measure, others held.
 
     Where none is within the limits it is the one that costs least.
@@ -219,25 +219,25 @@ def _furthest(held: Sequence[Family], wanted: Wanted, chance: Chance) -> At:
     first = next((one for one in wanted.targets if not one.floor), wanted.targets[0])
     others = [target for target in wanted.targets if target != first]
     best: tuple[float, At] = (-math.inf, (0, 0))
-    for f, one in enumerate(held):
+    for f, one in enumerate(families):
         value = one.path(first.measure, chance).mean(0)
         if others:
             value = value - 2.0 * (one.reaches(others, chance).mean(0) < -wanted.margin)
         best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(one.allowed(wanted)))])
     if best[0] > -math.inf:
         return best[1]
-    return min(((f, min(one.known)) for f, one in enumerate(held)), key=lambda at: _money(held, at))
+    return min(((f, min(one.known)) for f, one in enumerate(families)), key=lambda at: _money(families, at))
 
 
-def _money(held: Sequence[Family], at: At) -> float:
-    looked = held[at[0]].known[at[1]]
+def _money(families: Sequence[Family], at: At) -> float:
+    looked = families[at[0]].known[at[1]]
     return looked["money"].value if "money" in looked else math.inf
 
 
-def _standing(held: Family, k: int, wanted: Wanted, chance: Chance) -> tuple[bool, float]:
+def _standing(family: Family, k: int, wanted: Wanted, chance: Chance) -> tuple[bool, float]:
     """Order families: those that reach the targets first, by cost, then the others by how far they get."""
-    excess = float(held.reaches(wanted.targets, chance).mean(0)[k])
-    return (excess < 0, float(held.costs(wanted)[k]) if excess >= 0 else -excess)
+    excess = float(family.reaches(wanted.targets, chance).mean(0)[k])
+    return (excess < 0, float(family.costs(wanted)[k]) if excess >= 0 else -excess)
 
 
 def search(bench: Bench, designs: Sequence[Design], wanted: Wanted, say: Say | None = None) -> Found:
@@ -303,75 +303,75 @@ def go_on(search: Search, bench: Bench, say: Say | None = None) -> Found:
     """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
     held, wanted, chance = search.held, search.wanted, search.chance
     if not any(one.known for one in held):
-        _first_looks(bench, held, wanted)
+        _look_first(bench, held, wanted)
     why, judged = "the worlds that a search may take are used up", judge(held, wanted, chance)
     for _ in range(ROUNDS):
         if say:
-            say(_leading(held, judged, bench))
-        wants = _further(held, judged, wanted)
-        if judged.probability >= wanted.confidence and _rests_on_enough(held, judged):
+            say(_describe_leading(held, judged, bench))
+        wants = _choose_further_looks(held, judged, wanted)
+        if judged.probability >= wanted.confidence and _has_enough_support(held, judged):
             why = "the choice is right with the wanted probability"
             break
         if not wants:
             break
-        if not (wants := _in_time(bench, held, wants)):
+        if not (wants := _limit_to_patience(bench, held, wants)):
             why = "patience is over"
             break
         look(bench, held, wants)
         judged = judge(held, wanted, chance)
-    return found(bench, held, judged, wanted, chance, why, lambda wants: look(bench, held, wants))
+    return make_result(bench, held, judged, wanted, chance, why, lambda wants: look(bench, held, wants))
 
 
-def look(bench: Bench, held: Sequence[Family], wants: dict[At, int]) -> None:
+def look(bench: Bench, families: Sequence[Family], wants: dict[At, int]) -> None:
     """Look at designs, named by family and place in it."""
-    wanted = {held[f].designs[k]: n for (f, k), n in wants.items()}
+    wanted = {families[f].designs[k]: n for (f, k), n in wants.items()}
     looked = bench.look(wanted) if wanted else {}
     for (f, k), n in wants.items():
-        held[f].saw(k, looked[held[f].designs[k]], n)
+        families[f].saw(k, looked[families[f].designs[k]], n)
 
 
-def _first_looks(bench: Bench, held: Sequence[Family], wanted: Wanted) -> None:
+def _look_first(bench: Bench, families: Sequence[Family], wanted: Wanted) -> None:
     """Look at each family in its middle, or at the largest size below that is within the limits, by halves."""
-    wants = {(f, len(one) // 2): FIRST for f, one in enumerate(held)}
+    wants = {(f, len(one) // 2): FIRST for f, one in enumerate(families)}
     while wants:
-        look(bench, held, dict.fromkeys(wants, FEW))
-        look(bench, held, _in_time(bench, held, wants))
-        low = {f: min(one.known) for f, one in enumerate(held) if not one.allowed(wanted).any()}
+        look(bench, families, dict.fromkeys(wants, FEW))
+        look(bench, families, _limit_to_patience(bench, families, wants))
+        low = {f: min(one.known) for f, one in enumerate(families) if not one.allowed(wanted).any()}
         wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.left() > 0 else {}
 
 
-def _in_time(bench: Bench, held: Sequence[Family], wants: dict[At, int]) -> dict[At, int]:
+def _limit_to_patience(bench: Bench, families: Sequence[Family], wants: dict[At, int]) -> dict[At, int]:
     """Take as many of the worlds that are wanted of each design as end before patience does; none where it is over."""
-    added = {at: n - held[at[0]].worlds.get(at[1], 0) for at, n in wants.items()}
+    added = {at: n - families[at[0]].worlds.get(at[1], 0) for at, n in wants.items()}
     if bench.left() <= 0:
         return {}
-    share = in_time(bench, sum(added.values())) / max(sum(added.values()), 1)
+    share = worlds_in_time(bench, sum(added.values())) / max(sum(added.values()), 1)
     return {at: wants[at] - n + int(share * n) for at, n in added.items() if int(share * n) > 0}
 
 
-def _rests_on_enough(held: Sequence[Family], judged: Judged) -> bool:
-    return judged.choice is None or held[judged.choice[0]].worlds.get(judged.choice[1], 0) >= LEAST
+def _has_enough_support(families: Sequence[Family], judged: Judged) -> bool:
+    return judged.choice is None or families[judged.choice[0]].worlds.get(judged.choice[1], 0) >= LEAST
 
 
-def _further(held: Sequence[Family], judged: Judged, wanted: Wanted) -> dict[At, int]:
-    """Say which designs to look at next, and in how many worlds: those by which the choice is most often wrong."""
+def _choose_further_looks(families: Sequence[Family], judged: Judged, wanted: Wanted) -> dict[At, int]:
+    """Return which designs to look at next, and in how many worlds: those by which the choice is most often wrong."""
     doubts = sorted(judged.doubts.items(), key=lambda one: -one[1])
     least = max(TELLING * doubts[0][1], 0.1 * (1 - wanted.confidence)) if doubts else 0.0
     places = [at for at, often in doubts if often >= least][:THREATS]
-    if judged.choice is not None and not _rests_on_enough(held, judged):
+    if judged.choice is not None and not _has_enough_support(families, judged):
         places.append(judged.choice)
-    wants = {(f, k): _more(held[f].worlds.get(k, 0)) for f, k in places}
-    return {(f, k): n for (f, k), n in wants.items() if n > held[f].worlds.get(k, 0)}
+    wants = {(f, k): _more_worlds(families[f].worlds.get(k, 0)) for f, k in places}
+    return {(f, k): n for (f, k), n in wants.items() if n > families[f].worlds.get(k, 0)}
 
 
-def _more(now: int) -> int:
+def _more_worlds(now: int) -> int:
     """Return in how many worlds a design is looked at that was looked at in so many."""
     return min(max(math.ceil(GROWTH * now), 2 * FIRST if not now else LEAST), MOST_WORLDS)
 
 
-def _leading(held: Sequence[Family], judged: Judged, bench: Bench) -> str:
+def _describe_leading(families: Sequence[Family], judged: Judged, bench: Bench) -> str:
     if judged.choice is None:
         return f"no design reaches the targets ({judged.probability:.2f}), {bench.campaigns:,} studies"
     f, k = judged.choice
-    said = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in held[f].designs[k])
+    said = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in families[f].designs[k])
     return f"leads: {said} (right with probability {judged.probability:.2f}), {bench.campaigns:,} studies"

@@ -93,7 +93,7 @@ def share_of(bench: Bench, share: float) -> Stage:
     return Stage(bench, (1 - share) * max(bench.left(), 0.0))
 
 
-def in_time(bench: Bench, worlds: int) -> int:
+def worlds_in_time(bench: Bench, worlds: int) -> int:
     """Return how many of so many worlds of a design end before patience does; all of them where no pace is known."""
     pace = bench.pace()
     return worlds if not pace or worlds * pace <= bench.left() else max(int(bench.left() / pace), 0)

@@ -29,7 +29,7 @@ class Lever(NamedTuple):
 
     @property
     def is_size(self) -> bool:
-        """Tell whether designs of one family differ in it."""
+        """True if designs of one family differ in it."""
         return self.key == SIZE
 
 
@@ -170,7 +170,7 @@ def size_of(design: Design) -> int | None:
     return next((int(value) for key, value in design if key == SIZE), None)
 
 
-def with_setting(design: Design, key: str, value: Any) -> Design:
+def replace_setting(design: Design, key: str, value: Any) -> Design:
     """Return a design with another value of a key, in its place, or behind all others."""
     if key not in dict(design):
         return (*design, (key, value))

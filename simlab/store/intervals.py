@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simlab.measures.jackknife import clusters as clusters_of
-from simlab.measures.jackknife import succeeded
-from simlab.measures.labels import CONDITIONAL, Range, range_of
-from simlab.measures.precision import at_the_edge, interval
+from simlab.measures.jackknife import mark_successes
+from simlab.measures.labels import CONDITIONAL, Range, measure_range
+from simlab.measures.precision import interval, is_at_edge
 from simlab.store.measures import all_measures
 from simlab.store.opening import axes_of, outcomes_of_cell
 from simlab.types import BLOCK_FAILED, OK, UNRUN, Array, Bools, Floats, Ints, Outcomes
@@ -39,7 +39,7 @@ class Sureness(NamedTuple):
 def range_in(dataset: xr.Dataset, measure: str) -> Range:
     """Return the range of a measure of a store."""
     bounds = dataset[measure].attrs.get("limits")
-    return range_of(measure, None if bounds is None else (float(bounds[0]), float(bounds[1])))
+    return measure_range(measure, None if bounds is None else (float(bounds[0]), float(bounds[1])))
 
 
 def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = None) -> Sureness:
@@ -64,7 +64,7 @@ def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = Non
     within = range_in(dataset, measure)
     telling = clusters
     if measure in CONDITIONAL:
-        telling = _telling(dataset, measure, axes, clusters, at_the_edge(value, influence, within))
+        telling = _telling(dataset, measure, axes, clusters, is_at_edge(value, influence, within))
     return Sureness(*interval(value, influence, within, telling), clusters)
 
 
@@ -115,7 +115,7 @@ def _telling(dataset: xr.Dataset, measure: str, axes: Sequence[str], clusters: I
 
 def _of_cell(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes) -> int:
     """Count the clusters of which, all others left out, a measure has a value."""
-    group, ok = clusters_of(outcomes), succeeded(outcomes)
+    group, ok = clusters_of(outcomes), mark_successes(outcomes)
     alone = (
         measure({**outcomes, "status": np.where(ok & (group.label == k), OK, BLOCK_FAILED)}) for k in range(group.n)
     )

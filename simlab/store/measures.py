@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.engine.workers import one_thread
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns, succeeded, unknown
+from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, repeat_by_campaign, unknown_estimate
 from simlab.parts import bind
 from simlab.store.reservations import Replication, replication
 from simlab.studies.sealing import sealed, writing_noticed
@@ -77,15 +77,15 @@ def mean(outcomes: Outcomes, *, name: str, per_world: bool) -> Estimate:
     left out; `n` counts the campaigns that have a value.
     """
     if name not in outcomes:
-        return unknown()
-    values = of_campaign(outcomes, name) if per_world else outcomes[name]
+        return unknown_estimate()
+    values = repeat_by_campaign(outcomes, name) if per_world else outcomes[name]
     rows = values.reshape(len(values), -1).astype(float)
     known = np.isfinite(rows)
     counts = known.sum(axis=1)
-    if not np.any(succeeded(outcomes) & (counts > 0)):
-        return unknown()
+    if not np.any(mark_successes(outcomes) & (counts > 0)):
+        return unknown_estimate()
     estimate = ratio_over_campaigns(outcomes, np.where(known, rows, 0.0).sum(axis=1), counts)
-    return replace(estimate, n=int(np.sum(succeeded(outcomes) & (counts > 0))))
+    return replace(estimate, n=int(np.sum(mark_successes(outcomes) & (counts > 0))))
 
 
 def means(held: Mapping[str, Outcome]) -> Measures:

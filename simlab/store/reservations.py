@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.measures.jackknife import succeeded
+from simlab.measures.jackknife import mark_successes
 from simlab.measures.labels import BETWEEN, LABELS
 from simlab.parts import target_of
 from simlab.types import OK, Outcomes
@@ -154,7 +154,7 @@ class Undivided(NamedTuple):
 
 def count_undivided(outcomes: Outcomes) -> Undivided | None:
     """Return how many of a cell's campaigns tell no system from another; None where at most half of them do."""
-    ok = succeeded(outcomes)
+    ok = mark_successes(outcomes)
     if "estimate" not in outcomes or not ok.any():
         return None
     estimate = outcomes["estimate"][ok]

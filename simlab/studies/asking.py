@@ -50,7 +50,7 @@ class Asking:
         return tasks(len(self._unit))
 
     def more(self, numbers: Ints, hour: float) -> Tasks | None:
-        """Say which tasks follow once some were handed in; None: none.
+        """Return which tasks follow once some were handed in; None: none.
 
         What was looked at is not looked at again: a task that is handed in once more, since what its rater had said
         turned out to be void, leads nowhere.
@@ -95,7 +95,7 @@ def tasks(n: int, hour: float | None = None) -> Tasks:
 
 
 def whole_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
-    """Say which looks of each unit all answers came for, up to `end[unit]`: nobody looks at half a batch.
+    """Return which looks of each unit all answers came for, up to `end[unit]`: nobody looks at half a batch.
 
     >>> whole_looks(np.array([[True, True, True, False]]), np.ones((1, 4), bool), np.array([0, 2, 4]), np.array([2]))
     array([1])

@@ -126,7 +126,7 @@ def _filled_in(
     gathered: Sequence[Campaign | DesignFailure],
     outcomes: dict[str, Array],
 ) -> Block:
-    """Say where and when campaigns were, and what became of each; those that failed are filled in."""
+    """Return where and when campaigns were, and what became of each; those that failed are filled in."""
     failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
     if failures:
         failed = np.array([isinstance(one, DesignFailure) for one in gathered])

@@ -62,7 +62,7 @@ class Planned:
         return np.concatenate([np.zeros(len(t.size)) if t.ready is None else t.ready for t in self._tasks])
 
     def crowded(self, task: Ints, person: Ints) -> bool:
-        """Tell whether somebody does two tasks that are for different people; each task once for each person."""
+        """True if somebody does two tasks that are for different people; each task once for each person."""
         if all(tasks.apart is None for tasks in self._tasks):
             return False
         apart = np.concatenate([np.full(len(t.size), -1) if t.apart is None else t.apart for t in self._tasks])[task]
@@ -75,7 +75,7 @@ class Planned:
         return (np.cumsum(size) - size)[log.task[which]] + log.part[which]
 
     def barred(self, task: Ints, seat: Ints) -> Bools:
-        """Tell which answers come from seats that may not do their task."""
+        """Mark which answers come from seats that may not do their task."""
         if all(tasks.may is None for tasks in self._tasks):
             return np.zeros(len(task), bool)
         barred, first = np.zeros(len(task), bool), 0

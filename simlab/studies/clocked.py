@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.collection.people import effort_by, moment, week_of
+from simlab.design.collection.people import effort_until, lay_out_week, moment
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
@@ -209,7 +209,7 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, ca
 
 
 def load_entropy(carried: Carried, person: Ints) -> float:
-    """Say how evenly the answers that count were spread over all people who were there; NaN where there are none."""
+    """Return how evenly the answers that count were spread over all people who were there; NaN where there are none."""
     load = np.bincount(person, minlength=len(carried.seat))
     return normalized_entropy(load) + 0.0 if len(person) else NAN
 
@@ -257,7 +257,7 @@ def paid_for(prices: Prices, log: Log, money: float | None, calibration: int) ->
 
 
 def calibrates(log: Log, calibration: int) -> Bools:
-    """Tell which entries are calibration ratings, which are the first tasks."""
+    """Mark which entries are calibration ratings, which are the first tasks."""
     return (log.task >= 0) & (log.task < calibration)
 
 
@@ -273,7 +273,7 @@ def _until(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
 
 
 def ending(deadline: float | None, log: Log, ran_out: float | None, *, all_came: bool) -> tuple[int, float]:
-    """Say what ended a campaign, and at which hour."""
+    """Return what ended a campaign, and at which hour."""
     last = float(log.ended[-1]) if len(log.ended) else 0.0
     if all_came:
         return ALL_CAME, last
@@ -320,5 +320,5 @@ def _least(clock: Clock, keys: Mapping[str, Any], world: World, each: float) -> 
     # Of people whose times are lognormal with mean 1, the mean of what they do in an hour is exp(spread ** 2).
     effort = each * seconds / 3600 / math.exp(spread**2)
     begins = 0.0 if clock.of_day is None else keys["day_begins"] - clock.of_day
-    shifts = week_of(clock.weekday, keys["hours_a_day"], keys["days_a_week"])
-    return begins + moment(shifts, effort_by(shifts, -begins) + effort, ends=True).hour
+    shifts = lay_out_week(clock.weekday, keys["hours_a_day"], keys["days_a_week"])
+    return begins + moment(shifts, effort_until(shifts, -begins) + effort, ends=True).hour

@@ -28,7 +28,7 @@ class Need(NamedTuple):
 
     @property
     def of(self) -> str:
-        """Say what it is made of: `3 systems x 2 items`."""
+        """Return what it is made of: `3 systems x 2 items`."""
         return " x ".join(f"{size.n:,.0f} {size.word}" for size in self._counted)
 
     @property

@@ -92,5 +92,5 @@ class Kind:
     suits: Mapping[str, str] = field(default_factory=dict)
 
     def accepts(self, world: World) -> bool:
-        """Tell whether a world answers what this kind of study asks."""
+        """True if a world answers what this kind of study asks."""
         return self.question in world.answers

@@ -212,12 +212,12 @@ def _date(key: str, text: str) -> datetime:
 
 
 def on_a_clock(config: Mapping[str, Any]) -> bool:
-    """Tell whether a study has hours: people who come, work and go."""
+    """True if a study has hours: people who come, work and go."""
     return "_target_" in config.get("design", {}).get("collection", {})
 
 
 def accounted(config: Mapping[str, Any]) -> bool:
-    """Tell whether a study says what it planned, lost and left open: it has a clock, or money that can run out."""
+    """True if a study says what it planned, lost and left open: it has a clock, or money that can run out."""
     budget = config.get("budget", {})
     return on_a_clock(config) or budget.get("total") is not None or budget.get("per_system") is not None
 

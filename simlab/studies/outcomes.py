@@ -99,7 +99,7 @@ def refuse_impossible(collected: Collected) -> None:
 
 
 def within(array: Array) -> bool:
-    """Tell whether all numbers are finite, and small enough to be held against each other."""
+    """True if all numbers are finite, and small enough to be held against each other."""
     # The least and the greatest of numbers with a NaN among them are NaN, and no comparison with that holds.
     return array.dtype.kind != "f" or not array.size or bool(array.min() >= -LARGEST and array.max() <= LARGEST)
 
@@ -111,12 +111,12 @@ def worst(array: Array) -> float:
 
 
 def rule_of(value: float) -> str:
-    """Say why a number cannot be."""
+    """Explain why a number cannot be."""
     return NO_NUMBER if not np.isfinite(value) else f"numbers beyond {LARGEST:g} cannot be told apart"
 
 
 def are_codes(array: Array, low: int, high: int) -> bool:
-    """Tell whether all entries are whole numbers from `low` to `high`."""
+    """True if all entries are whole numbers from `low` to `high`."""
     if not array.size or not (array.min() >= low and array.max() <= high):
         return not array.size
     return array.dtype.kind != "f" or bool((array == np.round(array)).all())

@@ -53,7 +53,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 @contextmanager
 def writing_noticed() -> Iterator[None]:
-    """Say which part wrote into what it was handed: raise InputError in place of numpy's error, which names none."""
+    """Return which part wrote into what it was handed: raise InputError in place of numpy's error, which names none."""
     try:
         yield
     except ValueError as error:

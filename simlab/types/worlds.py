@@ -183,7 +183,7 @@ class Documents:
     agreement: float = 0.0
 
     def of(self, n_items: int) -> Ints:
-        """Say which document each of n items belongs to."""
+        """Return which document each of n items belongs to."""
         return np.arange(n_items) // self.size
 
 
@@ -248,7 +248,7 @@ class MetricLaw:
 
     @property
     def draws(self) -> bool:
-        """Say whether the metric can call two outputs as good."""
+        """True if the metric can call two outputs as good."""
         if self.recorded is not None:
             return bool((self.recorded == 1).any())
         return bool(self.mu[:, 1].any()) if self.mu is not None else self.margin != 0

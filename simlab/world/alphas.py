@@ -67,7 +67,7 @@ def alpha_optimal(
     )
 
 
-def alphas_of(law: Latent) -> Floats:
+def share_of_adequate_outputs(law: Latent) -> Floats:
     """Return each system's share of adequate outputs, over all items."""
     alphas = np.zeros(len(law.quality))
     for factor, weight in zip(*item_factors(law), strict=True):

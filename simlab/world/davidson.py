@@ -25,7 +25,7 @@ from simlab.types import (
 from simlab.types.bounds import Value
 from simlab.world.laws.comparisons import Comparisons, contest_frame
 from simlab.world.laws.davidson import Spreads, probabilities
-from simlab.world.systems import lognormal
+from simlab.world.systems import draw_lognormal
 
 Logits = Annotated[float, Ge(0), Le(50)]
 LogSd = Annotated[float, Ge(0), Le(3)]
@@ -100,8 +100,8 @@ def choosing_raters(
 def drawn_raters(rng: np.random.Generator, spreads: Spreads, n_raters: int, n_systems: int) -> dict[str, Floats]:
     """Draw raters from those at large: `sharpness[rater]`, `ties[rater]`, `taste[rater, system]`."""
     return {
-        "sharpness": lognormal(rng, spreads.sharpness_sd, n_raters),
-        "ties": lognormal(rng, spreads.tie_sd, n_raters),
+        "sharpness": draw_lognormal(rng, spreads.sharpness_sd, n_raters),
+        "ties": draw_lognormal(rng, spreads.tie_sd, n_raters),
         "taste": spreads.taste_sd * rng.standard_normal((n_raters, n_systems)),
     }
 

@@ -18,9 +18,9 @@ from simlab.world.files.fitted_world import AnyWorld, FittedWorld, read_world
 from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.laws import kept as kept_law
 from simlab.world.laws import scales
-from simlab.world.laws.fitted import Effects, Others, world_on
+from simlab.world.laws.fitted import Effects, Others, draw_world
 from simlab.world.raters import seat_raters
-from simlab.world.systems import lognormal
+from simlab.world.systems import draw_lognormal
 
 Spread: TypeAlias = Annotated[float, Ge(0), Le(1e6)]
 
@@ -67,11 +67,11 @@ def fitted(
     draw that are not in it, and for another number of raters than the pilot's where these are its own.
     """
     held = read_world(path, sha256)
-    kept, at = _kept(held, names), _draw(rng, held, draw)
+    kept, at = _list_kept(held, names), _draw(rng, held, draw)
     new, potential = rater_pool == "new", noise == "potential"
     people = _people(held, n_raters, new=new)
     frame = partial(
-        _frame, held=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket, people=people
+        _frame, world=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket, people=people
     )
     spreads = {
         "rater_system_sd": assumed_rater_system_sd,
@@ -85,12 +85,12 @@ def fitted(
         _refuse_assumed(held, assumed)
         population = _population(held, at, kept, frame, n_documents, len(people))
         whom = population.raters(rng) if new else np.arange(len(held.rater_names))
-        return working_at(speeds, kept_law.world_on(rng, population, whom, potential=potential))
+        return set_speeds(speeds, kept_law.draw_world(rng, population, whom, potential=potential))
     if isinstance(held, FittedScales):
-        effects = assuming(_of_systems(held.effects[at], kept), assumed)
-        world = _on_scale(rng, effects, frame, len(people), new=new, potential=potential)
-        return working_at(speeds, world)
-    counted, leniency_sd = _counting(held, at, kept, of_counts(assumed))
+        effects = replace_spreads(_select_systems(held.effects[at], kept), assumed)
+        world = _draw_on_scale(rng, effects, frame, len(people), new=new, potential=potential)
+        return set_speeds(speeds, world)
+    counted, leniency_sd = _counting_effects(held, at, kept, assumptions_for_counts(assumed))
     raters = partial(
         new_raters,
         effects=counted,
@@ -100,23 +100,23 @@ def fitted(
     )
     others = Others(raters=raters, documents=frame)
     own = others.raters(rng) if new else counted
-    return working_at(speeds, world_on(rng, own, others.documents(rng), potential=potential, others=others))
+    return set_speeds(speeds, draw_world(rng, own, others.documents(rng), potential=potential, others=others))
 
 
-def _refuse_assumed(held: KeptWorld, assumed: Mapping[str, float]) -> None:
+def _refuse_assumed(kept: KeptWorld, assumed: Mapping[str, float]) -> None:
     for name, spread in assumed.items():
         raise InputError(
-            f"systems.assumed_{name}={spread:g}: this world keeps answers of {legible(held.model)} and no spread that "
+            f"systems.assumed_{name}={spread:g}: this world keeps answers of {legible(kept.model)} and no spread that "
             "another could take the place of; leave it out"
         )
 
 
 def _population(
-    held: KeptWorld, at: int, kept: Ints, frame: Callable[..., Frame], n_documents: int, n_raters: int
+    world: KeptWorld, at: int, kept: Ints, frame: Callable[..., Frame], n_documents: int, n_raters: int
 ) -> kept_law.Population:
-    """Say how documents and raters at large are drawn from what is kept of a draw."""
-    value, pilot = held.answers(at)[kept], len(held.rater_names)
-    sizes = np.array(held.kept_sizes)
+    """Return how documents and raters at large are drawn from what is kept of a draw."""
+    value, pilot = world.answers(at)[kept], len(world.rater_names)
+    sizes = np.array(world.kept_sizes)
     starts = np.cumsum(sizes) - sizes
 
     def raters(rng: np.random.Generator) -> Ints:
@@ -130,27 +130,27 @@ def _population(
     return kept_law.Population(value, pilot, raters, documents)
 
 
-def _draw(rng: np.random.Generator, held: AnyWorld, draw: int | None) -> int:
+def _draw(rng: np.random.Generator, world: AnyWorld, draw: int | None) -> int:
     """Return which draw of the parameters a world has: its own, or that which all have."""
-    own = int(rng.integers(len(held.effects)))
-    if draw is not None and draw >= len(held.effects):
-        raise InputError(f"systems.draw={draw}: the fitted world has the draws 0 to {len(held.effects) - 1}")
+    own = int(rng.integers(len(world.effects)))
+    if draw is not None and draw >= len(world.effects):
+        raise InputError(f"systems.draw={draw}: the fitted world has the draws 0 to {len(world.effects) - 1}")
     return own if draw is None else draw
 
 
-def _people(held: AnyWorld, n_raters: int | None, *, new: bool) -> tuple[str, ...]:
+def _people(world: AnyWorld, n_raters: int | None, *, new: bool) -> tuple[str, ...]:
     """Name the raters: the pilot's where there are as many."""
-    if n_raters is None or n_raters == len(held.rater_names):
-        return held.rater_names
+    if n_raters is None or n_raters == len(world.rater_names):
+        return world.rater_names
     if not new:
         raise InputError(
-            f"systems.n_raters={n_raters}: the pilot has {len(held.rater_names)} raters; set systems.rater_pool=new to "
-            "draw others, or leave it out"
+            f"systems.n_raters={n_raters}: the pilot has {len(world.rater_names)} raters; set systems.rater_pool=new "
+            "to draw others, or leave it out"
         )
     return numbered("rater", n_raters)
 
 
-def of_counts(assumed: Mapping[str, float]) -> dict[str, float]:
+def assumptions_for_counts(assumed: Mapping[str, float]) -> dict[str, float]:
     """Return what is assumed where errors are counted, whose own noise is a share.
 
     Raises InputError for shares and spreads of logarithms that cannot be.
@@ -164,7 +164,7 @@ def of_counts(assumed: Mapping[str, float]) -> dict[str, float]:
     return {"noise_share" if name == "residual_sd" else name: spread for name, spread in assumed.items()}
 
 
-def assuming(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales.ScaleEffects:
+def replace_spreads(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales.ScaleEffects:
     """Put other spreads in the place of a pilot's; its own raters' leniency and taste are stretched to them."""
     own = effects
     for name, of_raters in (("leniency_sd", "leniency"), ("rater_system_sd", "taste")):
@@ -173,33 +173,33 @@ def assuming(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales
     return replace(own, **assumed)
 
 
-def _counting(held: FittedWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
+def _counting_effects(world: FittedWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
     """Return the effects of a draw of counted errors, and how far raters at large differ in leniency."""
-    effects = replace(held.effects[at], system_mean=held.effects[at].system_mean[kept])
-    was, leniency_sd = held.leniency_sd[at], assumed.get("leniency_sd", held.leniency_sd[at])
+    effects = replace(world.effects[at], system_mean=world.effects[at].system_mean[kept])
+    was, leniency_sd = world.leniency_sd[at], assumed.get("leniency_sd", world.leniency_sd[at])
     if leniency_sd != was > 0:
-        effects = replace(effects, leniency=_stretched(effects.leniency, was, leniency_sd))
+        effects = replace(effects, leniency=_stretch_factors(effects.leniency, was, leniency_sd))
     return replace(effects, **{name: sd for name, sd in assumed.items() if name != "leniency_sd"}), leniency_sd
 
 
-def _stretched(factors: Floats, was: float, sd: float) -> Floats:
+def _stretch_factors(factors: Floats, was: float, sd: float) -> Floats:
     """Give lognormal factors with mean 1 another standard deviation of their logarithm."""
     return np.asarray(np.exp((np.log(factors) + was**2 / 2) * (sd / was) - sd**2 / 2))
 
 
-def working_at(speeds: Speeds | None, world: World) -> World:
-    """Say how fast people work in a world, and in all that it draws anew; None leaves it open."""
+def set_speeds(speeds: Speeds | None, world: World) -> World:
+    """Return how fast people work in a world, and in all that it draws anew; None leaves it open."""
     if speeds is None:
         return world
-    again = None if world.again is None else partial(_again, world.again, speeds)
+    again = None if world.again is None else partial(_redraw, world.again, speeds)
     return replace(world, speeds=speeds, again=again)
 
 
-def _again(again: Callable[[Anew], World], speeds: Speeds, anew: Anew) -> World:
-    return working_at(speeds, again(anew))
+def _redraw(again: Callable[[Anew], World], speeds: Speeds, anew: Anew) -> World:
+    return set_speeds(speeds, again(anew))
 
 
-def _on_scale(
+def _draw_on_scale(
     rng: np.random.Generator,
     effects: scales.ScaleEffects,
     frame: Callable[[np.random.Generator], Frame],
@@ -214,29 +214,29 @@ def _on_scale(
         laid = frame(rng)
         return laid, scales.latent_draw(rng, effects, laid.document)
 
-    others = scales.Others(partial(scales.with_raters, effects=effects, n_raters=n_raters), documents)
+    others = scales.Others(partial(scales.draw_raters, effects=effects, n_raters=n_raters), documents)
     own = others.raters(rng) if new else effects
     laid, seen = documents(rng)
-    return scales.world_on(rng, own, laid, potential=potential, others=others, seen=seen)
+    return scales.draw_world(rng, own, laid, potential=potential, others=others, seen=seen)
 
 
-def _of_systems(effects: scales.ScaleEffects, kept: Ints) -> scales.ScaleEffects:
+def _select_systems(effects: scales.ScaleEffects, kept: Ints) -> scales.ScaleEffects:
     return replace(effects, system=effects.system[kept], taste=effects.taste[kept])
 
 
-def _kept(held: AnyWorld, names: Sequence[str] | None) -> Ints:
+def _list_kept(world: AnyWorld, names: Sequence[str] | None) -> Ints:
     """List the named systems, in the order of the names."""
     if names is None:
-        if len(held.system_names) < 2:
+        if len(world.system_names) < 2:
             raise InputError("systems.path: was fitted to one system; a study compares at least two")
-        return np.arange(len(held.system_names))
+        return np.arange(len(world.system_names))
     for name in names:
-        if name not in held.system_names:
-            hint = or_nearest(name, held.system_names, "it has", 300)
+        if name not in world.system_names:
+            hint = or_nearest(name, world.system_names, "it has", 300)
             raise InputError(f"systems.names: the fitted world has no system {legible(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
-    return np.array([held.system_names.index(name) for name in names])
+    return np.array([world.system_names.index(name) for name in names])
 
 
 def new_raters(
@@ -250,8 +250,8 @@ def new_raters(
     like = rng.integers(len(effects.leniency), size=n)
     return replace(
         effects,
-        leniency=lognormal(rng, leniency_sd, n),
-        severity=lognormal(rng, severity_sd, n),
+        leniency=draw_lognormal(rng, leniency_sd, n),
+        severity=draw_lognormal(rng, severity_sd, n),
         sharpness=effects.sharpness[like],
         punctuation=effects.punctuation[like],
     )
@@ -259,7 +259,7 @@ def new_raters(
 
 def _frame(
     rng: np.random.Generator,
-    held: AnyWorld,
+    world: AnyWorld,
     names: Sequence[str] | None,
     n_documents: int,
     per_bucket: int | None,
@@ -268,12 +268,12 @@ def _frame(
 ) -> Frame:
     """Lay out documents, as long as some of the pilot's or of these sizes."""
     if sizes is None:
-        sizes = rng.choice(np.array(held.document_sizes), n_documents)
+        sizes = rng.choice(np.array(world.document_sizes), n_documents)
     document = np.repeat(np.arange(n_documents), sizes)
-    seats = _seats(held, per_bucket, len(people))
+    seats = _seats(world, per_bucket, len(people))
     n_buckets = min(len(seats), n_documents)
     bucket = np.sort(np.arange(n_documents) % n_buckets)
-    system_names = held.system_names if names is None else tuple(names)
+    system_names = world.system_names if names is None else tuple(names)
     rater = np.broadcast_to(seats[bucket[document]], (len(system_names), len(document), seats.shape[1]))
     return Frame(
         document=document,
@@ -282,21 +282,21 @@ def _frame(
         system_names=system_names,
         document_names=tuple(f"document{k + 1:0{len(str(n_documents))}d}" for k in range(n_documents)),
         rater_names=people,
-        lower_is_better=isinstance(held, FittedWorld) or held.lower_is_better,
+        lower_is_better=isinstance(world, FittedWorld) or world.lower_is_better,
     )
 
 
-def _seats(held: AnyWorld, per_bucket: int | None, n_raters: int) -> Ints:
+def _seats(world: AnyWorld, per_bucket: int | None, n_raters: int) -> Ints:
     """List the raters of each bucket, -1 where it has fewer than others; more or fewer raters sit in a ring."""
-    together = max(map(len, held.seats))
-    if per_bucket is None and (together == 1 or n_raters != len(held.rater_names)):
+    together = max(map(len, world.seats))
+    if per_bucket is None and (together == 1 or n_raters != len(world.rater_names)):
         per_bucket = min(max(together, USUAL_SEATS), n_raters)
     if per_bucket is not None:
         if per_bucket > n_raters:
-            whose = "of the pilot" if n_raters == len(held.rater_names) else "that there are (systems.n_raters)"
+            whose = "of the pilot" if n_raters == len(world.rater_names) else "that there are (systems.n_raters)"
             raise InputError(f"systems.raters_per_bucket={per_bucket} exceeds the {n_raters} raters {whose}")
-        return seat_raters(max(len(held.seats), n_raters), n_raters, per_bucket)
-    seats = np.full((len(held.seats), max(map(len, held.seats))), -1)
-    for row, raters in zip(seats, held.seats, strict=True):
+        return seat_raters(max(len(world.seats), n_raters), n_raters, per_bucket)
+    seats = np.full((len(world.seats), max(map(len, world.seats))), -1)
+    for row, raters in zip(seats, world.seats, strict=True):
         row[: len(raters)] = raters
     return seats

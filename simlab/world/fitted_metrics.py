@@ -31,7 +31,7 @@ from simlab.types import (
 from simlab.types.bounds import Count
 from simlab.world.files.plain_document import document, refuse_other_format
 from simlab.world.metrics import dirichlet_columns
-from simlab.world.output_metrics import around
+from simlab.world.output_metrics import draw_shares
 
 REMEDY = "give what `simlab fit-metric TABLE` wrote"
 MAX_BYTES = 1 << 20
@@ -78,17 +78,17 @@ def fitted_mu(
     """
     file = _read(path, sha256)
     section = _section(file, "mu")
-    _known(section, f"{file.where}: mu", _MU)
+    _check_keys(section, f"{file.where}: mu", _MU)
     where = f"{file.where}: mu"
     weight = _matrix(section, where, "counts") + _matrix(section, where, "prior")
     if (weight.sum(0) <= 0).any():
         raise InputError(f"{where}: a column of counts and prior is all 0; a prior must be positive somewhere")
     if not isinstance(section.get("mirrored"), bool):
-        raise InputError(f"{where}.mirrored={_said(section.get('mirrored'))} must be true or false")
+        raise InputError(f"{where}.mirrored={_format_value(section.get('mirrored'))} must be true or false")
     drawn = _columns(rng, weight, mirrored=section["mirrored"], parameters=parameters)
     n = world.frame.n_systems
     every = np.repeat(drawn[None], n * (n - 1) // 2, axis=0)
-    concentration = _optional(section, where, "concentration")
+    concentration = _optional_number(section, where, "concentration")
     if pairs == "own" and concentration is not None:
         every = dirichlet_columns(rng, concentration * every)
     return replace(world, metric=MetricLaw(n_outputs, mu=every))
@@ -114,7 +114,7 @@ def fitted_rho_eta(
     """
     file = _read(path, sha256)
     section, where = _section(file, "rho_eta"), f"{file.where}: rho_eta"
-    _known(section, where, _RHO_ETA)
+    _check_keys(section, where, _RHO_ETA)
     counts = {name: _number(section, where, name, 0, _MOST) for name in ("TP", "P", "TN", "N")}
     for part, whole in (("TP", "P"), ("TN", "N")):
         if counts[part] > counts[whole]:
@@ -125,9 +125,9 @@ def fitted_rho_eta(
     shapes = [(counts[a] + 1, counts[b] - counts[a] + 1) for a, b in (("TP", "P"), ("TN", "N"))]
     nominal = KnownRates(*(a / (a + b) for a, b in shapes))
     true = [float(rng.beta(*shape)) for shape in shapes] if parameters == "drawn" else list(nominal)
-    concentration = _optional(section, where, "concentration")
+    concentration = _optional_number(section, where, "concentration")
     n = world.frame.n_systems
-    own = [around(rng, share, concentration if systems == "own" else None, n) for share in true]
+    own = [draw_shares(rng, share, concentration if systems == "own" else None, n) for share in true]
     return replace(world, metric=OutputMetric(nominal, rho=own[0], eta=own[1]))
 
 
@@ -150,7 +150,7 @@ def fitted_correlation(
     """
     file = _read(path, sha256)
     section, where = _section(file, "correlation"), f"{file.where}: correlation"
-    _known(section, where, _CORRELATION)
+    _check_keys(section, where, _CORRELATION)
     value = _number(section, where, "value", -1, 1)
     error, between = (_number(section, where, name, 0, 10) for name in ("z_error", "system_sd"))
     value = float(np.clip(value, -_LARGEST_CORRELATION, _LARGEST_CORRELATION))
@@ -185,10 +185,10 @@ def _read_at(file: Path, state: files.State, digest: str | None, where: str) -> 
     """Read a file once per process and state: blocks of a study ask for the same metric again and again."""
     raw = files.content(file, where, most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(raw).hexdigest(), digest, where)
-    return _File(where, _parsed(files.text(raw, where), where))
+    return _File(where, _parse(files.text(raw, where), where))
 
 
-def _parsed(text: str, where: str) -> Section:
+def _parse(text: str, where: str) -> Section:
     content = document(text, where, REMEDY)
     lacks = f"{where} lacks the line `format: simlab fitted metric {schemas.FITTED}`; {REMEDY}"
     refuse_other_format(content, "metric", where, lacks)
@@ -203,14 +203,16 @@ def _section(file: _File, name: str) -> Section:
         instead = f"choose {parts}" if parts else "it has no fitted section at all"
         raise InputError(f"{file.where} has no section {name}, which the data did not tell; {instead}")
     if not isinstance(section, Mapping):
-        raise InputError(f"{file.where}: {name} must hold keys, not {_said(section)}")
+        raise InputError(f"{file.where}: {name} must hold keys, not {_format_value(section)}")
     return section
 
 
-def _known(section: Section, where: str, keys: tuple[str, ...]) -> None:
+def _check_keys(section: Section, where: str, keys: tuple[str, ...]) -> None:
     for key in section:
         if key not in keys:
-            raise InputError(f"{where}: {_said(key)} is no key; {or_nearest(_said(key), keys, 'it has')}")
+            raise InputError(
+                f"{where}: {_format_value(key)} is no key; {or_nearest(_format_value(key), keys, 'it has')}"
+            )
 
 
 def _number(section: Section, where: str, name: str, low: float, high: float) -> float:
@@ -218,11 +220,11 @@ def _number(section: Section, where: str, name: str, low: float, high: float) ->
         raise InputError(f"{where}: {name} is missing; it must be a number from {low:g} to {high:g}")
     value = section[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InputError(f"{where}.{name}={_said(value)} must be a number from {low:g} to {high:g}")
+        raise InputError(f"{where}.{name}={_format_value(value)} must be a number from {low:g} to {high:g}")
     return float(value)
 
 
-def _optional(section: Section, where: str, name: str) -> float | None:
+def _optional_number(section: Section, where: str, name: str) -> float | None:
     if section.get(name) is None:
         return None
     value = _number(section, where, name, 0, _MOST)
@@ -240,7 +242,7 @@ def _matrix(section: Section, where: str, name: str) -> Floats:
     return np.array([_number(cells, where, cell, 0, _MOST) for cell in cells]).reshape(3, 3)
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Write a value of a file in a message; lists that repeat themselves, or numbers of a million digits, in words."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST:
         return "a number that large"

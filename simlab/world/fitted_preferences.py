@@ -20,7 +20,7 @@ from simlab.messages import legible, or_nearest
 from simlab.types import COMPARE, ComparedWorld, Contest, Davidson, Floats, InputError, RaterPool, World
 from simlab.types.bounds import Count
 from simlab.world.davidson import drawn_raters, pooled_world
-from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, with_keys
+from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, validate_keys
 from simlab.world.laws.comparisons import Comparisons, contest_frame
 from simlab.world.laws.davidson import Spreads, probabilities
 
@@ -57,7 +57,7 @@ def fitted_preferences(
     names that are not in it.
     """
     held = read_fitted_preferences(path, sha256)
-    at, draw = _named(held, names), int(rng.integers(len(held.laws)))
+    at, draw = _find_named(held, names), int(rng.integers(len(held.laws)))
     law = replace(held.laws[draw], strength=held.laws[draw].strength[at])
     spreads, size = held.at_large[draw], n_raters or len(held.rater_names)
     contest = Contest(
@@ -79,17 +79,17 @@ def fitted_preferences(
     return pooled_world(contest, others(rng) if rater_pool == "new" else pilots, others)
 
 
-def _named(held: FittedPreferences, names: Sequence[str] | None) -> list[int]:
+def _find_named(world: FittedPreferences, names: Sequence[str] | None) -> list[int]:
     """Find the named systems, in the order of the names."""
     if names is None:
-        return list(range(len(held.system_names)))
+        return list(range(len(world.system_names)))
     for name in names:
-        if name not in held.system_names:
-            hint = or_nearest(name, held.system_names, "it has", 300)
+        if name not in world.system_names:
+            hint = or_nearest(name, world.system_names, "it has", 300)
             raise InputError(f"systems.names: the fitted preferences have no system {legible(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
-    return [held.system_names.index(name) for name in names]
+    return [world.system_names.index(name) for name in names]
 
 
 class Parameters(TypedDict):
@@ -174,16 +174,16 @@ def _read(path: Path, state: files.State, digest: str | None) -> FittedPreferenc
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
     content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
-    return _checked(content, legible(path))
+    return _check_content(content, legible(path))
 
 
-def _checked(content: bytes, where: str) -> FittedPreferences:
+def _check_content(content: bytes, where: str) -> FittedPreferences:
     held = document(files.text(content, where), where, REMEDY)
     refuse_other_format(held, "preferences", where, f"{where}: holds no fitted preferences; {REMEDY}")
-    return _fitted(with_keys(Content, held, where), where)
+    return _parse_fitted(validate_keys(Content, held, where), where)
 
 
-def _fitted(content: Content, where: str) -> FittedPreferences:
+def _parse_fitted(content: Content, where: str) -> FittedPreferences:
     systems, raters, draws = content["systems"], content["raters"], content["draws"]
     _refuse_other_sizes(draws, len(systems), len(raters), where)
     if len(set(systems)) != len(systems) or len(set(raters)) != len(raters):

@@ -21,7 +21,7 @@ from simlab.types import (
     World,
 )
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.laws.judgements import Judges, judgements_of
+from simlab.world.laws.judgements import Judges, require_judgements
 from simlab.world.laws.recorded_judgements import RecordedJudgements
 
 
@@ -40,8 +40,8 @@ def judged_scores(rng: np.random.Generator, ratings: RatedWorld, *, judgement: L
     everywhere = np.asarray(np.isfinite(value).any(2).all(0))
     if everywhere.sum() < 2:
         raise InputError("systems=recorded: no two outputs were judged of all systems; name some with systems.names")
-    given = _to_the_front(value[:, everywhere])
-    frame = _of_items(ratings.frame, everywhere)
+    given = _move_gaps_back(value[:, everywhere])
+    frame = _select_items(ratings.frame, everywhere)
     score = np.nanmean(given, axis=2)
     labels = judgement == "one" and bool(np.isin(given[np.isfinite(given)], (0.0, 1.0)).all())
     contest = Contest(frame.system_names, score.shape[1], None, fixed=True)
@@ -52,24 +52,24 @@ def judged_scores(rng: np.random.Generator, ratings: RatedWorld, *, judgement: L
     return World(frame, {JUDGE: law})
 
 
-def perfect_of_table(world: World, form: Literal["all", "leave_one_out"]) -> World:
+def add_perfect_metric(world: World, form: Literal["all", "leave_one_out"]) -> World:
     """Add the metric that says what humans say on average.
 
     Raises InputError for `leave_one_out` where outputs have one judgement, or not the same number of them.
     """
-    law = judgements_of(world)
+    law = require_judgements(world)
     if not isinstance(law, RecordedJudgements):
         raise ValueError("a world of judgements that are drawn knows a perfect metric")
-    said = law.score if form == "all" else _of_others(law)
-    return replace(world, metric=OutputMetric(None, recorded=_fixed(said)))
+    said = law.score if form == "all" else _mean_of_others(law)
+    return replace(world, metric=OutputMetric(None, recorded=_freeze(said)))
 
 
-def with_recorded_metric(world: World, score: Floats) -> World:
+def add_recorded_metric(world: World, score: Floats) -> World:
     """Add what a metric said of the outputs of a table, `[system, item]`; those without a word of it are left out.
 
     Raises InputError where hardly any are left, naming the systems that it knows nothing of.
     """
-    law = judgements_of(world)
+    law = require_judgements(world)
     if not isinstance(law, RecordedJudgements):
         raise ValueError("scores of a table are of outputs of a table")
     kept = np.asarray(np.isfinite(score).all(0))
@@ -81,15 +81,15 @@ def with_recorded_metric(world: World, score: Floats) -> World:
             f"metric=recorded: no two judged outputs have scores of all systems (of {lacking or 'no system'} none at "
             f"all); leave some out: systems.names=[{told}]"
         )
-    given = _fixed(law.given[:, kept])
+    given = _freeze(law.given[:, kept])
     mean = np.nanmean(given, axis=2).mean(1)
     contest = replace(law.contest, n_items=int(kept.sum()))
     law = replace(law, given=given, contest=contest, latent=replace(law.latent, quality=mean))
-    metric = OutputMetric(None, recorded=_fixed(score[:, kept]))
-    return World(_of_items(world.frame, kept), {JUDGE: law}, metric=metric)
+    metric = OutputMetric(None, recorded=_freeze(score[:, kept]))
+    return World(_select_items(world.frame, kept), {JUDGE: law}, metric=metric)
 
 
-def _of_others(law: RecordedJudgements) -> Floats:
+def _mean_of_others(law: RecordedJudgements) -> Floats:
     counts = law.counts
     if law.judgement == "mean" or counts.min() < 2 or counts.min() != counts.max():
         raise InputError(
@@ -102,14 +102,14 @@ def _of_others(law: RecordedJudgements) -> Floats:
     return np.asarray((given.sum(2, keepdims=True) - given) / (n - 1))
 
 
-def _to_the_front(value: Floats) -> Floats:
+def _move_gaps_back(value: Floats) -> Floats:
     """Move gaps behind the judgements of each output."""
     order = np.argsort(np.isnan(value), axis=2, kind="stable")
     moved = np.take_along_axis(value, order, axis=2)
-    return _fixed(moved[:, :, : int(np.isfinite(moved).sum(2).max())])
+    return _freeze(moved[:, :, : int(np.isfinite(moved).sum(2).max())])
 
 
-def _of_items(frame: Frame, kept: Bools) -> Frame:
+def _select_items(frame: Frame, kept: Bools) -> Frame:
     known, document = np.unique(frame.document[kept], return_inverse=True)
     return replace(
         frame,
@@ -122,6 +122,6 @@ def _of_items(frame: Frame, kept: Bools) -> Frame:
     )
 
 
-def _fixed(array: Floats) -> Floats:
+def _freeze(array: Floats) -> Floats:
     array.flags.writeable = False
     return array

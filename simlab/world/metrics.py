@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from simlab.formulas import stochastic
 from simlab.types import ComparedWorld, Floats, InputError, MetricLaw
 from simlab.types.bounds import Concentration, Count, Spread
-from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.comparisons import require_contest
 
 IDEAL = ((0.80, 0.25, 0.10), (0.10, 0.50, 0.10), (0.10, 0.25, 0.80))
 """The mixture matrix of the ideal metric (Deriu et al. 2023, appendix E)."""
@@ -63,7 +63,7 @@ def scalar(
 
     Raises InputError for systems without a latent quality.
     """
-    if contest_of(world).latent is None:
+    if require_contest(world).latent is None:
         raise InputError(
             "metric=scalar scores outputs by their latent quality, which only systems=preference has; "
             "choose it, or another metric"

@@ -12,9 +12,9 @@ from scipy.special import expit, logit
 from simlab.formulas import best_threshold, threshold_rates
 from simlab.types import Floats, InputError, JudgedWorld, KnownCorrelation, KnownRates, OutputMetric
 from simlab.types.bounds import Concentration, Spread, Value
-from simlab.world.alphas import alphas_of
-from simlab.world.judged_scores import perfect_of_table
-from simlab.world.laws.judgements import judgements_of
+from simlab.world.alphas import share_of_adequate_outputs
+from simlab.world.judged_scores import add_perfect_metric
+from simlab.world.laws.judgements import require_judgements
 from simlab.world.laws.recorded_judgements import RecordedJudgements
 
 Share = Annotated[float, Ge(0), Le(1)]
@@ -52,10 +52,10 @@ def rho_eta(
             own.append(np.asarray(share, float))
             known.append(float(own[-1].mean()))
         else:
-            known.append(float(around(rng, share, concentration, None)))
+            known.append(float(draw_shares(rng, share, concentration, None)))
     for k, share in enumerate((rho, eta)):
         if not isinstance(share, list):
-            own.insert(k, around(rng, known[k], system_concentration, n))
+            own.insert(k, draw_shares(rng, known[k], system_concentration, n))
     if system_sd > 0:
         own = [expit(logit(share) + system_sd * rng.standard_normal(n)) for share in own]
     return replace(world, metric=OutputMetric(KnownRates(*known), rho=own[0], eta=own[1]))
@@ -89,11 +89,11 @@ def perfect(
 
     Raises InputError for a form of drawn outputs, and none of recorded ones.
     """
-    law = judgements_of(world)
+    law = require_judgements(world)
     if isinstance(law, RecordedJudgements):
         if form is None:
             raise InputError("metric.form: of recorded judgements all, as published, or leave_one_out; give one")
-        return perfect_of_table(world, form)
+        return add_perfect_metric(world, form)
     if form is not None:
         raise InputError(
             f"metric.form={form} is of systems=recorded; of drawn outputs the human score is known: set it to null"
@@ -120,13 +120,13 @@ def thresholded(
 
     Raises InputError where latent scores are not normal within a system.
     """
-    latent = judgements_of(world).latent
+    latent = require_judgements(world).latent
     if latent.item_sd > 0:
         raise InputError("metric=thresholded needs latent scores that are normal: systems.item_sd=0")
     scored = correlated(rng, world, correlation=correlation, correlation_sd=correlation_sd).metric
     if scored is None or scored.correlation is None:
         raise ValueError("a correlated metric has correlations")
-    alpha = alphas_of(latent)
+    alpha = share_of_adequate_outputs(latent)
     mean = float(np.mean(alpha))
     at = float(best_threshold(correlation, mean)) if threshold is None else threshold
     nominal = KnownRates(*(float(share) for share in threshold_rates(correlation, mean, at)))
@@ -134,7 +134,7 @@ def thresholded(
     return replace(world, metric=replace(scored, nominal=nominal, threshold=at, rho=rho, eta=eta))
 
 
-def around(rng: np.random.Generator, mean: float, concentration: float | None, n: int | None) -> Floats:
+def draw_shares(rng: np.random.Generator, mean: float, concentration: float | None, n: int | None) -> Floats:
     """Draw n shares (one number if n is None) from a Beta distribution with a mean; its ends are what they are."""
     if concentration is None or mean in (0.0, 1.0):
         return np.full(n or (), mean)

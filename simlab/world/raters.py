@@ -23,7 +23,7 @@ from simlab.world.laws.error_counts import (
     draw_leanings,
     draw_passages,
     draw_people,
-    law_of,
+    make_error_law,
     potential_ratings,
     truth_of_pool,
 )
@@ -98,7 +98,7 @@ def mqm_raters(
         outputs: Outputs, people: People, leanings: Leanings, passages: Passages, noise: np.random.Generator
     ) -> World:
         frame = seat(outputs)
-        law = law_of(outputs, frame, people, leanings, passages, marking)
+        law = make_error_law(outputs, frame, people, leanings, passages, marking)
         again = partial(redrawn, outputs, people, passages)
         of_pool = partial(truth_of_pool, outputs.truth, people, marking, level=spread.level)
         answers = {RATE: potential_ratings(noise, law) if marking.fixed else law}
@@ -106,7 +106,7 @@ def mqm_raters(
 
     def redrawn(outputs: Outputs, people: People, passages: Passages, anew: Anew) -> World:
         if anew.documents is not None:
-            outputs = on_other_documents(outputs, anew.documents)
+            outputs = redraw_documents(outputs, anew.documents)
             passages = draw_passages(anew.documents, outputs, kinds)
         if anew.raters is not None:
             people = people_of(anew.raters, system_sd=spread.system)
@@ -118,7 +118,7 @@ def mqm_raters(
     return rated(outputs, people, leanings, draw_passages(rng, outputs, kinds), rng)
 
 
-def on_other_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:
+def redraw_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:
     """Draw the systems' quality on other documents; raise InputError where systems offer none."""
     if outputs.again is None:
         raise InputError("document_draws: these systems draw no other documents (Outputs.again); set document_draws=1")

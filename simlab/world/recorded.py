@@ -75,26 +75,26 @@ def recorded(
         raise InputError(
             "systems.better, columns, people and where are of a table; give systems.path, too, or leave them out"
         )
-    return _named(_built_in() if chosen is None else _world_of(*chosen, _state(people), said), names)
+    return _select_named(_load_built_in() if chosen is None else _read_world(*chosen, _state(people), said), names)
 
 
-def table(path: Path | None, told: Told = NOTHING) -> Ratings:
+def table(path: Path | None, columns: Told = NOTHING) -> Ratings:
     """Read a table of ratings; None is the one built into simlab, of which nothing need be told.
 
     Raises InputError for a file that is not a table of ratings, and for what is told of none.
     """
     if path is not None:
-        ratings = read(path, told)
+        ratings = read(path, columns)
         if ratings.far is not None:
             raise ratings.far.refusal(legible(path))
         return ratings
-    if told != NOTHING:
+    if columns != NOTHING:
         raise InputError(
             "--columns, --better, --scale, --people, --where, --alike, --wide and --decimal are of a table; name it, "
             "or leave them out"
         )
     with as_file(packaged("simlab.world").joinpath("data", BUILT_IN)) as built_in:
-        return read(built_in, told, as_before=True)
+        return read(built_in, columns, as_before=True)
 
 
 def holds_averages(world: World) -> bool:
@@ -102,7 +102,7 @@ def holds_averages(world: World) -> bool:
     return world.frame.rater_names == (segment_scores.AVERAGE,) and not world.frame.lower_is_better
 
 
-def _named(world: World, names: Sequence[str] | None) -> World:
+def _select_named(world: World, names: Sequence[str] | None) -> World:
     """Keep the named systems, in the order of the names."""
     ratings = fixed_ratings(world)
     if names is None or ratings is None:
@@ -115,8 +115,8 @@ def _named(world: World, names: Sequence[str] | None) -> World:
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [known.index(name) for name in names]
-    kept = replace(frame, rater=_fixed(frame.rater[at]), system_names=tuple(names))
-    chosen = _recorded(kept, _fixed(ratings.value[at]), _fixed(ratings.errors[at]))
+    kept = replace(frame, rater=_freeze(frame.rater[at]), system_names=tuple(names))
+    chosen = _make_recorded(kept, _freeze(ratings.value[at]), _freeze(ratings.errors[at]))
     return _rated_segments(chosen) if holds_averages(world) else chosen
 
 
@@ -128,33 +128,33 @@ def _rated_segments(world: World) -> World:
         return world
     kept = replace(
         frame,
-        document=_fixed(np.arange(rated.sum())),
-        bucket=_fixed(frame.bucket[rated]),
-        rater=_fixed(frame.rater[:, rated]),
+        document=_freeze(np.arange(rated.sum())),
+        bucket=_freeze(frame.bucket[rated]),
+        rater=_freeze(frame.rater[:, rated]),
         document_names=tuple(itertools.compress(frame.document_names, rated)),
         item_names=tuple(itertools.compress(frame.item_names, rated)),
     )
-    return _recorded(kept, _fixed(ratings.value[:, rated]), _fixed(ratings.errors[:, rated]))
+    return _make_recorded(kept, _freeze(ratings.value[:, rated]), _freeze(ratings.errors[:, rated]))
 
 
-def _recorded(frame: Frame, value: Floats, errors: Ints) -> World:
+def _make_recorded(frame: Frame, value: Floats, errors: Ints) -> World:
     return World(frame, {RATE: FixedRatings(value, errors)})
 
 
 @lru_cache(maxsize=1)
-def _built_in() -> World:
-    return world_of(table(None), "the built-in table")
+def _load_built_in() -> World:
+    return make_world(table(None), "the built-in table")
 
 
 @lru_cache(maxsize=4)
-def _world_of(path: Path, state: files.State, people_state: files.State | None, said: _Said) -> World:
+def _read_world(path: Path, state: files.State, people_state: files.State | None, said: _Said) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
     people = None if said.people is None else files.expanded(said.people)
     if said.sha256 is not None:
         files.refuse_change(digest(path, people), said.sha256, legible(path))
     chosen = parse_where(said.where.split(",")) if said.where else ()
     told = Told(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
-    return world_of(read_for_config(path, told, as_before=True), legible(path))
+    return make_world(read_for_config(path, told, as_before=True), legible(path))
 
 
 def _state(people: str | None) -> files.State | None:
@@ -170,7 +170,7 @@ def digest(path: Path, people: Path | None) -> str:
     return own if people is None else _sha256((own + files.digest(people)).encode()).hexdigest()
 
 
-def world_of(ratings: Ratings, where: str = "the table") -> World:
+def make_world(ratings: Ratings, where: str = "the table") -> World:
     """Make a world of the ratings of a table; raise InputError, beginning with `where`, for what no study can compare.
 
     Slot j of a document is the j-th of the raters who rated any of it.
@@ -180,29 +180,29 @@ def world_of(ratings: Ratings, where: str = "the table") -> World:
     _check_shape(shape, where)
     at = ratings.system, ratings.item, seat
     frame = Frame(
-        document=_fixed(ratings.document.copy()),
-        bucket=_fixed(_buckets(seats)),
-        rater=_fixed(_filled(shape, at, -1, ratings.rater)),
+        document=_freeze(ratings.document.copy()),
+        bucket=_freeze(_number_buckets(seats)),
+        rater=_freeze(_fill_array(shape, at, -1, ratings.rater)),
         system_names=ratings.system_names,
         document_names=ratings.document_names,
         rater_names=ratings.rater_names,
         lower_is_better=ratings.lower_is_better,
         item_names=ratings.item_names,
     )
-    value = _filled(shape, at, np.nan, ratings.score)
-    errors = _filled(shape, at, -1 if np.any(ratings.errors < 0) else 0, ratings.errors)
-    return _recorded(frame, _fixed(value), _fixed(errors))
+    value = _fill_array(shape, at, np.nan, ratings.score)
+    errors = _fill_array(shape, at, -1 if np.any(ratings.errors < 0) else 0, ratings.errors)
+    return _make_recorded(frame, _freeze(value), _freeze(errors))
 
 
 def _seats(ratings: Ratings) -> tuple[Bools, Ints]:
-    """Say who rated any of each document, `[document, rater]`, and in which seat of it each rating was given."""
+    """Return who rated any of each document, `[document, rater]`, and in which seat of it each rating was given."""
     document = ratings.document[ratings.item]
     seats = np.zeros((ratings.n_documents, ratings.n_raters), bool)
     seats[document, ratings.rater] = True
     return seats, (np.cumsum(seats, axis=1) - 1)[document, ratings.rater]
 
 
-def _buckets(seats: Bools) -> Ints:
+def _number_buckets(seats: Bools) -> Ints:
     """Number the different sets of raters, in the order of the lists of their indices."""
     rows = [tuple(np.flatnonzero(row).tolist()) for row in seats]
     order = {row: index for index, row in enumerate(sorted(set(rows)))}
@@ -217,12 +217,12 @@ def _check_shape(shape: tuple[int, ...], where: str) -> None:
         raise InputError(f"{where}: {sizes} are more than {MAX_CELLS:,} possible ratings; check the names in the table")
 
 
-def _filled(shape: tuple[int, ...], at: tuple[Ints, ...], empty: float, content: Array) -> Array:
+def _fill_array(shape: tuple[int, ...], at: tuple[Ints, ...], empty: float, content: Array) -> Array:
     array = np.full(shape, empty)
     array[at] = content
     return array
 
 
-def _fixed(array: Array) -> Array:
+def _freeze(array: Array) -> Array:
     array.flags.writeable = False
     return array

@@ -16,7 +16,7 @@ from simlab.tables import columns as told_columns
 from simlab.tables.metric_scores import FAMILY, Item, Laid, MetricScores, file_of, laid, read, segments
 from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
-from simlab.world.judged_scores import with_recorded_metric
+from simlab.world.judged_scores import add_recorded_metric
 from simlab.world.laws.comparisons import compare
 from simlab.world.metrics import IDEAL
 
@@ -60,20 +60,20 @@ def recorded(
     if sha256 is not None:
         files.refuse_change(files.digest(file), sha256, legible(file))
     if column == MADE_UP:
-        return _ideal(world, items, _segments(file, state, tuple(of.items())))
+        return _make_ideal(world, items, _segments(file, state, tuple(of.items())))
     names = world.frame.system_names
     scores = _scores(file, state, own, better, tuple(of.items()))
     beside = laid(scores, names, items)
     if COMPARE in world.answers:
-        return _comparing(world, beside, margin)
+        return _compare_scores(world, beside, margin)
     if margin > 0:
         raise InputError(f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0")
     if JUDGE in world.answers:
-        return with_recorded_metric(world, beside.score)
-    return replace(world, metric=_of_every(world, beside.score, scores))
+        return add_recorded_metric(world, beside.score)
+    return replace(world, metric=_scores_of_every_output(world, beside.score, scores))
 
 
-def said(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
+def describe_recorded_metric(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
     """Say of a recorded metric its file, its name, and how many segments it scores and which scores are better."""
     segments = several(len(world.frame.document), "segment")
     counted = f"{segments} scored, all that humans rated"
@@ -116,25 +116,25 @@ def source(path: str, column: str | None) -> tuple[Path, str | None]:
 
 @lru_cache(maxsize=16)
 def _scores(
-    file: Path, state: files.State, column: str | None, better: Better | None, told: tuple[tuple[str, str], ...]
+    file: Path, state: files.State, column: str | None, better: Better | None, columns: tuple[tuple[str, str], ...]
 ) -> MetricScores:
     """Read a file once per process and state: blocks of a study ask for the same scores again and again."""
-    return read(file, column, better=better, columns=dict(told))
+    return read(file, column, better=better, columns=dict(columns))
 
 
 @lru_cache(maxsize=4)
-def _segments(file: Path, state: files.State, told: tuple[tuple[str, str], ...]) -> tuple[Item, ...]:
-    return segments(file, dict(told))
+def _segments(file: Path, state: files.State, columns: tuple[tuple[str, str], ...]) -> tuple[Item, ...]:
+    return segments(file, dict(columns))
 
 
-def _comparing(world: World, beside: Laid, margin: float) -> World:
+def _compare_scores(world: World, beside: Laid, margin: float) -> World:
     """Compare scores pair by pair: outputs that humans rated first, then the rest."""
     said = compare(np.concatenate([beside.score, beside.rest], axis=1), margin)
     said.flags.writeable = False
     return replace(world, metric=MetricLaw(said.shape[1], recorded=said, rest_document=beside.rest_document))
 
 
-def _ideal(world: World, items: tuple[Item, ...], listed: tuple[Item, ...]) -> World:
+def _make_ideal(world: World, items: tuple[Item, ...], listed: tuple[Item, ...]) -> World:
     if COMPARE not in world.answers:
         raise InputError("metric.column=ideal prefers one output of two; choose question=compare, or another column")
     n_systems = world.frame.n_systems
@@ -143,7 +143,7 @@ def _ideal(world: World, items: tuple[Item, ...], listed: tuple[Item, ...]) -> W
     return replace(world, metric=MetricLaw(n_outputs, mu=mu))
 
 
-def _of_every(world: World, score: Floats, scores: MetricScores) -> Floats:
+def _scores_of_every_output(world: World, score: Floats, scores: MetricScores) -> Floats:
     """Return scores of all outputs that can be rated; raise InputError where one has none."""
     lacking = np.argwhere(~np.isfinite(score))
     if len(lacking):

@@ -12,8 +12,8 @@ from annotated_types import Ge, Gt, Le
 
 from simlab.types import Floats, Frame, InputError, Outputs, RatedWorld
 from simlab.types.bounds import Count, Spread
-from simlab.world.laws.scales import Others, ScaleEffects, with_raters, world_on
-from simlab.world.raters import on_other_documents, seat_pool
+from simlab.world.laws.scales import Others, ScaleEffects, draw_raters, draw_world
+from simlab.world.raters import redraw_documents, seat_pool
 
 
 def scale_raters(
@@ -44,7 +44,7 @@ def scale_raters(
     Raises InputError for systems of another law, and for buckets that the pool cannot fill (see `count_buckets`).
     """
     effects = replace(
-        _known(outputs, law),
+        _require_scale(outputs, law),
         leniency_sd=leniency_sd,
         sharpness_sd=sharpness_sd,
         rater_system_sd=rater_system_sd,
@@ -59,13 +59,13 @@ def scale_raters(
         buckets_per_rater=buckets_per_rater,
         per_bucket=documents_per_bucket,
     )
-    people = partial(with_raters, effects=effects, n_raters=pool_size)
-    others = Others(people, lambda rng: _laid(on_other_documents(outputs, rng), seat))
-    frame, seen = _laid(outputs, seat)
-    return world_on(rng, people(rng), frame, potential=noise == "potential", others=others, seen=seen)
+    people = partial(draw_raters, effects=effects, n_raters=pool_size)
+    others = Others(people, lambda rng: _lay_out_seats(redraw_documents(outputs, rng), seat))
+    frame, seen = _lay_out_seats(outputs, seat)
+    return draw_world(rng, people(rng), frame, potential=noise == "potential", others=others, seen=seen)
 
 
-def _known(outputs: Outputs, law: str) -> ScaleEffects:
+def _require_scale(outputs: Outputs, law: str) -> ScaleEffects:
     """Return what the systems are drawn from; raise InputError where these raters speak of another scale."""
     known = outputs.scale
     if not isinstance(known, ScaleEffects):
@@ -81,6 +81,6 @@ def _known(outputs: Outputs, law: str) -> ScaleEffects:
     return known
 
 
-def _laid(outputs: Outputs, seat: Callable[[Outputs], Frame]) -> tuple[Frame, Floats]:
+def _lay_out_seats(outputs: Outputs, seat: Callable[[Outputs], Frame]) -> tuple[Frame, Floats]:
     """Seat raters, and return what documents bring beside the systems' means."""
     return seat(outputs), outputs.quality - outputs.truth[:, None]

@@ -49,7 +49,7 @@ def gaussian(
     """
     scale = _points(floor, ceiling, step)
     effects = _effects(mean, system_sd, document_sd, segment_sd, system_document_sd, output_sd, scale)
-    return _drawn(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
+    return _draw_systems(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
 
 
 def ordinal(
@@ -78,7 +78,7 @@ def ordinal(
     """
     scale = _categories(thresholds, values)
     effects = _effects(mean, system_sd, document_sd, segment_sd, system_document_sd, output_sd, scale)
-    return _drawn(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
+    return _draw_systems(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
 
 
 def binary(
@@ -103,7 +103,7 @@ def binary(
     Raises InputError for segments that do not fill the documents.
     """
     effects = _effects(mean, system_sd, document_sd, segment_sd, system_document_sd, output_sd, YES_OR_NO)
-    return _drawn(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
+    return _draw_systems(rng, effects, (n_systems, n_documents, n_segments, max_segments), better)
 
 
 def _points(floor: float | None, ceiling: float | None, step: float) -> Scale:
@@ -154,7 +154,7 @@ def _effects(
     )
 
 
-def _drawn(
+def _draw_systems(
     rng: np.random.Generator,
     effects: ScaleEffects,
     sizes: tuple[int, int, int, int],

@@ -28,10 +28,10 @@ def segment_metric(
     """
     n_systems = world.frame.n_systems
     rho = np.clip(correlation + correlation_sd * rng.standard_normal(n_systems), -1, 1)[:, None]
-    return _scored(world, rho, rng.standard_normal((n_systems, len(world.frame.document))))
+    return _score_segments(world, rho, rng.standard_normal((n_systems, len(world.frame.document))))
 
 
-def _scored(world: World, rho: Floats, noise: Floats) -> World:
+def _score_segments(world: World, rho: Floats, noise: Floats) -> World:
     """Score the segments; of other documents the metric's errors are others, of other raters its aim is."""
     quality = agreed_quality(world)
     spread = quality.std(1, keepdims=True)
@@ -46,7 +46,7 @@ def _scored(world: World, rho: Floats, noise: Floats) -> World:
         rated = rated_again(anew)
         # After the documents themselves, whoever rates them.
         own = noise if anew.documents is None else anew.documents.standard_normal(noise.shape)
-        return _scored(rated, rho, own)
+        return _score_segments(rated, rho, own)
 
     return replace(scored, again=again)
 

@@ -50,7 +50,7 @@ def mqm(
     Raises InputError for segments that do not fill the documents.
     """
     document = spread_segments(rng, n_documents, n_segments, max_segments)
-    truth = mean_score * lognormal(rng, system_sd, n_systems)
+    truth = mean_score * draw_lognormal(rng, system_sd, n_systems)
     spread = Spread(document_sd, segment_sd, segment_skew, system_document_sd)
 
     def again(rng: np.random.Generator) -> Outputs:
@@ -62,30 +62,30 @@ def mqm(
 def _outputs(rng: np.random.Generator, truth: Floats, document: Ints, spread: Spread) -> Outputs:
     """Draw what systems of known means do on documents."""
     n_documents = int(document[-1]) + 1
-    by_document = lognormal(rng, spread.document, n_documents)
-    by_segment = skewed(rng, spread.segment, spread.skew, len(document))
-    by_both = lognormal(rng, spread.both, (len(truth), n_documents))
+    by_document = draw_lognormal(rng, spread.document, n_documents)
+    by_segment = draw_skewed(rng, spread.segment, spread.skew, len(document))
+    by_both = draw_lognormal(rng, spread.both, (len(truth), n_documents))
     quality = truth[:, None] * (by_document * by_both)[:, document] * by_segment
     return Outputs(quality, document, truth, lower_is_better=True)
 
 
-def lognormal(rng: np.random.Generator, sd: float, shape: int | tuple[int, ...]) -> Floats:
+def draw_lognormal(rng: np.random.Generator, sd: float, shape: int | tuple[int, ...]) -> Floats:
     """Draw lognormal factors with mean 1 from the standard deviation of their logarithm.
 
-    >>> lognormal(np.random.default_rng(0), 0.0, 2)
+    >>> draw_lognormal(np.random.default_rng(0), 0.0, 2)
     array([1., 1.])
     """
     return np.exp(sd * rng.standard_normal(shape) - sd**2 / 2)
 
 
-def skewed(rng: np.random.Generator, sd: float, skew: float, shape: int | tuple[int, ...]) -> Floats:
+def draw_skewed(rng: np.random.Generator, sd: float, skew: float, shape: int | tuple[int, ...]) -> Floats:
     """Draw generalised gamma factors with mean 1, `sd` being the standard deviation of their logarithm.
 
     Their logarithm is that of a gamma variable of shape `skew ** -2`, stretched to the spread: many are near 0 and few
     are large where `skew` is large; 0 gives the lognormal law. Source: Prentice, Biometrika 61 (1974) 539.
     """
     if sd == 0 or skew == 0:
-        return lognormal(rng, sd, shape)
+        return draw_lognormal(rng, sd, shape)
     gamma_shape = skew**-2.0
     power = sd / np.sqrt(polygamma(1, gamma_shape))
     # The mean of a power of a gamma variable.

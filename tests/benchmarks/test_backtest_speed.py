@@ -18,7 +18,7 @@ from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.concluding import conclude
 from simlab.types import OK, RATE, Campaign, Place, World
 from simlab.world.laws.fixed import FixedRatings
-from simlab.world.recorded import table, world_of
+from simlab.world.recorded import make_world, table
 from tests.benchmarks.test_stability import seconds
 
 LEAST = 5.0
@@ -32,7 +32,7 @@ NORMALIZERS = {
 
 
 def worlds() -> list[World]:
-    real = world_of(table(None))
+    real = make_world(table(None))
     shape = real.frame.rater.shape
     drawn = (stream(0, k).poisson(np.linspace(1, 3, shape[0])[:, None, None], shape) for k in range(WORLDS))
     return [real.answering(RATE, FixedRatings(values.astype(float), values)) for values in drawn]

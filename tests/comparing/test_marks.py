@@ -18,7 +18,7 @@ from simlab.comparing.differences import Point, inside, paired
 from simlab.comparing.promises import Doubts, doubts, worst_and_best
 from simlab.comparing.several_stores import alone, differing, join
 from simlab.drawing.reports.sweeping.comparing import NO_BEST
-from simlab.measures.precision import never_seen
+from simlab.measures.precision import unseen_probability
 from simlab.store.opening import open_results
 
 WORLDS, STUDIES, PAIRS = 8, 6, 3
@@ -230,14 +230,14 @@ def test_designs_with_worlds_of_their_own_are_not_paired() -> None:
 
 def test_a_difference_from_a_share_that_was_never_seen_has_the_error_of_the_bound() -> None:
     """An error of 0 would make a design the best that was only lucky."""
-    none = Point(0.0, np.zeros(5), 50, 0.0, never_seen(5))
+    none = Point(0.0, np.zeros(5), 50, 0.0, unseen_probability(5))
     some = Point(0.04, np.array([0.04, -0.04, 0.0, 0.02, -0.02]), 50, 0.003, 0.3)
     plain = paired(some, none)
     honest = inside(plain, some, none, (0.0, 1.0))
     assert honest.low < plain.low
-    assert honest.low == pytest.approx(0.04 - np.hypot(0.037, never_seen(5)))
+    assert honest.low == pytest.approx(0.04 - np.hypot(0.037, unseen_probability(5)))
     # Both never: nothing is known of a difference but its bound.
-    assert inside(paired(none, none), none, none, (0.0, 1.0)).high == pytest.approx(never_seen(5))
+    assert inside(paired(none, none), none, none, (0.0, 1.0)).high == pytest.approx(unseen_probability(5))
     assert rank([none, Point(0.01, np.zeros(5), 50, 0.001, 0.46)], less_is_better=True) == ["best", "tied"]
 
 

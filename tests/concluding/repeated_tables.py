@@ -20,7 +20,7 @@ from simlab.studies.ratings.preparing import Prepared, prepare
 from simlab.tables import reading
 from simlab.tables.held import Ratings
 from simlab.types import Collected, Floats, Frame, Seen, Streams
-from simlab.world.laws.scales import ScaleEffects, answer_again, answer_flat, with_raters
+from simlab.world.laws.scales import ScaleEffects, answer_again, answer_flat, draw_raters
 from tests.pilots import Pilot, Truth, law_of, pilot, write
 
 WAYS = "same", "new_documents", "new_raters", "new_study"
@@ -107,7 +107,7 @@ def answers(rng: np.random.Generator, held: Pilot, truth: Truth, table: Ratings,
 
 
 def _others(rng: np.random.Generator, law: ScaleEffects) -> ScaleEffects:
-    return with_raters(rng, law, len(law.leniency))
+    return draw_raters(rng, law, len(law.leniency))
 
 
 def _in_order(held: Pilot, table: Ratings) -> Floats:

@@ -25,7 +25,7 @@ from simlab.concluding.assigning.items import numbered_people, read_items
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import FrozenFamily, write
-from simlab.design.balance import load, seated
+from simlab.design.balance import find_seated_raters, load
 from simlab.engine.replaying import collected
 from simlab.formulas import normalized_entropy
 from simlab.rng import stream
@@ -79,7 +79,7 @@ def test_other_documents_are_dealt_as_those_of_a_world_of_that_size(
     items = items_of(world.frame, tmp_path / "items.csv")
     got = seat(frame_of(config), config, read_items(items), numbered_people(6)).frame
     assert got.bucket.tolist() == world.frame.bucket.tolist()
-    np.testing.assert_array_equal(seated(got), seated(world.frame))
+    np.testing.assert_array_equal(find_seated_raters(got), find_seated_raters(world.frame))
     came = collected(own, Place(0))
     mine = deal(config, got, own["seed"]).collected
     assert came.asked is not None

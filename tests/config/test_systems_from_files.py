@@ -16,7 +16,7 @@ from simlab.tables.held import Told
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world import recorded
-from simlab.world.files.fitted_world import built_in_digest, read_world
+from simlab.world.files.fitted_world import digest_of_built_in_fit, read_world
 
 RATE, COMPARE, JUDGE = map(kind_asking, ("rate", "compare", "judge"))
 
@@ -254,7 +254,7 @@ def test_which_scores_are_better_is_written_where_a_table_was_not_always_read_so
     assert says in understood([config, config])[0]
     # What is written is how the world is read.
     as_written: Any = Told(better=written)  # type: ignore[arg-type]
-    world = recorded.world_of(read(path, as_written, as_before=True)) if text not in (MQM, AVERAGES) else None
+    world = recorded.make_world(read(path, as_written, as_before=True)) if text not in (MQM, AVERAGES) else None
     assert world is None or world.frame.lower_is_better == ("lower is better" in says)
 
 
@@ -280,8 +280,8 @@ def test_who_is_one_person_is_part_of_the_digest(tmp_path: Path) -> None:
 
 def test_the_built_in_fit_is_named_by_its_digest_and_no_other_is_taken_for_it() -> None:
     config = compose(["systems=fitted"])
-    assert config["systems"]["sha256"] == built_in_digest()
-    assert read_world(None, None) is read_world(None, built_in_digest())
+    assert config["systems"]["sha256"] == digest_of_built_in_fit()
+    assert read_world(None, None) is read_world(None, digest_of_built_in_fit())
     with pytest.raises(InputError, match="the built-in fit has changed since the sweep began"):
         read_world(None, "0" * 64)
 

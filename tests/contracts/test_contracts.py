@@ -53,10 +53,10 @@ from simlab.types import (
     Verdicts,
     World,
 )
-from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.comparisons import require_contest
 from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fixed import UNMARKED, FixedRatings, fixed_ratings
-from simlab.world.laws.judgements import Sample, judgements_of
+from simlab.world.laws.judgements import Sample, require_judgements
 from simlab.world.laws.scales import ScaledRatings, score_range
 
 
@@ -195,7 +195,7 @@ def test_system_models(section: dict[str, Any], tmp_path: Path) -> None:
     part = parts.bind(section)
     first, again, other = (part(stream(seed, "x")) for seed in (1, 1, 2))
     if isinstance(first, World) and COMPARE in first.answers:
-        check_contest(contest_of(first))
+        check_contest(require_contest(first))
         assert (compare_all(first, 1).human == compare_all(again, 1).human).all()
         return
     if isinstance(first, World):
@@ -247,7 +247,7 @@ def judged(
 
 
 def outputs(world: World, seed: int, *, shared: bool) -> Sample:
-    return judgements_of(world).outputs(stream(seed), 40, world.metric, shared=shared)
+    return require_judgements(world).outputs(stream(seed), 40, world.metric, shared=shared)
 
 
 @pytest.mark.parametrize("section", options_that_return("raters", JudgedWorld))
@@ -258,7 +258,7 @@ def test_rater_models_of_judgements(section: dict[str, Any]) -> None:
         return
     for systems in ("alpha_optimal", "preference"):
         world = judged(section, systems=systems)
-        law, score = judgements_of(world), outputs(world, 2, shared=True).score
+        law, score = require_judgements(world), outputs(world, 2, shared=True).score
         first, again = (law.judge(stream(3), score, shared=True) for _ in range(2))
         assert first.shape == score.shape == (4, 40)
         np.testing.assert_array_equal(first, again)

@@ -141,7 +141,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     rated = [(y, d, s, f"r{(int(d[1:]) + s) % 6}", 40 + 12 * "ABC".find(y) + draw.randrange(20)) for y, d, s in outputs]
     write("items.csv", "document,segment,source,system,output", items)
     write("t.csv", "system,document,segment,rater,score", rated)
-    return folder.frozen(compose(STUDY)).text
+    return folder.freeze_study(compose(STUDY)).text
 
 
 def write(name: str, head: str, rows: list[tuple[object, ...]]) -> None:

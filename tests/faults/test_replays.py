@@ -154,8 +154,8 @@ def test_a_world_that_is_drawn_otherwise_each_time_is_noticed(monkeypatch: pytes
     from simlab.world import systems
 
     held = work(run_block, study(), Address("cell", 0, 0, 3))
-    lognormal = systems.lognormal
-    monkeypatch.setattr(systems, "lognormal", lambda rng, sd, shape: lognormal(np.random.default_rng(), sd, shape))
+    lognormal = systems.draw_lognormal
+    monkeypatch.setattr(systems, "draw_lognormal", lambda rng, sd, shape: lognormal(np.random.default_rng(), sd, shape))
     again = replayed(run_block, study(), Address("cell", 0, 1, 1))
     assert "gave another" in (difference(held, again) or "")
     assert unpack(again.payload)["true_value"].tolist() != unpack(held.payload)["true_value"].tolist()

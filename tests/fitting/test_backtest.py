@@ -35,14 +35,14 @@ from simlab.fitting.mqm import MQM
 from simlab.rng import stream
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import table, world_of
+from simlab.world.recorded import make_world, table
 
 TINY = replace(QUICK, worlds=4, per_set=6, observed_per_set=10, own=True)
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return world_of(table(None))
+    return make_world(table(None))
 
 
 def test_a_split_takes_documents_from_every_bucket(world: World) -> None:

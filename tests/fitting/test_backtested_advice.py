@@ -31,7 +31,7 @@ from simlab.fitting.backtest.designs import Design, normalizations
 from simlab.fitting.backtest.planning import part_of, split_documents
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.recorded import table, world_of
+from simlab.world.recorded import make_world, table
 
 NAN = float("nan")
 
@@ -39,7 +39,7 @@ NAN = float("nan")
 @pytest.fixture(scope="module")
 def world() -> World:
     """Return half of the built-in table: 15 documents, three raters of each output."""
-    whole = world_of(table(None))
+    whole = make_world(table(None))
     return part_of(whole, ~split_documents(whole, 0.5, 0, 0))
 
 

@@ -23,7 +23,7 @@ from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted
 from simlab.world.fitted import fitted
 from simlab.world.laws.error_counts import ErrorCounts
-from simlab.world.laws.fitted import Effects, mean_scores, world_on
+from simlab.world.laws.fitted import Effects, draw_world, mean_scores
 from simlab.world.laws.fixed import fixed_ratings
 from tests.fitting.test_fit import crossed, table
 
@@ -165,7 +165,7 @@ def test_flat_and_dense_ratings_follow_one_law() -> None:
     flat = np.array([moments.margins(simulate(stream(k, "flat"), law, held)).pairs[:9] for k in range(60)])
     dense = []
     for k in range(60):
-        world = world_on(stream(k, "dense"), law, frame, potential=True)
+        world = draw_world(stream(k, "dense"), law, frame, potential=True)
         dense.append(moments.margins(pilot.of_world(world)).pairs[:9])
     error = np.sqrt(flat.var(0) + np.var(dense, axis=0)) / np.sqrt(60)
     assert (np.abs(flat.mean(0) - np.mean(dense, axis=0)) < 5 * error).all()
@@ -192,7 +192,7 @@ def fitted_frame(law: Effects, n_items: int) -> World:
     names = ("a", "b", "c")
     documents = tuple(f"d{k}" for k in range(int(doc.max()) + 1))
     frame = Frame(doc, np.zeros(int(doc.max()) + 1, np.int64), rater, names, documents, names, lower_is_better=True)
-    return world_on(stream(3), law, frame, potential=True)
+    return draw_world(stream(3), law, frame, potential=True)
 
 
 def test_raters_at_large_change_no_expectation() -> None:

@@ -27,7 +27,7 @@ from simlab.fitting.scales.sampling import Draws, begin, draw_effects, go_on, mu
 from simlab.fitting.scales.spreads import Alike, _evidence, lattice_step
 from simlab.fitting.scales.terms import terms_of
 from simlab.tables.held import Ratings
-from simlab.world.laws.scales import ScaleEffects, thought, with_raters
+from simlab.world.laws.scales import ScaleEffects, draw_raters, mean_opinion
 from tests.pilots import pilot
 from tests.statistics.scale_calibration import Size, design
 
@@ -286,7 +286,7 @@ def test_sharpness_has_median_1_in_files_worlds_and_other_raters() -> None:
     fitted = ORDINAL.fit(scored(SMALL), seed=1, draws=20, rough=True)
     one = replace(fitted.effects[0], sharpness_sd=0.5)
     n = 20_000
-    anew = with_raters(np.random.default_rng(1), one, n)
+    anew = draw_raters(np.random.default_rng(1), one, n)
     put = other_raters(np.random.default_rng(2), one, {}, n)
     error = 0.5 / np.sqrt(n)
     assert put is not None
@@ -311,10 +311,10 @@ def test_raters_of_a_fit_score_in_its_world_as_its_chains_have_it(monkeypatch: p
     taste = chains.effect["rater_system"][0, :, 0].reshape(3, 4).T
     own, sharp = chains.effect["system"][0, :, 0][system], np.exp(chains.sharp[0, :, 0])[rater]
     wanted = chains.mean[at] + sharp * own + chains.effect["leniency"][0, :, 0][rater] + taste
-    found = thought(fitted.effects[0], system, rater, np.zeros((4, 3)))
+    found = mean_opinion(fitted.effects[0], system, rater, np.zeros((4, 3)))
     np.testing.assert_allclose(found, wanted, atol=1e-12)
     grown = replace(fitted.effects[0], sharpness=fitted.effects[0].sharpness * 1.05)
-    assert np.abs(thought(grown, system, rater, np.zeros((4, 3))) - wanted).max() > 1e-3
+    assert np.abs(mean_opinion(grown, system, rater, np.zeros((4, 3))) - wanted).max() > 1e-3
 
 
 @pytest.mark.slow

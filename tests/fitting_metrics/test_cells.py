@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simlab.fitting_metrics.confusion import compared
+from simlab.fitting_metrics.confusion import group_comparisons
 from simlab.tables import cells, evidence, judged, preferences
 from simlab.tables.cells import MOST_SYSTEMS
 from simlab.tables.judged import Outputs
@@ -100,7 +100,7 @@ def test_a_comparison_the_other_way_round_is_turned(header: str) -> None:
     cell = "A|B" if header.startswith("pair") else "A,B"
     other = "B|A" if header.startswith("pair") else "B,A"
     read = preferences.of_table(loaded(f"{header}\n{cell},1,>,>\n{other},1,=,<\n{other},2,>,\n"), ())
-    told = compared(read)
+    told = group_comparisons(read)
     assert told.pair_names == (("A", "B"),)
     np.testing.assert_array_equal(told.human, [[0.5, 0.5, 0], [0, 0, 1]])
     assert told.ratings.tolist() == [[1, 1, 1]]

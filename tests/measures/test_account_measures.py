@@ -11,7 +11,7 @@ from scipy import stats
 
 from simlab.config import bound_options
 from simlab.measures import accounts
-from simlab.measures.labels import ACCOUNTS, LABELS, range_of
+from simlab.measures.labels import ACCOUNTS, LABELS, measure_range
 from simlab.store.measures import all_measures
 from simlab.studies.kinds import outcomes as declared
 from simlab.types import Estimate, Outcomes
@@ -122,6 +122,6 @@ def test_no_measure_bears_the_name_of_an_outcome() -> None:
 
 @pytest.mark.parametrize("name", [*ACCOUNTS, "load_evenness"])
 def test_no_value_leaves_its_range(name: str) -> None:
-    value, (least, greatest, _) = all_measures()[name](accounted()).value, range_of(name)
+    value, (least, greatest, _) = all_measures()[name](accounted()).value, measure_range(name)
     assert least == 0
     assert 0 <= value <= (greatest or np.inf)

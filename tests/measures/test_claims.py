@@ -11,7 +11,7 @@ from small_studies import judgement_study, preference_study, small_contest, smal
 
 from simlab.measures import errors, preferences
 from simlab.measures.errors import claims
-from simlab.measures.labels import CONDITIONAL, range_of
+from simlab.measures.labels import CONDITIONAL, measure_range
 from simlab.measures.precision import interval
 from simlab.studies.blocks import run_block
 from simlab.types import Estimate, Outcomes
@@ -133,7 +133,7 @@ def test_who_claims_nothing_claims_nothing_wrong() -> None:
 
 def test_ranges_and_what_varies_in_its_denominator() -> None:
     for name in NAMES:
-        assert (range_of(name).least, range_of(name).greatest) == (0.0, 1.0)
+        assert (measure_range(name).least, measure_range(name).greatest) == (0.0, 1.0)
     assert {"false_positive", "type_s", "confirmed", "confirmed_new_raters"} <= CONDITIONAL
     assert not {"family_wise_error", "no_wrong_claim"} & CONDITIONAL
 
@@ -171,5 +171,5 @@ def test_the_test_set_of_equal_systems_has_a_truth_of_its_own() -> None:
 
 def test_the_interval_of_a_share_of_campaigns_stays_inside_its_range() -> None:
     estimate = errors.no_wrong_claim(ratings(9))
-    given = interval(np.array(estimate.value), estimate.influence, range_of("no_wrong_claim"))
+    given = interval(np.array(estimate.value), estimate.influence, measure_range("no_wrong_claim"))
     assert 0 <= given.low <= estimate.value <= given.high <= 1

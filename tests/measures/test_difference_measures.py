@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simlab.measures.estimates import difference_coverage, difference_width
-from simlab.measures.labels import range_of
+from simlab.measures.labels import measure_range
 
 PAIRS = list(itertools.combinations(range(3), 2))
 
@@ -49,4 +49,4 @@ def test_every_pair_of_every_campaign_counts() -> None:
 def test_studies_without_such_intervals_have_no_value() -> None:
     bare = {name: array for name, array in outcomes().items() if not name.startswith("difference")}
     assert difference_coverage(bare).n == difference_width(bare).n == 0
-    assert range_of("difference_coverage") == range_of("coverage")
+    assert measure_range("difference_coverage") == measure_range("coverage")

@@ -9,7 +9,7 @@ from simlab.engine.allocation import Goal, onwards, questions
 from simlab.engine.ledger import Entry
 from simlab.measures.jackknife import ratio_over_campaigns
 from simlab.measures.labels import ANY, CORRELATION, COUNT, DESIGNED, SHARE, Range
-from simlab.measures.precision import gap, standing, unseen
+from simlab.measures.precision import clusters_to_bound_unseen, gap, standing
 from simlab.types import Estimate
 
 WORLDS = 60
@@ -28,7 +28,7 @@ def test_worlds_in_which_nothing_could_be_counted_do_not_tell_that_it_never_occu
     found, more = of_worlds(1)
     assert (found.value, found.mcse, found.telling) == (0.0, 0.0, 1)
     at = standing(found.influence, 0.03, within=SHARE, telling=found.telling)
-    assert (at.reached, at.needed) == (False, WORLDS * unseen(0.03))
+    assert (at.reached, at.needed) == (False, WORLDS * clusters_to_bound_unseen(0.03))
     assert more is not None
     assert more.along["cell"] == 4 * WORLDS
     # The control: where all worlds tell, 60 are more than the 49 that are needed.
@@ -47,7 +47,7 @@ def test_an_error_of_nothing_is_believed_only_after_as_many_worlds_as_bound_what
     for within, target in ((CORRELATION, 0.06), (Range(0.0, 100.0), 3.0)):
         width = (within.greatest or 0.0) - (within.least or 0.0)
         few = standing(flat[:30], target, within=within)
-        assert (few.reached, few.needed) == (False, unseen(target / width))
+        assert (few.reached, few.needed) == (False, clusters_to_bound_unseen(target / width))
         assert standing(flat, target, within=within).reached
         # A difference between two cells that are alike says as little.
         same, clusters = gap(flat[:30], flat[:30])

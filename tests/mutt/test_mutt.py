@@ -239,8 +239,8 @@ def test_both_rules(kind: str, lower: bool, expected: list[bool]) -> None:
 
 
 def test_a_difference_of_just_the_tolerance_passes() -> None:
-    assert pass_rates.alike(np.array([1.0]), np.array([0.85]), tolerance=0.15).all()
-    assert not pass_rates.alike(np.array([1.0]), np.array([0.8499]), tolerance=0.15).any()
+    assert pass_rates.is_alike(np.array([1.0]), np.array([0.85]), tolerance=0.15).all()
+    assert not pass_rates.is_alike(np.array([1.0]), np.array([0.8499]), tolerance=0.15).any()
 
 
 @pytest.mark.parametrize(("passed", "n"), [(0, 14), (9, 14), (14, 14), (499, 500)])
@@ -265,7 +265,9 @@ def test_intervals_cover_as_they_promise() -> None:
 
 def test_metrics_of_a_sentence_without_words_are_numbers() -> None:
     trials = Trials("c", "altering", 1, ("1", "2"), ("?!", "a b c d"), ("...", "a"), (("!",), ("a b c d",)))
-    for held in scoring.score([trials], metrics.built_in([name for name in metrics.FAMILIES if name != "meteor"])):
+    for held in scoring.score(
+        [trials], metrics.built_in_metrics([name for name in metrics.FAMILIES if name != "meteor"])
+    ):
         assert held.failure is None, held.metric
         assert held.scored.all(), held.metric
         sign = -1 if held.lower_is_better else 1
@@ -273,12 +275,12 @@ def test_metrics_of_a_sentence_without_words_are_numbers() -> None:
 
 
 def test_a_metric_that_is_asked_for_twice_is_one() -> None:
-    assert [metric.names for metric in metrics.built_in(["bleu_4", "bleu", "bleu_1", "rouge_2"])] == [
+    assert [metric.names for metric in metrics.built_in_metrics(["bleu_4", "bleu", "bleu_1", "rouge_2"])] == [
         ("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
         ("rouge_2",),
     ]
     with pytest.raises(InputError, match="did you mean rouge_l"):
-        metrics.built_in(["rougel"])
+        metrics.built_in_metrics(["rougel"])
 
 
 @pytest.mark.parametrize("name", ["pass_rates", "words"])

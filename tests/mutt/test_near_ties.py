@@ -77,7 +77,9 @@ def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("trials")
 def test_a_constructed_near_tie_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:
-    scores = metrics.built_in(["bleu_1"])[0].score([TRIAL["original"], TRIAL["corruption"]], [TRIAL["references"]] * 2)  # type: ignore[list-item]
+    scores = metrics.built_in_metrics(["bleu_1"])[0].score(
+        [TRIAL["original"], TRIAL["corruption"]], [TRIAL["references"]] * 2
+    )  # type: ignore[list-item]
     first, second = scores["bleu_1"]
     assert 1e-13 < abs(first - second) / first < 1e-9
     assert told(capsys)["near_ties"] == 1
@@ -107,6 +109,6 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def test_a_tie_is_alike_however_small_the_tolerance() -> None:
     original, corrupted = np.array([0.5, 0.5]), np.array([0.5 * (1 - 1e-8), 0.4])
-    assert pass_rates.alike(original, corrupted, tolerance=0.0).tolist() == [False, False]
-    assert pass_rates.alike(original, corrupted, tolerance=0.0, near_tie=1e-6).tolist() == [True, False]
-    assert pass_rates.alike(original, corrupted, tolerance=0.15, near_tie=0.3).tolist() == [True, True]
+    assert pass_rates.is_alike(original, corrupted, tolerance=0.0).tolist() == [False, False]
+    assert pass_rates.is_alike(original, corrupted, tolerance=0.0, near_tie=1e-6).tolist() == [True, False]
+    assert pass_rates.is_alike(original, corrupted, tolerance=0.15, near_tie=0.3).tolist() == [True, True]

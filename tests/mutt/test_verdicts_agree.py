@@ -30,7 +30,7 @@ def verdicts(metric: str, passed: Any, *, corruption: str = "c", originals: Any 
 
 
 def only(*pairs: ScorePairs) -> EqualVerdicts:
-    (row,) = agreement.agreement_of(pairs, tolerance=0.15).rows
+    (row,) = agreement.metric_agreement(pairs, tolerance=0.15).rows
     return row
 
 
@@ -64,7 +64,7 @@ def test_equal_verdicts_are_no_certainty() -> None:
 
 
 def test_corruptions_are_told_apart_and_pooled() -> None:
-    rows = agreement.agreement_of(
+    rows = agreement.metric_agreement(
         [
             verdicts("x", [1, 0, 1], corruption="c"), verdicts("y", [1, 0, 0], corruption="c"),
             verdicts("x", [0, 0, 1], corruption="d"), verdicts("y", [1, 0, 1], corruption="d"),

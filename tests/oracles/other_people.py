@@ -19,8 +19,8 @@ from simlab.tables.held import Ratings, Told
 from simlab.tables.reading import read
 from simlab.types import Floats, Frame, Ints
 from simlab.world.laws.fixed import fixed_ratings
-from simlab.world.laws.scales import ScaleEffects, latent_draw, with_raters, world_on
-from simlab.world.recorded import world_of
+from simlab.world.laws.scales import ScaleEffects, draw_raters, draw_world, latent_draw
+from simlab.world.recorded import make_world
 from tests.shared_data import SHARED
 
 FOLDER = SHARED / "esa"
@@ -86,8 +86,8 @@ def anew(effects: Sequence[ScaleEffects], frame: Frame, seed: int = 0) -> Floats
 
 
 def _by_others(rng: np.random.Generator, effects: ScaleEffects, seen: Floats, frame: Frame) -> Floats:
-    others = with_raters(rng, effects, frame.n_raters)
-    ratings = fixed_ratings(world_on(rng, others, frame, potential=True, seen=seen))
+    others = draw_raters(rng, effects, frame.n_raters)
+    ratings = fixed_ratings(draw_world(rng, others, frame, potential=True, seen=seen))
     if ratings is None:
         raise ValueError("a world with fixed ratings has them")
     return totals(ratings.value, frame)
@@ -95,7 +95,7 @@ def _by_others(rng: np.random.Generator, effects: ScaleEffects, seen: Floats, fr
 
 def observed(name: str) -> Floats:
     """Return the totals of a campaign, `[1, document, system]`, higher being better."""
-    world = world_of(campaign(name))
+    world = make_world(campaign(name))
     ratings = fixed_ratings(world)
     if ratings is None:
         raise ValueError("a campaign has ratings")
@@ -105,7 +105,7 @@ def observed(name: str) -> Floats:
 def main() -> None:
     """Fit, predict, and print all that is compared; ESA-1's own share is that of the study that is given."""
     table = campaign("ESA")
-    real, frame = observed("ESA"), world_of(table).frame
+    real, frame = observed("ESA"), make_world(table).frame
     others = by_others(on_outputs("gaussian", table), frame)
     for n in DOCUMENTS:
         expected = repeated(real, others, n)

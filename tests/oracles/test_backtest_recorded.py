@@ -19,12 +19,12 @@ from simlab.measures.errors import significant_share
 from simlab.measures.stability import confirmed, kendall, srp
 from simlab.studies.blocks import run_block
 from simlab.types import World
-from simlab.world.recorded import table, world_of
+from simlab.world.recorded import make_world, table
 
 
 @pytest.fixture(scope="module")
 def world() -> World:
-    return world_of(table(None))
+    return make_world(table(None))
 
 
 PUBLISHED = ("analysis.test=permutation", "decision=significance")

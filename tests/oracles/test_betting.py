@@ -16,7 +16,7 @@ from simlab.analysis.preferences import betting as preferences_betting
 from simlab.analysis.preferences.betting import document_totals, exact_bets, list_steps
 from simlab.analysis.preferences.cluster_flips import asymptotic_flip_p_values, exact_flip_p_values
 from simlab.analysis.preferences.sequential import betting_evidence, has_crossed_boundary, have_documents_crossed
-from simlab.design.protocol import gather, looks, order_items, places_of, until
+from simlab.design.protocol import gather, list_looks, make_places, order_items, truncate_evidence
 from simlab.rng import stream
 from simlab.studies.preferences.checking import check_family
 from simlab.types import Contest, Evidence, InputError, TestSet, Trail
@@ -37,8 +37,8 @@ def read_all(
     n_items = human.shape[1]
     n_outputs = 0 if metric is None else metric.shape[1]
     rest = np.arange(max(n_outputs - n_items, 0)) // size
-    places = places_of(np.arange(n_items) // size, None, n_outputs, rest)
-    return gather(TestSet(human, metric), order, looks(most or n_items, batch, n_items), places)
+    places = make_places(np.arange(n_items) // size, None, n_outputs, rest)
+    return gather(TestSet(human, metric), order, list_looks(most or n_items, batch, n_items), places)
 
 
 def every_order(human: list[int], metric: list[int], size: int = 1) -> Evidence:
@@ -212,7 +212,7 @@ def test_what_came_later_changes_nothing_that_was_said_before(unit: Any, estiman
     end = stream(7).integers(0, 5, 40)
     before, after = (
         np.stack(exact_bets(part, estimand=estimand, use_metric=True, unit=unit))
-        for part in (evidence, until(evidence, end))
+        for part in (evidence, truncate_evidence(evidence, end))
     )
     for row, last in enumerate(end):
         np.testing.assert_allclose(after[:, row, : last + 1], before[:, row, : last + 1], rtol=1e-12)

@@ -9,7 +9,7 @@ import pytest
 
 from simlab.fitting.scales.outputs import on_outputs
 from simlab.types import Floats
-from simlab.world.recorded import world_of
+from simlab.world.recorded import make_world
 from tests.oracles.other_people import DOCUMENTS, by_others, campaign, observed, repeated
 
 pytestmark = pytest.mark.needs_shared("esa")
@@ -30,7 +30,7 @@ def test_campaigns_as_they_are_read_repeat_each_other_as_they_did(n: int) -> Non
 @cache
 def others() -> Floats:
     table = campaign("ESA")
-    return by_others(on_outputs("gaussian", table, draws=100), world_of(table).frame)
+    return by_others(on_outputs("gaussian", table, draws=100), make_world(table).frame)
 
 
 @pytest.mark.long

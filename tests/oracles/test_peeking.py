@@ -11,7 +11,7 @@ from scipy import stats
 
 from simlab.analysis import decisions, sign_test
 from simlab.analysis.preferences.sequential import boundaries, claims, level_spent, mixture_evidence
-from simlab.design.protocol import looks
+from simlab.design.protocol import list_looks
 from simlab.rng import stream
 from simlab.types import Evidence, Verdicts
 
@@ -29,7 +29,7 @@ pocock = partial(decisions.group_sequential, spending="pocock", metric="ignore",
 def simulate(p: np.ndarray, batch: int, rows: int, name: str, most: int = 500, mu: Any = None) -> Evidence:
     """Draw potential evidence of independent pairs; with `mu` a metric rates these outputs and 10,000 others."""
     rng = stream(1, "peeking", name)
-    at = looks(most, batch, most)
+    at = list_looks(most, batch, most)
     human = rng.choice(3, (rows, most), p=p)
     metric = np.zeros((rows, most), int)
     rest = np.zeros((rows, 3), int)
@@ -56,7 +56,7 @@ def first_verdict(said: Verdicts) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", PUBLISHED)
 def test_looking_often_finds_differences_that_are_not_there(batch: int) -> None:
-    exact = claims(human_only, EQUAL, looks(500, batch, 500))
+    exact = claims(human_only, EQUAL, list_looks(500, batch, 500))
     assert exact.better == pytest.approx(exact.worse)
     assert exact.better + exact.worse == pytest.approx(PUBLISHED[batch], abs=0.0005)
     found = np.mean(first_verdict(human_only(simulate(EQUAL, batch, 4000, "null"))) != 0)
@@ -75,13 +75,13 @@ def test_rules_made_for_looking_keep_their_level(rule: Any, batch: int) -> None:
 
 @pytest.mark.parametrize("batch", [500, 50, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5, 10, 25))])
 def test_the_e_process_keeps_its_level_exactly(batch: int) -> None:
-    exact = claims(anytime, EQUAL, looks(500, batch, 500))
+    exact = claims(anytime, EQUAL, list_looks(500, batch, 500))
     assert 0.001 < exact.better + exact.worse < 0.05
 
 
 @pytest.mark.slow
 def test_they_are_able_to_decide() -> None:
-    at = looks(500, 10, 500)
+    at = list_looks(500, 10, 500)
     fixed = claims(partial(decisions.fixed, form="exact", **PLAIN), DIFFERENT, at)
     assert fixed.better == pytest.approx(0.69, abs=0.005)
     assert claims(anytime, DIFFERENT, at).better >= 0.38

@@ -38,7 +38,7 @@ def published(names: Set[str] = frozenset(METRICS)) -> dict[tuple[str, str, int]
 
 @pytest.fixture(scope="module")
 def pairs() -> list[ScorePairs]:
-    return scoring.score(files.read(MUTT).trials, metrics.built_in(["bleu", "rouge_l", "cider"]))
+    return scoring.score(files.read(MUTT).trials, metrics.built_in_metrics(["bleu", "rouge_l", "cider"]))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_published_cells_come_out_to_the_printed_digit(rates: dict[tuple[str, st
 def test_published_cells_of_meteor_come_out_to_the_printed_digit() -> None:
     cells = published({"meteor"})
     assert len(cells) == 21
-    rates = measured(scoring.score(files.read(MUTT).trials, metrics.built_in(["meteor"])))
+    rates = measured(scoring.score(files.read(MUTT).trials, metrics.built_in_metrics(["meteor"])))
     far = {cell: 100 * rates[cell].pass_rate - percent for cell, percent in cells.items()}
     assert max(map(abs, far.values())) <= 0.05 + 1e-9, far
 
@@ -83,7 +83,7 @@ def test_no_verdict_on_these_trials_hangs_on_a_near_tie(pairs: list[ScorePairs])
 def test_metrics_agree_about_kinds_of_corruptions_more_than_within_them(pairs: list[ScorePairs]) -> None:
     """What docs/mutt.md says of BLEU-4 and CIDEr with five references."""
     five = [held for held in pairs if held.trials.n_references == 5 and held.metric in ("bleu_4", "cider")]
-    rows = {row.corruption: row for row in agreement.agreement_of(five, tolerance=0.15).rows}
+    rows = {row.corruption: row for row in agreement.metric_agreement(five, tolerance=0.15).rows}
     for name, value, error in (("agreement", 0.898, 0.008), ("correlation", 0.759, 0.019)):
         assert getattr(rows["all"], name) == pytest.approx(value, abs=0.0006)
         assert getattr(rows["all"], f"{name}_error") == pytest.approx(error, abs=0.0006)
@@ -122,7 +122,7 @@ def test_words_in_another_order_are_the_same_words(rates: dict[tuple[str, str, i
 
 
 def test_a_tolerance_of_nothing_passes_no_paraphrase() -> None:
-    pairs = scoring.score(files.read(MUTT, [5]).trials, metrics.built_in(["rouge_l"]))
+    pairs = scoring.score(files.read(MUTT, [5]).trials, metrics.built_in_metrics(["rouge_l"]))
     (rate,) = (row.pass_rate for row in pass_rates.pass_rates(pairs, tolerance=0.0).rows if row.corruption == "passive")
     assert rate < 0.084 - 0.05
 

@@ -14,9 +14,9 @@ from simlab.config import bound_options
 from simlab.engine.laboratory import Laboratory
 from simlab.formulas import systems_of_pairs
 from simlab.measures.errors import claims
-from simlab.measures.jackknife import of_campaign, ratio_over_campaigns
+from simlab.measures.jackknife import ratio_over_campaigns, repeat_by_campaign
 from simlab.parts import bind
-from simlab.planning.bench import Composer, bench, reseeded
+from simlab.planning.bench import Composer, bench, reseed
 from simlab.planning.terms import Design
 from simlab.store.measures import Measures
 from simlab.studies.worlds import draw_world
@@ -48,10 +48,10 @@ def designs(groupings: Sequence[str] = GROUPINGS, each: Sequence[int] = (1, 2), 
 
 def found_from(outcomes: Outcomes, smallest: float) -> Estimate:
     """Measure the share of the pairs found that truly differ by so much or more."""
-    truth = of_campaign(outcomes, "true_value")
+    truth = repeat_by_campaign(outcomes, "true_value")
     first, second = np.triu_indices(systems_of_pairs(outcomes["true_direction"].shape[1]), 1)
     large = np.abs(truth[:, first] - truth[:, second]) >= smallest
-    right = claims(outcomes) == of_campaign(outcomes, "true_direction")
+    right = claims(outcomes) == repeat_by_campaign(outcomes, "true_direction")
     return ratio_over_campaigns(outcomes, (large & right).sum(1), large.sum(1))
 
 
@@ -71,7 +71,7 @@ def opened(
     folder: Path, seed: int, seconds: float = float("inf"), words: Sequence[str] = WORDS
 ) -> Iterator[Laboratory]:
     """Hold a bench in the worlds of a seed."""
-    own = reseeded(words, seed)
+    own = reseed(words, seed)
     with bench(folder, Composer(own), own, measures(words), jobs=2, seconds=seconds, quiet=True) as held:
         yield held
 

@@ -19,7 +19,7 @@ from simlab.planning.bench import difference
 from simlab.planning.curves import curve, curves
 from simlab.planning.remedies import other_money
 from simlab.planning.rivals import SLACK, Rivalry, rivalry, sizes
-from simlab.planning.terms import Design, Lever, Looked, family, with_setting
+from simlab.planning.terms import Design, Lever, Looked, family, replace_setting
 from simlab.types import Estimate, InputError
 
 SEEDS, FITS = 80, 200
@@ -41,7 +41,7 @@ def test_the_advice_comes_first_and_rivals_cost_the_same(plain: StudyPlan) -> No
     assert rivals[0].design == made.design(80, each=2)
     for row in rivals:
         size, budget = made.sized(row.design), made.cost(advice.design) * (1 + SLACK)
-        assert made.cost(row.design) <= budget < made.cost(with_setting(row.design, SIZE, size + 1))
+        assert made.cost(row.design) <= budget < made.cost(replace_setting(row.design, SIZE, size + 1))
         assert abs(row.gap) < 0.02
     powers = [row.figures["power"].value for row in rivals]
     assert powers == sorted(powers, reverse=True)

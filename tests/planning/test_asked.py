@@ -63,20 +63,20 @@ def test_what_cannot_be_meant(
 def test_a_pilot_is_told_from_settings(tmp_path: Path) -> None:
     table = tmp_path / "a=b.csv"
     table.write_text("system,document,score\n")
-    assert request.apart([str(table), "seed=3"]) == (table, ("seed=3",))
-    assert request.apart(["seed=3"]) == (None, ("seed=3",))
+    assert request.split_words([str(table), "seed=3"]) == (table, ("seed=3",))
+    assert request.split_words(["seed=3"]) == (None, ("seed=3",))
     with pytest.raises(InputError, match="a plan takes one pilot"):
-        request.apart([str(table), "other.csv"])
+        request.split_words([str(table), "other.csv"])
     with pytest.raises(InputError, match=r"other\.csv is no file"):
-        request.apart(["other.csv"])
+        request.split_words(["other.csv"])
 
 
 @pytest.mark.parametrize("text", ["", "0", "0s", "-3m", "soon", "1e9m"])
 def test_patience_is_a_time(text: str) -> None:
     with pytest.raises(InputError, match="--at-most"):
-        request.patience(text)
-    assert (request.patience("1.5m").amount, request.patience("1.5m").in_seconds) == (90, True)
-    assert (request.patience("3").amount, request.patience("3").in_seconds) == (3, False)
+        request.read_patience(text)
+    assert (request.read_patience("1.5m").amount, request.read_patience("1.5m").in_seconds) == (90, True)
+    assert (request.read_patience("3").amount, request.read_patience("3").in_seconds) == (3, False)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, float("nan")])

@@ -15,9 +15,9 @@ from simlab.engine import ledger, run
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.laboratory import Laboratory
 from simlab.planning import request
-from simlab.planning.bench import Composer, bench, composed
-from simlab.planning.ground import Given, of_preset, of_world
-from simlab.planning.levers import chosen
+from simlab.planning.bench import Composer, bench, compose_study
+from simlab.planning.ground import Given, stand_on_preset, stand_on_world
+from simlab.planning.levers import choose_designs
 from simlab.planning.terms import Design, Ground, Looked
 from simlab.store.layout import gather
 from simlab.types import InputError
@@ -31,7 +31,7 @@ TWO: list[Design] = [
 
 @pytest.fixture(scope="module")
 def ground() -> Ground:
-    return of_preset(SMALL)
+    return stand_on_preset(SMALL)
 
 
 def measures(clock: bool = False) -> Mapping[str, Any]:
@@ -72,17 +72,17 @@ def count_campaigns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.slow
 def test_a_patched_study_is_the_one_that_is_composed(ground: Ground, fitted_world: Path) -> None:
-    clocked = of_preset(Given(("budget.total=300", "budget.deadline=2d")))
-    for held in (ground, clocked, of_world(fitted_world, Given(("budget.total=200",)))):
+    clocked = stand_on_preset(Given(("budget.total=300", "budget.deadline=2d")))
+    for held in (ground, clocked, stand_on_world(fitted_world, Given(("budget.total=200",)))):
         compose = Composer(held.words)
-        for design in chosen(held, compose, None, None)[::17]:
-            assert compose(design) == composed(held.words, design)
+        for design in choose_designs(held, compose, None, None)[::17]:
+            assert compose(design) == compose_study(held.words, design)
             assert Composer(held.words)(design) == compose(design)
         for one in held.assumptions[:2]:
-            assert compose(((one.key, one.high),)) == composed(held.words, ((one.key, one.high),))
+            assert compose(((one.key, one.high),)) == compose_study(held.words, ((one.key, one.high),))
     compose = Composer(ground.words)
     for key, value in (("design.load_entropy", None), ("design.load_entropy", 0.8), ("seed", 4), ("raters.tail", None)):
-        assert compose(((key, value),)) == composed(ground.words, ((key, value),))
+        assert compose(((key, value),)) == compose_study(ground.words, ((key, value),))
     first, second = (compose((("design.documents", n),)) for n in (10, 12))
     assert [one["design"]["documents"] for one in (first, second)] == [10, 12]
     with pytest.raises(InputError, match="must be a whole number"):
@@ -173,7 +173,7 @@ def test_another_plan_is_refused(ground: Ground, tmp_path: Path) -> None:
     for given in (SMALL._replace(seed=2), SMALL._replace(systems=4)):
         with (
             pytest.raises(InputError, match="holds campaigns of another plan; give another --out") as refused,
-            looking(tmp_path, of_preset(given)),
+            looking(tmp_path, stand_on_preset(given)),
         ):
             pass
         assert "\n" not in str(refused.value)
@@ -203,7 +203,7 @@ def test_patience_runs_out(ground: Ground, tmp_path: Path) -> None:
 
 
 def test_other_raters_and_documents_say_whether_a_study_would_come_out_alike(ground: Ground, tmp_path: Path) -> None:
-    crossed = request.crossed(dict(measures()))
+    crossed = request.cross_measures(dict(measures()))
     with looking(tmp_path / "a", ground, pools=2, draws=2, measures=crossed) as held:
         found = held.look({TWO[0]: 3})[TWO[0]]
         assert held.campaigns == 12
@@ -214,7 +214,7 @@ def test_other_raters_and_documents_say_whether_a_study_would_come_out_alike(gro
 
 
 def test_measures_are_those_of_the_campaigns(ground: Ground, tmp_path: Path) -> None:
-    clocked = of_preset(Given(("budget.total=150", "budget.deadline=2d"), systems=3))
+    clocked = stand_on_preset(Given(("budget.total=150", "budget.deadline=2d"), systems=3))
     with looking(tmp_path, clocked, measures=measures(clock=True)) as held:
         found = held.look({TWO[0]: 4})[TWO[0]]
         of = outcomes(held, TWO[0])

@@ -16,7 +16,7 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from simlab.planning import decision
-from simlab.planning.answer import Compared, by_preference
+from simlab.planning.answer import Compared, order_by_preference
 from simlab.planning.decision import Decision, decide, level, lower_bound, shown
 from simlab.planning.rivals import SLACK
 from simlab.planning.stages import Counted, Patience
@@ -95,7 +95,7 @@ def test_without_fresh_worlds_about_the_rows_the_named_design_is_outdone_at_its_
     """The negative control: what the search named stays, whatever stands beside it."""
     n = 8
     assert sum(decided("step", seed).is_outdone for seed in range(n)) <= binom.ppf(0.999, n, 0.05)
-    monkeypatch.setattr(decision, "by_preference", lambda compared, wanted: [next(iter(compared.roles))])
+    monkeypatch.setattr(decision, "order_by_preference", lambda compared, wanted: [next(iter(compared.roles))])
     assert sum(decided("step", seed).is_outdone for seed in range(n)) > binom.ppf(0.999, n, 0.05)
 
 
@@ -107,7 +107,7 @@ def test_of_rows_that_tie_the_simplest_is_named() -> None:
         bench = MadeBench(lambda one, gain=gain: {**truth, "power": 0.86 + gain * (one == more)}, seed=3)
         looked = bench.look(dict.fromkeys((odd, plain, more), 400))
         roles = {odd: "advice", plain: "same_money", more: "same_money"}
-        assert by_preference(Compared(roles, looked), WANTED)[0] == first
+        assert order_by_preference(Compared(roles, looked), WANTED)[0] == first
 
 
 @pytest.mark.long

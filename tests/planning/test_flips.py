@@ -15,9 +15,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from simlab.planning.crossings import Scale
-from simlab.planning.flips import nearest, without
+from simlab.planning.flips import find_nearest_flips, name_assumptions_without_flip
 from simlab.planning.remedies import PRICE
-from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, with_setting
+from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, replace_setting
 
 ADVICE, CHEAP, DEAR = ((("kind", name),) for name in ("advice", "cheap", "dear"))
 COST = {"advice": 100.0, "cheap": 80.0, "dear": 130.0}
@@ -92,7 +92,7 @@ def found_in(worlds: int) -> list[tuple[Assumption, float, list[Flip]]]:
     for seed in range(worlds):
         world, of, distance = planted(seed)
         bench, found = searched(world, seed)
-        held.append((of, distance, nearest(bench, found, ground(*ALL), WANTED)))
+        held.append((of, distance, find_nearest_flips(bench, found, ground(*ALL), WANTED)))
     return held
 
 
@@ -133,18 +133,20 @@ def test_an_assumption_without_influence_has_no_flip() -> None:
     for seed in range(8):
         world = Planted({"advice": BAR + 0.15, "cheap": BAR - 0.15, "dear": BAR + 1.0}, {TASTE.key: 0.5})
         bench, found = searched(world, seed)
-        flips = nearest(bench, found, ground(*ALL), WANTED, worlds=128)
+        flips = find_nearest_flips(bench, found, ground(*ALL), WANTED, worlds=128)
         told += sum(one.assumption != TASTE for one in flips)
-        assert without(flips, ground(TASTE)) == ([] if any(one.assumption == TASTE for one in flips) else [TASTE.name])
+        assert name_assumptions_without_flip(flips, ground(TASTE)) == (
+            [] if any(one.assumption == TASTE for one in flips) else [TASTE.name]
+        )
     assert told <= 1
 
 
 def test_beyond_a_flip_the_cheapest_design_that_reaches_the_targets_is_advised() -> None:
     world = Planted({"advice": BAR + 0.5, "cheap": BAR - 0.5, "dear": BAR + 0.6}, {TASTE.key: 1.0})
     bench, found = searched(world, 3)
-    more = nearest(bench, found, ground(TASTE._replace(least=TASTE.value)), WANTED)
+    more = find_nearest_flips(bench, found, ground(TASTE._replace(least=TASTE.value)), WANTED)
     assert [(one.then, one.why) for one in more] == [(DEAR, "power falls below 0.8")]
-    less = nearest(bench, found, ground(TASTE._replace(most=TASTE.value)), WANTED)
+    less = find_nearest_flips(bench, found, ground(TASTE._replace(most=TASTE.value)), WANTED)
     assert [(one.then, one.why) for one in less] == [(CHEAP, "a cheaper design reaches the targets")]
     assert less[0].at < TASTE.value < more[0].at
 
@@ -152,7 +154,7 @@ def test_beyond_a_flip_the_cheapest_design_that_reaches_the_targets_is_advised()
 def test_where_no_design_reaches_the_targets_beyond_a_flip_there_is_none() -> None:
     world = Planted({"advice": BAR + 0.5, "cheap": BAR - 0.5, "dear": BAR + 0.1}, {TASTE.key: 1.0})
     bench, found = searched(world, 3)
-    flips = nearest(bench, found, ground(TASTE._replace(least=TASTE.value)), WANTED)
+    flips = find_nearest_flips(bench, found, ground(TASTE._replace(least=TASTE.value)), WANTED)
     assert flips[0].then is None
     assert "no design reaches the targets" in flips[0].why
 
@@ -165,7 +167,7 @@ def test_a_deadline_that_ends_campaigns_is_a_flip() -> None:
         return {**world(design), "ended_as_planned": float(ndtr(2.2 - 0.6 * math.log2(speed / 60)))}
 
     bench, found = searched(late, 4)
-    flips = nearest(bench, found, ground(*ALL), made.wanted(money=200.0, deadline="5d"))
+    flips = find_nearest_flips(bench, found, ground(*ALL), made.wanted(money=200.0, deadline="5d"))
     assert [one.assumption for one in flips] == [SPEED]
     truth = (2.2 - float(ndtri(0.9))) / 0.6
     assert span(flips[0])[0] <= truth <= span(flips[0])[1]
@@ -176,7 +178,7 @@ def test_a_deadline_that_ends_campaigns_is_a_flip() -> None:
 def test_without_advice_a_flip_is_where_a_design_reaches_the_targets() -> None:
     world = Planted({"advice": BAR - 0.3, "cheap": BAR - 0.8, "dear": BAR - 0.6}, {TASTE.key: 1.0})
     bench, found = searched(world, 5, advice=None)
-    flips = nearest(bench, found, ground(TASTE), WANTED)
+    flips = find_nearest_flips(bench, found, ground(TASTE), WANTED)
     assert flips[0].then == ADVICE
     low, high = span(flips[0])
     # The power falls by 1 with each time that the value is twice itself: .3 are .6 points, of half a point each.
@@ -193,18 +195,18 @@ def test_a_price_ends_an_advice_where_the_money_no_longer_pays_it_exactly() -> N
     world = Planted({"advice": BAR + 0.5, "cheap": BAR - 0.5, "dear": BAR + 1.0}, {})
     bench, found = searched(world, 6)
     before = bench.campaigns
-    flips = nearest(bench, found, ground(price()), WANTED)
+    flips = find_nearest_flips(bench, found, ground(price()), WANTED)
     assert bench.campaigns == before
     assert [(one.at, one.distance) for one in flips] == [(pytest.approx(1.0), pytest.approx(1.0))]
     assert flips[0].then is None
-    assert nearest(bench, found, ground(price()), made.wanted(money=None)) == []
-    assert nearest(bench, found, ground(price()), made.wanted(money=2000.0)) == []
+    assert find_nearest_flips(bench, found, ground(price()), made.wanted(money=None)) == []
+    assert find_nearest_flips(bench, found, ground(price()), made.wanted(money=2000.0)) == []
 
 
 def test_without_advice_a_price_falls_until_the_money_pays_a_design_that_reaches_the_targets() -> None:
     world = Planted({"advice": BAR + 0.5, "cheap": BAR - 0.5, "dear": BAR + 1.0}, {})
     bench, found = searched(world, 6, advice=None)
-    flips = nearest(bench, found, ground(price()), made.wanted(money=50.0))
+    flips = find_nearest_flips(bench, found, ground(price()), made.wanted(money=50.0))
     assert (flips[0].at, flips[0].then) == (pytest.approx(0.25), ADVICE)
 
 
@@ -220,7 +222,7 @@ def test_settings_that_take_the_place_of_draws_are_anchored_at_what_the_search_k
         return {**world(design), "power": float(ndtr(power))}
 
     bench, found = searched(shifted, 8)
-    flips = nearest(bench, found, ground(of), WANTED)
+    flips = find_nearest_flips(bench, found, ground(of), WANTED)
     assert span(flips[0])[0] <= 1.6 <= span(flips[0])[1]
     assert flips[0].distance > 1.0
 
@@ -230,6 +232,6 @@ def test_without_time_nothing_is_simulated() -> None:
     bench, found = searched(world, 1)
     bench.seconds = 0.0
     before = bench.campaigns
-    assert nearest(bench, found, ground(*ALL), WANTED) == []
+    assert find_nearest_flips(bench, found, ground(*ALL), WANTED) == []
     assert bench.campaigns == before
-    assert with_setting(ADVICE, TASTE.key, 1.0) not in bench.worlds
+    assert replace_setting(ADVICE, TASTE.key, 1.0) not in bench.worlds

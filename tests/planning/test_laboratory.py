@@ -12,7 +12,7 @@ import simlab
 from simlab.answers.plan import SIZE, Limits, Smallest, Target
 from simlab.config import bound_options
 from simlab.parts import bind
-from simlab.planning.bench import Composer, bench, composed, reseeded
+from simlab.planning.bench import Composer, bench, compose_study, reseed
 from simlab.planning.search import search
 from simlab.planning.terms import Design, Wanted
 from simlab.types import InputError
@@ -31,7 +31,7 @@ def measures():
 
 
 def opened(folder: Path, seed: int = 1, **how):
-    words = reseeded(WORDS, seed)
+    words = reseed(WORDS, seed)
     return bench(folder, Composer(words), words, measures(), **{"jobs": 2, "quiet": True, **how})
 
 
@@ -131,7 +131,7 @@ def test_patience_runs_out(tmp_path: Path) -> None:
 def test_a_patched_study_is_the_composed_one(design: Design) -> None:
     compose = Composer(WORDS)
     compose((*design[:-1], (SIZE, 7)))
-    assert compose(design) == composed(WORDS, design)
+    assert compose(design) == compose_study(WORDS, design)
 
 
 def test_a_design_wins_over_the_base() -> None:

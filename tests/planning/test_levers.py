@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from simlab.planning.bench import Composer
-from simlab.planning.ground import Given, of_preset, of_world
-from simlab.planning.levers import MOST_SIZES, RATIO, chosen, geometric
+from simlab.planning.ground import Given, stand_on_preset, stand_on_world
+from simlab.planning.levers import MOST_SIZES, RATIO, choose_designs, geometric_sizes
 from simlab.planning.terms import Design, Ground, family, size_of
 from simlab.types import InputError
 
@@ -20,11 +20,11 @@ GROUPING, EACH, TEST, SIZE = "design.grouping", "design.ratings_per_item", "anal
 
 @pytest.fixture(scope="module")
 def preset() -> Ground:
-    return of_preset(Given(("budget.total=500",)))
+    return stand_on_preset(Given(("budget.total=500",)))
 
 
 def designs(ground: Ground, over: str | None = None, candidates: Path | None = None) -> list[Design]:
-    return chosen(ground, Composer(ground.words), over, candidates)
+    return choose_designs(ground, Composer(ground.words), over, candidates)
 
 
 def values(found: list[Design], key: str) -> list[Any]:
@@ -33,7 +33,7 @@ def values(found: list[Design], key: str) -> list[Any]:
 
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (10, 11), (10, 29), (10, 200), (1, 999999), (20, 30)])
 def test_sizes_rise_by_like_ratios(low: int, high: int) -> None:
-    sizes = geometric(low, high)
+    sizes = geometric_sizes(low, high)
     assert (sizes[0], sizes[-1]) == (low, high)
     assert sizes == sorted(set(sizes))
     assert len(sizes) <= MOST_SIZES
@@ -46,14 +46,14 @@ def test_the_usual_levers(preset: Ground) -> None:
     assert values(found, GROUPING) == ["pseudo_side_by_side", "ungrouped"]
     assert values(found, EACH) == [1, 2]
     assert values(found, "analysis.normalization") == ["none", "zscore"]
-    assert values(found, SIZE) == geometric(10, 29)
+    assert values(found, SIZE) == geometric_sizes(10, 29)
     assert len({family(design) for design in found}) == 8
-    assert len(found) == len(set(found)) == 8 * len(geometric(10, 29))
+    assert len(found) == len(set(found)) == 8 * len(geometric_sizes(10, 29))
 
 
 def test_one_analysis_goes_with_all_designs(preset: Ground) -> None:
     assert not any(TEST in dict(design) for design in designs(preset))
-    alone = of_preset(Given(("budget.total=500",), raters=1))
+    alone = stand_on_preset(Given(("budget.total=500",), raters=1))
     assert EACH not in dict(designs(alone)[0])
     assert values(designs(alone), GROUPING) == ["pseudo_side_by_side"]
 
@@ -79,7 +79,7 @@ def test_typed_levers(preset: Ground, over: str, found: list[dict[str, Any]]) ->
 
 
 def test_the_pool_of_a_fitted_world_is_its_own_key(fitted_world: Path) -> None:
-    ground = of_world(fitted_world, Given(("budget.total=300",), raters=6))
+    ground = stand_on_world(fitted_world, Given(("budget.total=300",), raters=6))
     found = designs(ground, "raters.pool_size=6,9")
     assert [dict(design) for design in found] == [{"systems.n_raters": 6}, {"systems.n_raters": 9}]
     assert values(designs(ground), "analysis.normalization") == ["none", "zscore"]

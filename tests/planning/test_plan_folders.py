@@ -54,7 +54,7 @@ def plain() -> StudyPlan:
 
 
 def planned(plan: StudyPlan, *words: str, of: Design | None = None) -> tuple[StudyPlan, Mapping[str, Any]]:
-    return plan, folder.study_of(made.ground(words=(*WORDS, *words)), of or design())
+    return plan, folder.compose_folder_study(made.ground(words=(*WORDS, *words)), of or design())
 
 
 def fitted(path: str) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def composed(file: Path) -> Mapping[str, Any]:
 
 def test_the_study_of_a_design_is_the_base_with_what_the_design_sets() -> None:
     words = (*WORDS, "design.documents=50", "design/grouping=system_balanced", "measure=[power]", "engine.jobs=1")
-    config = folder.study_of(made.ground(words=words), design(12))
+    config = folder.compose_folder_study(made.ground(words=words), design(12))
     assert config["design"]["documents"] == 12
     assert config["design"]["grouping"]["_target_"].endswith("ungrouped")
     assert config["budget"]["total"] == 2000
@@ -247,7 +247,7 @@ def test_a_file_is_written_whole_or_not_at_all(here: Path, plain: StudyPlan) -> 
         file.write_text("half")
         raise OSError(28, "No space left on device")
 
-    study = folder.frozen(planned(plain)[1])
+    study = folder.freeze_study(planned(plain)[1])
     with pytest.raises(InputError, match=r"my/front.png: cannot be written .*; free some space"):
         folder.write(Path("my"), study, ASKED, {}, {}, torn)
     assert {file.name: file.read_bytes() for file in Path("my").iterdir()} == before
@@ -266,7 +266,7 @@ def test_a_plan_holds_strict_json(here: Path, plain: StudyPlan) -> None:
 
 def test_what_people_do_is_counted_in_campaigns_that_are_dealt() -> None:
     twice = (*design()[:2], ("design.ratings_per_item", 2))
-    one, two = (loads(folder.study_of(made.ground(words=WORDS), of)) for of in (design(), twice))
+    one, two = (loads(folder.compose_folder_study(made.ground(words=WORDS), of)) for of in (design(), twice))
     assert one is not None
     assert two is not None
     assert one.covers.startswith("a rating is of ")

@@ -103,4 +103,4 @@ def test_power_is_that_of_the_differences_that_matter() -> None:
     assert {"money", "no_wrong_claim", "ended_as_planned", "significant_share"} <= set(found)
     assert "hours" not in found
     assert {"hours", "days"} <= set(request.measures(wanted, Smallest(value=1.0, unit="points", why=""), clock=True))
-    assert {"srp_new_study", "confirmed_new_study"} <= set(request.crossed(found)) - set(found)
+    assert {"srp_new_study", "confirmed_new_study"} <= set(request.cross_measures(found)) - set(found)

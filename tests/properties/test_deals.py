@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.design.balance import deal_evenly, deal_to_entropy, deal_twin, lay_table, load, without
+from simlab.design.balance import bar_asked_raters, deal_evenly, deal_to_entropy, deal_twin, lay_table, load
 from simlab.design.documents import draw_documents, spread_over_buckets
 from simlab.design.grouping import pseudo_side_by_side, system_balanced, ungrouped
 from simlab.formulas import least_entropy, normalized_entropy
@@ -71,7 +71,7 @@ def test_twins_share_no_rater_and_keep_the_balance(world: Frame, grouping, seed:
     size = np.bincount(table.groups.pile)
     rounds = -(-size // table.slots.shape[1])
     assert (per_pile <= rounds[:, None] + 1).all()
-    barred = without(table, asked)
+    barred = bar_asked_raters(table, asked)
     assert not barred.possible[units, asked.slot[..., 0].ravel()[first]].any()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simlab.analysis.preferences.partial_order import is_on_cycle, partial_order
-from simlab.design.protocol import gather, last_looks, looks, order_items
+from simlab.design.protocol import find_last_looks, gather, list_looks, order_items
 from simlab.types import TestSet
 
 
@@ -38,7 +38,7 @@ def test_collecting_ends_where_a_literal_reading_of_the_algorithm_ends_it(seed: 
     cost = np.full((3, 6, 8), 5)
     cost[:, :, 0], cost[:, :, -1] = 0, 2
     order = np.stack([rng.permutation(6) for _ in range(3)])
-    ends = last_looks(stop, cost, budget, order)
+    ends = find_last_looks(stop, cost, budget, order)
     for campaign in range(3):
         wanted = literal(stop[campaign], cost[campaign], np.inf if budget is None else budget, order[campaign])
         np.testing.assert_array_equal(ends[campaign], wanted)
@@ -49,7 +49,7 @@ def test_a_budget_is_never_overspent() -> None:
     cost = np.full((50, 10, 21), 10)
     cost[:, :, 0] = 0
     order = np.tile(np.arange(10), (50, 1))
-    ends = last_looks(rng.random((50, 10, 21)) < 0.05, cost, 333, order)
+    ends = find_last_looks(rng.random((50, 10, 21)) < 0.05, cost, 333, order)
     spent = 10 * ends.sum(1)
     assert (spent <= 333).all()
     assert (spent >= 300).any()  # and it is used
@@ -63,7 +63,7 @@ def test_evidence_is_what_counting_by_hand_gives(metric_items: int | None, share
     human[1, 5:9] = -1  # a gap
     metric = None if metric_items is None else rng.integers(0, 3, (3, metric_items)).astype(np.int8)
     order = order_items(rng, human, shared=shared)
-    evidence = gather(TestSet(human, metric), order, looks(20, 6, 20))
+    evidence = gather(TestSet(human, metric), order, list_looks(20, 6, 20))
     assert list(evidence.annotations) == [0, 6, 12, 18, 20]
     for pair in range(3):
         items = [item for item in order[pair] if human[pair, item] >= 0]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.design.protocol import last_looks
+from simlab.design.protocol import find_last_looks
 from simlab.design.waiting import Batch, Rounds, Wait
 from simlab.types import Ints
 
@@ -43,7 +43,7 @@ def test_rounds_end_where_the_protocol_ends_without_a_clock(seed: int, budget: i
     stop, cost, order = campaign(seed)
     rounds = told(stop, cost, order, budget, "round")
     batches = carried(rounds, seed)
-    wanted = last_looks(stop[None], cost[None], budget, order[None])[0]
+    wanted = find_last_looks(stop[None], cost[None], budget, order[None])[0]
     np.testing.assert_array_equal(rounds.end, wanted)
     assert len(set(batches)) == len(batches)
     assert [look for _, look in batches] == sorted(look for _, look in batches)
@@ -57,7 +57,7 @@ def test_pairs_that_wait_for_nobody_get_as_far_unless_the_budget_ends(seed: int,
     batches = carried(rounds, seed)
     spent = sum(cost[pair, look] for pair, look in batches)
     assert budget is None or spent <= budget
-    wanted = last_looks(stop[None], cost[None], None, order[None])[0]
+    wanted = find_last_looks(stop[None], cost[None], None, order[None])[0]
     assert (rounds.end <= wanted).all()
     if budget is None or cost[np.arange(8) <= wanted[:, None]].sum() <= budget:
         np.testing.assert_array_equal(rounds.end, wanted)

@@ -20,7 +20,7 @@ from simlab.fitting.scales.sampling import Draws, begin, go_on
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Frame, World
-from simlab.world.laws.scales import ScaleEffects, world_on
+from simlab.world.laws.scales import ScaleEffects, draw_world
 from tests.pilots import Pilot, Truth, law_of, pilot
 
 Effects = list[ScaleEffects]
@@ -141,7 +141,7 @@ def frame_of(size: Size, n_documents: int) -> Frame:
 
 def worlds_of(laws: Sequence[ScaleEffects], frame: Frame, seed: int, word: str) -> list[World]:
     """Draw a world of each law, every rating fixed."""
-    return [world_on(stream(seed, word, k), law, frame, potential=True) for k, law in enumerate(laws)]
+    return [draw_world(stream(seed, word, k), law, frame, potential=True) for k, law in enumerate(laws)]
 
 
 def studied(worlds: Sequence[World], design: Design, seed: int, sets: int, per_set: int) -> Campaigns:

@@ -15,7 +15,7 @@ from simlab.rng import stream
 from simlab.types import COMPARE, JUDGE, Contest, Documents, World
 from simlab.world.laws.comparisons import contest_frame, latent_scores
 from simlab.world.laws.davidson import deviates
-from simlab.world.laws.judgements import Needs, Potential, judgements_of
+from simlab.world.laws.judgements import Needs, Potential, require_judgements
 from simlab.world.oracles import oracle
 from simlab.world.output_metrics import correlated
 
@@ -130,7 +130,7 @@ def test_judged_outputs_and_the_rest_say_their_documents() -> None:
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("item_agreement", [0.0, 0.4])
 def test_systems_with_inputs_of_their_own_have_documents_of_their_own(shared: bool, item_agreement: float) -> None:
-    law = judgements_of(judged(item_agreement=item_agreement))
+    law = require_judgements(judged(item_agreement=item_agreement))
     # 3 is no multiple of 5: no document may be divided between systems.
     score = np.stack([law.outputs(stream(k), 3, None, shared=shared).score for k in range(4000)])
     assert abs(np.corrcoef(score[:, 1, 0], score[:, 1, 1])[0, 1] - AGREEMENT) < 5 / np.sqrt(4000)
@@ -140,7 +140,7 @@ def test_systems_with_inputs_of_their_own_have_documents_of_their_own(shared: bo
 @pytest.mark.parametrize("replacement", [True, False])
 def test_a_test_set_is_judged_by_whole_documents(replacement: bool) -> None:
     world = judged(n_items=32, test_set="fixed")
-    law = judgements_of(world)
+    law = require_judgements(world)
     test_set = law.outputs(stream(5), 32, world.metric, shared=True)
     asked = needs(world, human=12, test_set=test_set, replacement=replacement)
     potential = law.draw(stream(6), asked)

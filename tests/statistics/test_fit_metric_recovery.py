@@ -164,11 +164,11 @@ def test_correlations_are_freed_of_noise(
 
 def test_matrices_of_scores_count_items_not_pairs() -> None:
     how: dict[str, Any] = {"margin": 0.2, "human_margin": 0.3, "signs": (1, 1), "mirrored": True}
-    true = confusion.of_outputs(scored(stream(4, "large"), 6, 100_000, 1, 0.0, 0.6), "metric", **how).mean
+    true = confusion.mixture_of_outputs(scored(stream(4, "large"), 6, 100_000, 1, 0.0, 0.6), "metric", **how).mean
     rng, fits = stream(4, "mu"), 300
     inside, overconfident = [], []
     for _ in range(fits):
-        found = confusion.of_outputs(scored(rng, 6, 60, 1, 0.0, 0.6), "metric", **how)
+        found = confusion.mixture_of_outputs(scored(rng, 6, 60, 1, 0.0, 0.6), "metric", **how)
         for fit, into in ((found, inside), (replace(found, counts=found.counts * found.design_effect), overconfident)):
             low, high = fit.interval()
             into.append((low < true) & (true < high))
@@ -193,9 +193,9 @@ def test_matrices_of_preferences(mirrored: bool) -> None:
     inside, p = [], []
     for _ in range(fits):
         data = preferences(rng, MU, 80)
-        low, high = confusion.of_preferences(data, "metric", mirrored=mirrored).interval()
+        low, high = confusion.mixture_of_preferences(data, "metric", mirrored=mirrored).interval()
         inside.append((low < MU) & (high > MU))
-        low, high = humans.contests_of(data).interval()
+        low, high = humans.count_contests(data).interval()
         true = np.array([[0.5, 0.2, 0.3], [0.4, 0.2, 0.4], [0.3, 0.3, 0.4]])
         p.append((low < true) & (true < high))
     assert (coverage(inside) > 0.95 - reach(fits)).all()
@@ -215,7 +215,7 @@ def test_unit_tests_speak_of_other_kinds_of_errors() -> None:
     rng, fits = stream(6, "trials"), 300
     inside, overconfident = [], []
     for _ in range(fits):
-        found = confusion.of_trials(trials(rng, spread=0.1), margin=0.0)
+        found = confusion.mixture_of_trials(trials(rng, spread=0.1), margin=0.0)
         for fit, into in ((found, inside), (replace(found, counts=found.counts * found.design_effect), overconfident)):
             low, high = fit.interval()
             into.append(low[0, 0] < 0.75 < high[0, 0])

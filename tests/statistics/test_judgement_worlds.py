@@ -15,9 +15,9 @@ from simlab.formulas import best_threshold, normal_orthant, threshold_rates
 from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, InputError, KnownRates, World
-from simlab.world.alphas import alphas_of
+from simlab.world.alphas import share_of_adequate_outputs
 from simlab.world.laws.comparisons import Comparisons
-from simlab.world.laws.judgements import Quality, Sample, judgements_of, quality, true_means
+from simlab.world.laws.judgements import Quality, Sample, quality, require_judgements, true_means
 from simlab.world.oracles import oracle
 from simlab.world.output_metrics import correlated, rho_eta, thresholded
 
@@ -38,11 +38,11 @@ def world(raters: dict[str, Any] | None = None, **keys: Any) -> World:
 
 
 def outputs(judged: World, seed: int, n: int = N, *, shared: bool) -> Sample:
-    return judgements_of(judged).outputs(stream(seed), n, judged.metric, shared=shared)
+    return require_judgements(judged).outputs(stream(seed), n, judged.metric, shared=shared)
 
 
 def true_quality(judged: World) -> Quality:
-    return quality(judgements_of(judged), judged.metric)
+    return quality(require_judgements(judged), judged.metric)
 
 
 def far(found: Any, wanted: Any, sd: Any, n: int = N) -> float:
@@ -63,8 +63,8 @@ def test_three_readings_of_one_quality_agree(agreement: float) -> None:
     score = outputs(scored, 2, shared=True).score
     assert far((score > 0).mean(1), alpha, np.sqrt(alpha * (1 - alpha))) < 4.5
     assert far(score.mean(1), stats.norm.ppf(alpha), 1.0) < 4.5
-    np.testing.assert_allclose(true_means(judgements_of(adequate)), alpha)
-    np.testing.assert_allclose(true_means(judgements_of(scored)), stats.norm.ppf(alpha))
+    np.testing.assert_allclose(true_means(require_judgements(adequate)), alpha)
+    np.testing.assert_allclose(true_means(require_judgements(scored)), stats.norm.ppf(alpha))
     # Preferences: the win rates that the contest states are those of the same scores.
     first, second = np.triu_indices(3, 1)
     gap = score[first] - score[second]
@@ -92,7 +92,7 @@ def test_item_agreement_correlates_systems_on_an_item(agreement: float) -> None:
 
 def test_ends_of_alpha_are_exact() -> None:
     sure = world(n_systems=2, alphas=[1.0, 0.0])
-    y = judgements_of(sure).judge(stream(1), outputs(sure, 2, 500, shared=True).score, shared=True)
+    y = require_judgements(sure).judge(stream(1), outputs(sure, 2, 500, shared=True).score, shared=True)
     np.testing.assert_array_equal(y.mean(1), [1.0, 0.0])
     judged = rho_eta(stream(1), sure, rho=0.8, eta=0.9, concentration=None, system_concentration=None, system_sd=0.0)
     said = outputs(judged, 3, shared=False).said
@@ -167,7 +167,7 @@ def test_a_threshold_makes_rho_and_eta_and_the_best_one_is_found() -> None:
 def test_raters_have_rates_of_their_own() -> None:
     judged = world({"leniency_sd": 0.5, "leniency": 0.2, "noise": 0.7, "n_raters": 5}, **ALPHAS)
     drawn = outputs(judged, 2, shared=True)
-    y = judgements_of(judged).judge(stream(3), drawn.score, shared=True)
+    y = require_judgements(judged).judge(stream(3), drawn.score, shared=True)
     adequate = drawn.score > 0
     about = true_quality(judged)
     found = [[y[k, adequate[k]].mean(), 1 - y[k, ~adequate[k]].mean()] for k in range(3)]
@@ -185,9 +185,9 @@ def test_latent_preferences_can_be_judged_too() -> None:
     )
     judged = bind(section("raters", "judges"))(stream(1), made)
     score = outputs(judged, 2, shared=False).score
-    alpha = alphas_of(judgements_of(judged).latent)
+    alpha = share_of_adequate_outputs(require_judgements(judged).latent)
     assert far((score > 0).mean(1), alpha, np.sqrt(alpha * (1 - alpha))) < 4.5
-    np.testing.assert_allclose(true_means(judgements_of(judged)), alpha)
+    np.testing.assert_allclose(true_means(require_judgements(judged)), alpha)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from simlab.types import COMPARE, Contest, InputError, Latent, MetricLaw, TestSe
 from simlab.world.laws.comparisons import (
     Comparisons,
     compare,
-    contest_of,
     latent_scores,
     metric_scores,
     preference_direction,
-    standardised,
+    require_contest,
+    standardise_scores,
 )
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.metrics import mu_matrix, scalar
@@ -215,11 +215,11 @@ def test_a_perfect_metric_without_a_margin_is_the_oracle() -> None:
 @pytest.mark.parametrize("item_sd", [0.0, 0.5])
 def test_metric_scores_correlate_with_latent_scores_over_all_outputs(item_sd: float) -> None:
     law = Latent(np.array([5.0, 5.5, 7.0]), 1.0, item_sd, 0.3)
-    score = standardised(latent_scores(stream(4), law, N), law)
+    score = standardise_scores(latent_scores(stream(4), law, N), law)
     said = metric_scores(stream(5), np.full(3, 0.4), score)
     for product, wanted in ((score, 0), (score**2, 1), (said, 0), (said**2, 1), (said * score, 0.4)):
         assert off(product, wanted) < 5
-    plain = standardised(latent_scores(stream(4), law, N), Latent(law.quality, 1.0, 0.5 - item_sd, 0.3))
+    plain = standardise_scores(latent_scores(stream(4), law, N), Latent(law.quality, 1.0, 0.5 - item_sd, 0.3))
     assert off(plain**2, 1) > 5
 
 
@@ -271,7 +271,7 @@ def test_recorded_scores_are_compared_by_definition_5() -> None:
         where=None,
     )
     assert isinstance(ratings, World)
-    contest = contest_of(compared_scores(stream(0), ratings, tie_margin=0.5))
+    contest = require_contest(compared_scores(stream(0), ratings, tie_margin=0.5))
     assert contest.system_names == ("refA", "ONLINE-W", "ONLINE-A")
     score = fixed_ratings(ratings).value.mean(2)  # lower is better
     for pair, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
@@ -297,9 +297,9 @@ def test_outputs_of_a_table_that_were_not_rated_are_gaps(tmp_path: Path) -> None
         stream(0), path=str(file), sha256=None, names=["A", "B"], better=None, columns=None, people=None, where=None
     )
     compared = compared_scores(stream(0), ratings, tie_margin=0.4)
-    assert contest_of(compared).recorded.tolist() == [[2, -1, -1]]
+    assert require_contest(compared).recorded.tolist() == [[2, -1, -1]]
     metric = MetricLaw(5, mu=np.eye(3)[None])
-    test_set = Comparisons(contest_of(compared), None).draw(stream(1), metric)
+    test_set = Comparisons(require_contest(compared), None).draw(stream(1), metric)
     assert test_set.human.tolist() == [[2, -1, -1]]
     assert test_set.metric.tolist() == [[2] * 5]  # gaps and further outputs follow the recorded rates
 

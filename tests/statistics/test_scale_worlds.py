@@ -20,10 +20,10 @@ from simlab.world.laws.scales import (
     ScaledRatings,
     ScaleEffects,
     answer_flat,
+    convert_to_scores,
+    draw_raters,
     mean_scores,
-    to_scores,
     truth,
-    with_raters,
 )
 from simlab.world.scales import YES_OR_NO
 
@@ -67,7 +67,7 @@ def simulated(law: ScaleEffects, n: int) -> Floats:
     n_systems = len(law.system)
     system, one = np.repeat(np.arange(n_systems), n), np.tile(np.arange(n), n_systems)
     rng = stream(1, "flat")
-    return answer_flat(rng, with_raters(rng, law, n), system, one, one, np.arange(n)).reshape(n_systems, n)
+    return answer_flat(rng, draw_raters(rng, law, n), system, one, one, np.arange(n)).reshape(n_systems, n)
 
 
 def off(law: ScaleEffects, score: Floats) -> Floats:
@@ -135,7 +135,7 @@ def pairs(shared: str, n: int) -> tuple[Floats, Floats]:
     system = np.stack([np.zeros(n, int), np.zeros(n, int) if same_system else np.ones(n, int)])
     rater = np.stack([k, k if same_rater else n + k])
     rng = stream(2, shared)
-    people = with_raters(rng, effects(FREE, [0.3, 0.3]), 2 * n)
+    people = draw_raters(rng, effects(FREE, [0.3, 0.3]), 2 * n)
     score = answer_flat(rng, people, system.ravel(), item.ravel(), rater.ravel(), document)
     first, second = score.reshape(2, n)
     return first, second
@@ -177,7 +177,7 @@ def test_expected_scores_are_means_over_studies(name: str) -> None:
     z = ((answers.mean(0) - law.expected().ravel()) / np.where(varied, error, np.inf))[varied]
     assert np.abs(z).max() < 4.5
     assert z.std() < 1.4
-    blunt = to_scores(law.scale, law.latent).ravel()
+    blunt = convert_to_scores(law.scale, law.latent).ravel()
     assert np.abs(answers.mean(0) - blunt).max() > 6 * error.max()  # without the residual it is another number
 
 
@@ -197,7 +197,7 @@ def test_presets_are_as_noisy_as_their_source_says(name: str, gamma: float) -> N
     known = parts.bind(sections[0])(stream(1)).scale
     own = {key: value for key, value in sections[1].items() if key.endswith("_sd")}
     rng = stream(4, name)
-    law = with_raters(rng, replace(known, system=np.array([known.mean]), **own), n * k)
+    law = draw_raters(rng, replace(known, system=np.array([known.mean]), **own), n * k)
     item = np.repeat(np.arange(n), k)
     score = answer_flat(rng, law, np.zeros(n * k, int), item, np.arange(n * k), np.arange(n)).reshape(n, k)
     within = score.var(1, ddof=1).mean()

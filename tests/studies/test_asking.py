@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simlab.design.protocol import last_looks
+from simlab.design.protocol import find_last_looks
 from simlab.design.waiting import Rounds
 from simlab.studies.asking import Asking, whole_looks
 from simlab.types import Ints
@@ -21,7 +21,7 @@ def asking(seed: int, wait: str) -> tuple[Asking, Rounds, np.ndarray, np.ndarray
     cost = np.concatenate([np.zeros((5, 1), int), np.add.reduceat(can, LOOKS[:-1], axis=1, dtype=int)], axis=1)
     order = rng.permutation(5)
     rounds = Rounds(cost, order, None, wait, lambda end: stop[np.arange(5), end])  # type: ignore[arg-type]
-    wanted = last_looks(stop[None], cost[None], None, order[None])[0]
+    wanted = find_last_looks(stop[None], cost[None], None, order[None])[0]
     return Asking(can, LOOKS, rounds, before=3), rounds, can, cost, wanted
 
 

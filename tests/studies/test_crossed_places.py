@@ -13,7 +13,7 @@ from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world, forget
 from simlab.types import RATE, Array, InputError, Place, World
 from simlab.world.laws.error_counts import ErrorCounts
-from simlab.world.laws.judgements import judgements_of
+from simlab.world.laws.judgements import require_judgements
 
 SMALL = ("systems.n_documents=21", "systems.n_segments=50", "systems.n_systems=4", "design.documents=12")
 CROSSED = [(pool, draw) for pool in range(3) for draw in range(3)]
@@ -121,7 +121,7 @@ def test_other_kinds_draw_other_raters(question: str) -> None:
     first, other = draw_world(config, 0), draw_world(config, 0, 1)
     assert first.answers.keys() == other.answers.keys()
     if question == "judge":
-        leniency = [judgements_of(world).judges.leniency for world in (first, other, draw_world(config, 0, 1, 1))]
+        leniency = [require_judgements(world).judges.leniency for world in (first, other, draw_world(config, 0, 1, 1))]
         assert not same(leniency[0], leniency[1])
         assert same(leniency[1], leniency[2])
 

@@ -13,7 +13,7 @@ from small_studies import study
 
 from simlab.config import compose, compose_sweep
 from simlab.config.sweepfile import RUN
-from simlab.planning.ground import composed
+from simlab.planning.ground import compose_study
 from simlab.studies.drawn_keys import draw_keys, draw_value, laws_of, read_law
 from simlab.studies.worlds import address, draw_world, drawn_at
 from simlab.types import InputError
@@ -108,8 +108,8 @@ def test_what_is_no_law_of_a_key_is_refused_in_a_line(word: str, line: str) -> N
 
 def test_a_plan_takes_no_drawn_keys() -> None:
     with pytest.raises(InputError, match=r"leniency_sd=uniform\(0.1,0.5\): plan takes one value of each key"):
-        composed([f"{KEY}=uniform(.1,.5)"])
-    assert composed([f"{KEY}=.1"])["raters"]["leniency_sd"] == 0.1
+        compose_study([f"{KEY}=uniform(.1,.5)"])
+    assert compose_study([f"{KEY}=.1"])["raters"]["leniency_sd"] == 0.1
 
 
 def test_worlds_of_a_law_are_drawn_once() -> None:

@@ -10,7 +10,7 @@ from shared_data import SHARED
 
 from simlab.rng import stream
 from simlab.types import InputError, World
-from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.comparisons import require_contest
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.oracles import compared_scores
 from simlab.world.recorded import holds_averages, recorded
@@ -61,9 +61,9 @@ def test_names_are_in_natural_order_whatever_sets_columns_apart(tmp_path: Path) 
 
 
 def test_higher_scores_win(tmp_path: Path) -> None:
-    contest = contest_of(compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.0))
+    contest = require_contest(compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.0))
     assert contest.recorded.tolist() == [[2, -1, -1]]  # A -2, B -1.5 on the first segment
-    wider = contest_of(compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.5))
+    wider = require_contest(compared_scores(stream(0), read(tmp_path, TABLE), tie_margin=0.5))
     assert wider.recorded.tolist() == [[1, -1, -1]]
 
 
@@ -74,7 +74,7 @@ def test_published_scores_have_the_segments_and_pairs_of_the_paper() -> None:
     table = recorded(
         stream(0), path=str(WMT21), sha256=None, names=names, better=None, columns=None, people=None, where=None
     )
-    contest = contest_of(compared_scores(stream(0), table, tie_margin=0.0))
+    contest = require_contest(compared_scores(stream(0), table, tie_margin=0.0))
     assert contest.system_names == tuple(names)
     assert contest.recorded.shape == (55, 527)
     assert (contest.recorded >= 0).all()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simlab.fitting.preferences.pilot import pilot_of
-from simlab.fitting_metrics.confusion import compared
+from simlab.fitting_metrics.confusion import group_comparisons
 from simlab.tables import evidence, preferences
 from simlab.tables.held import Told
 from simlab.tables.preferences import Preferences
@@ -85,7 +85,7 @@ def test_counts_are_comparisons_of_items_that_are_not_named(tmp_path: Path) -> N
     assert (held.rater == -1).all()
     assert held.counts()[0].tolist() == [[0, 0, 0], [3, 1, 2], [4, 0, 0]]
     assert "items not named, raters not named" in preferences.understood(held)
-    grouped = compared(held)
+    grouped = group_comparisons(held)
     assert grouped.n_items == 10
     assert grouped.ratings.tolist() == [[3, 1, 2], [4, 0, 0]]
 
@@ -98,7 +98,7 @@ def test_sources_in_rows_of_their_own_and_in_columns_say_the_same(tmp_path: Path
     assert list(held.metrics) == ["judge"]
     assert held.metrics["judge"].outcome.tolist() == [0, 1]
     wide = f"{head},judge\n1,X,Y,X,b\n1,X,Y,Y,\n2,X,Y,,tie\n"
-    both = [compared(table) for table in (held, read(tmp_path, wide, metrics=()))]
+    both = [group_comparisons(table) for table in (held, read(tmp_path, wide, metrics=()))]
     for name in ("pair", "item", "human", "ratings"):
         np.testing.assert_array_equal(getattr(both[0], name), getattr(both[1], name))
     np.testing.assert_array_equal(both[0].metrics["judge"], both[1].metrics["judge"])
@@ -196,4 +196,4 @@ def test_items_of_two_documents_are_two_and_documents_are_the_units_of_a_fit(tmp
     units = preferences.by_documents(held)
     assert units.item.tolist() == [k % 3 for k in range(12)]
     assert pilot_of(units).n_items == 3
-    assert compared(held).unit.tolist() == units.item.tolist()
+    assert group_comparisons(held).unit.tolist() == units.item.tolist()

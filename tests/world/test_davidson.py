@@ -13,8 +13,8 @@ from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, Anew, Davidson, Documents, InputError, RaterPool
 from simlab.world.davidson import choosing_raters, drawn_raters
-from simlab.world.laws.comparisons import contest_of
-from simlab.world.laws.davidson import Spreads, choose, drawn, places, probabilities
+from simlab.world.laws.comparisons import require_contest
+from simlab.world.laws.davidson import Spreads, choose, draw_outcomes, places, probabilities
 
 LAW = Davidson(np.array([0.8, 0.2, -1.0]), 1.2, 0.5, 0.7)
 RATERS = Spreads(0.4, 0.6, 0.5)
@@ -63,7 +63,7 @@ def test_many_systems_are_read_from_a_spline_as_exactly() -> None:
 
 
 def test_far_apart_outputs_do_not_overflow() -> None:
-    outcome = drawn(stream(1), np.array([1e4, -1e4, 0.0]), 1e-9)
+    outcome = draw_outcomes(stream(1), np.array([1e4, -1e4, 0.0]), 1e-9)
     np.testing.assert_array_equal(outcome[:2], [0, 2])
     p = probabilities(Davidson(np.array([50.0, -50.0]), 50.0, 3.0, 1e6), Spreads(1.0, 0.0, 50.0))
     assert np.isfinite(p).all()
@@ -82,7 +82,7 @@ def test_other_raters_compare_the_same_outputs_and_differ_by_their_taste() -> No
     assert np.abs(both[0] - both[1]).max() > 0.1
     same = world.again(Anew(None, stream(3), stream(4)))
     assert same.answers[COMPARE].pool is world.answers[COMPARE].pool
-    np.testing.assert_allclose(contest_of(world).p[:, 0], 0.5, atol=1e-9)  # raters at large have no taste
+    np.testing.assert_allclose(require_contest(world).p[:, 0], 0.5, atol=1e-9)  # raters at large have no taste
 
 
 def test_raters_who_do_not_differ_are_the_oracle_in_law() -> None:

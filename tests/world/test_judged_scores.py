@@ -12,9 +12,9 @@ from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
 from simlab.types import RATE, Frame, InputError, World
-from simlab.world.judged_scores import judged_scores, with_recorded_metric
+from simlab.world.judged_scores import add_recorded_metric, judged_scores
 from simlab.world.laws.fixed import FixedRatings
-from simlab.world.laws.judgements import Needs, judgements_of
+from simlab.world.laws.judgements import Needs, require_judgements
 from simlab.world.output_metrics import perfect
 
 
@@ -34,7 +34,7 @@ def some_scores(seats: int = 3, noise: float = 1.0) -> np.ndarray:
 
 
 def needs(world: World, human: int = 5000) -> Needs:
-    law = judgements_of(world)
+    law = require_judgements(world)
     whole = law.outputs(stream(1), law.contest.n_items, world.metric, shared=True)
     return Needs(human, 0, 0, 1, True, True, whole, world.metric)
 
@@ -43,7 +43,7 @@ def test_judgements_are_drawn_from_those_of_their_output() -> None:
     score = some_scores()
     score[0, 3, 1] = score[1, 7, 0] = np.nan
     world = judged_scores(stream(1), table(score), judgement="one")
-    law = judgements_of(world)
+    law = require_judgements(world)
     found = law.draw(stream(2), needs(world))
     for system in range(2):
         assert set(found.y[system]) <= set(score[system][np.isfinite(score[system])])
@@ -54,7 +54,7 @@ def test_judgements_are_drawn_from_those_of_their_output() -> None:
 
 def test_noiseless_humans_say_the_mean() -> None:
     world = judged_scores(stream(1), table(some_scores()), judgement="mean")
-    law = judgements_of(world)
+    law = require_judgements(world)
     assert set(law.draw(stream(2), needs(world)).y[0]) <= set(law.score[0])
     assert (law.quality(None).gamma == 0).all()
 
@@ -62,7 +62,7 @@ def test_noiseless_humans_say_the_mean() -> None:
 def test_scores_of_which_lower_are_better_are_turned() -> None:
     score = some_scores()
     as_they_are, turned = (
-        judgements_of(judged_scores(stream(1), table(score, lower_is_better=lower), judgement="one")).score
+        require_judgements(judged_scores(stream(1), table(score, lower_is_better=lower), judgement="one")).score
         for lower in (False, True)
     )
     np.testing.assert_array_equal(turned, -as_they_are)
@@ -70,11 +70,11 @@ def test_scores_of_which_lower_are_better_are_turned() -> None:
 
 def test_without_repeats_nobody_knows_the_noise() -> None:
     world = judged_scores(stream(1), table(some_scores(1)), judgement="one")
-    said = judgements_of(world).score + stream(3).normal(size=(2, 200))
-    found = judgements_of(world := with_recorded_metric(world, said)).quality(world.metric)
+    said = require_judgements(world).score + stream(3).normal(size=(2, 200))
+    found = require_judgements(world := add_recorded_metric(world, said)).quality(world.metric)
     assert np.isnan(found.gamma).all()
     assert np.isnan(found.correlation).all()
-    rho = [np.corrcoef(said[k], judgements_of(world).score[k])[0, 1] for k in range(2)]
+    rho = [np.corrcoef(said[k], require_judgements(world).score[k])[0, 1] for k in range(2)]
     np.testing.assert_allclose(found.efficiency, 1 / (1 - np.square(rho)))
 
 
@@ -86,22 +86,22 @@ def test_the_mean_of_all_humans_is_worth_more_than_any_metric(humans: int) -> No
     world = judged_scores(stream(1), table(score), judgement="one")
     every, others = (perfect(rng, world, form=form) for form in ("all", "leave_one_out"))
     cap = (1 + gamma) / gamma
-    found = judgements_of(every).quality(every.metric).efficiency
+    found = require_judgements(every).quality(every.metric).efficiency
     np.testing.assert_allclose(found, cap * humans / (humans - 1), rtol=0.03)
     # The mean of the others is a metric of correlation (1 + gamma / (K - 1))^-1/2.
     expected = (1 + gamma) / (1 - 1 / (1 + gamma / (humans - 1)) + gamma)
-    np.testing.assert_allclose(judgements_of(others).quality(others.metric).efficiency, expected, rtol=0.03)
+    np.testing.assert_allclose(require_judgements(others).quality(others.metric).efficiency, expected, rtol=0.03)
 
 
 def test_outputs_without_a_word_of_the_metric_are_left_out() -> None:
     world = judged_scores(stream(1), table(some_scores()), judgement="one")
-    said = judgements_of(world).score.copy()
+    said = require_judgements(world).score.copy()
     said[1, :50] = np.nan
-    left = with_recorded_metric(world, said)
-    assert judgements_of(left).contest.n_items == len(left.frame.item_names) == 150
+    left = add_recorded_metric(world, said)
+    assert require_judgements(left).contest.n_items == len(left.frame.item_names) == 150
     said[1] = np.nan
     with pytest.raises(InputError, match=r"of B none at all\); leave some out: systems.names=\[A\]"):
-        with_recorded_metric(world, said)
+        add_recorded_metric(world, said)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from simlab.types import JUDGE, Contest, InputError, Latent
 from simlab.world.judges import judges
-from simlab.world.laws.judgements import Judgements, judgements_of
+from simlab.world.laws.judgements import Judgements, require_judgements
 from simlab.world.recorded import recorded
 
 KEYS: dict[str, Any] = {
@@ -28,7 +28,7 @@ def contest(quality: list[float], item_sd: float = 0.0) -> Contest:
 
 
 def law_of(systems: Contest, seed: int = 1, **keys: Any) -> Judgements:
-    return judgements_of(judges(np.random.default_rng(seed), systems, **(KEYS | keys)))
+    return require_judgements(judges(np.random.default_rng(seed), systems, **(KEYS | keys)))
 
 
 def test_a_world_of_judges_answers_one_question_about_every_output() -> None:

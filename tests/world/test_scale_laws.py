@@ -17,7 +17,7 @@ from simlab.studies.blocks import run_block
 from simlab.studies.ratings.checking import check
 from simlab.types import RATE, Anew, Floats, InputError, Outputs, World
 from simlab.world.laws.fixed import FixedRatings
-from simlab.world.laws.scales import Scale, ScaledRatings, ScaleEffects, to_scores, truth
+from simlab.world.laws.scales import Scale, ScaledRatings, ScaleEffects, convert_to_scores, truth
 
 LAWS = ("gaussian", "ordinal", "binary")
 PRESETS = (*LAWS, "esa", "summaries", "answers")
@@ -69,7 +69,7 @@ def points(low: float = 0.0, high: float = 100.0, step: float = 1.0) -> Scale:
     ],
 )  # fmt: skip
 def test_scores_keep_to_their_scale(scale: Scale, latent: list[float], score: list[float]) -> None:
-    np.testing.assert_array_equal(to_scores(scale, np.array(latent)), score)
+    np.testing.assert_array_equal(convert_to_scores(scale, np.array(latent)), score)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -8,7 +8,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr, ndtri
 
 from simlab.types import Floats, Latent
-from simlab.world.laws.judgements import deviations, human_scores, skewed
+from simlab.world.laws.judgements import deviations, exponential_deviates, human_scores
 
 
 def law(quality: list[float], *, shared: float = 0.0) -> Latent:
@@ -23,22 +23,22 @@ def moments(values: Floats, weights: Floats) -> tuple[float, float, float]:
 
 def test_skewed_deviations_are_exponential_with_mean_0_and_sd_1() -> None:
     nodes, weights = hermegauss(120)
-    mean, sd, skewness = moments(skewed(nodes), weights / weights.sum())
+    mean, sd, skewness = moments(exponential_deviates(nodes), weights / weights.sum())
     assert mean == pytest.approx(0, abs=1e-9)
     assert sd == pytest.approx(1, rel=1e-9)
     assert skewness == pytest.approx(2, rel=1e-6)
     # Control: what it is made of has the same two moments and no skewness.
     assert moments(nodes, weights / weights.sum()) == pytest.approx((0, 1, 0), abs=1e-9)
     share = np.array([1e-9, 0.01, 0.3, 0.5, 0.99, 1 - 1e-9])
-    np.testing.assert_allclose(skewed(ndtri(share)), -np.log1p(-share) - 1, rtol=1e-6)
+    np.testing.assert_allclose(exponential_deviates(ndtri(share)), -np.log1p(-share) - 1, rtol=1e-6)
 
 
 def test_skewed_deviations_keep_the_order_far_into_the_tails() -> None:
     normal = np.linspace(-6, 30, 3000)
-    assert (np.diff(skewed(normal)) > 0).all()
-    assert np.isfinite(skewed(normal)).all()
-    assert skewed(normal).min() >= -1
-    assert skewed(np.array([-40.0]))[0] == -1
+    assert (np.diff(exponential_deviates(normal)) > 0).all()
+    assert np.isfinite(exponential_deviates(normal)).all()
+    assert exponential_deviates(normal).min() >= -1
+    assert exponential_deviates(np.array([-40.0]))[0] == -1
 
 
 def test_deviations_are_standardised_within_each_system() -> None:
@@ -70,5 +70,5 @@ def test_a_skewed_score_has_the_mean_and_the_spread_of_the_latent_one() -> None:
 def test_the_share_above_a_score_is_that_of_an_exponential() -> None:
     x = np.linspace(-0.9, 4, 20)
     normal = ndtri(1 - np.exp(-(x + 1)))
-    np.testing.assert_allclose(skewed(normal), x, atol=1e-9)
+    np.testing.assert_allclose(exponential_deviates(normal), x, atol=1e-9)
     np.testing.assert_allclose(1 - ndtr(normal), np.exp(-(x + 1)), rtol=1e-9)

@@ -145,7 +145,7 @@ class Wanted(NamedTuple):
     asked: float
 
     def by(self, plan: Numbers) -> bool:
-        """Tell whether a plan reaches it."""
+        """True if a plan reaches it."""
         if self.power == HALF:
             return self.limit(plan) <= self.difference
         find = joint_power if self.joint else approximate_power

@@ -131,7 +131,7 @@ def _system_evidence(
     allowed: Bools,
     slopes: tuple[float, float] | None,
 ) -> Seen:
-    """Say what one system's ratings tell of its rates."""
+    """Return what one system's ratings tell of its rates."""
     counts = systems.rows(slice(k, k + 1))
     if slopes is None:
         return seen_rates(first.at, second.at, counts, calibration[k], allowed)

@@ -56,7 +56,7 @@ class Planned(NamedTuple):
 
     @property
     def rated(self) -> Bools:
-        """Say where there is any rating of alpha."""
+        """Mark where there is any rating of alpha."""
         return np.asarray(self.counts.n + self.counts.m > 0)
 
     def measurable_difference(self, sd: Floats, level: float) -> Floats:

@@ -330,7 +330,7 @@ def redraw_documents(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints
 def some_claims(
     rng: np.random.Generator, of: Totals, pairs: tuple[Ints, Ints], *, corrected: bool, level: float, studies: int
 ) -> tuple[Bools, list[Ints]]:
-    """Say which studies claim something though systems are equal, and which documents each had.
+    """Return which studies claim something though systems are equal, and which documents each had.
 
     A study in which a system lost all of its judged documents but one claims nothing.
     """
@@ -352,7 +352,7 @@ def some_claims(
 
 
 def test_without_documents(of: Segments, documents: list[Ints], level: float) -> Bools:
-    """Say which studies claim something by tests of single outputs, each pair by itself, that know of no documents."""
+    """Mark which studies claim something by tests of single outputs, each pair by itself, that know of no documents."""
     counts = np.stack([np.bincount(at, minlength=len(of.n)) for at in documents]).astype(float)
     n, total, square = counts @ of.n, counts @ of.sums, counts @ of.squares
     with np.errstate(divide="ignore", invalid="ignore"):

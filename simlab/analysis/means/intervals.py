@@ -224,7 +224,7 @@ def _share_left(judged: Judged) -> float:
 
 
 def is_too_skewed(contribution: Floats, judged: Bools | None = None) -> Bools:
-    """Say where what was averaged is too skewed for its number by Cochran's rule; `judged` says what counts."""
+    """Mark where what was averaged is too skewed for its number by Cochran's rule; `judged` says what counts."""
     if judged is None:
         n = np.full(len(contribution), contribution.shape[1])
         centred = contribution - contribution.sum(1, keepdims=True) / n[:, None]

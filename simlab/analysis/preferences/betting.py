@@ -95,7 +95,7 @@ def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) 
 
 
 def _is_certain(y: Floats, steps: Steps, done: Ints) -> Bools:
-    """Say at which looks the steps not taken yet cannot make up for the lead any more."""
+    """Mark at which looks the steps not taken yet cannot make up for the lead any more."""
     lead = np.take_along_axis(np.pad(np.cumsum(y, axis=1), ((0, 0), (1, 0))), done, axis=1)
     return np.asarray(lead > steps.available[:, None] - done + 1e-9)
 
@@ -119,7 +119,7 @@ def log_bets(counts: Array, planned: int, bound: float) -> Floats:
 
 
 def is_beyond(counts: Array, planned: int, bound: float, level: float, *, plan: bool) -> Bools:
-    """Say at which looks of `counts[row, look, outcome]` p> - p< has been shown to exceed a bound.
+    """Mark at which looks of `counts[row, look, outcome]` p> - p< has been shown to exceed a bound.
 
     If it does not, that happens, at whatever look, with probability at most `level`; with `plan`, at whatever look up
     to the planned number of ratings, by `has_crossed_late`, which finds more.
@@ -131,7 +131,7 @@ def is_beyond(counts: Array, planned: int, bound: float, level: float, *, plan: 
 
 
 def is_within(counts: Array, planned: int, margin: float, level: float, *, plan: bool) -> Bools:
-    """Say at which looks the difference has been shown to be less than a margin either way: two one-sided tests.
+    """Mark at which looks the difference has been shown to be less than a margin either way: two one-sided tests.
 
     If it is the margin or more, that happens with probability at most `level`: both tests must reject, and one of their
     nulls holds. Source: Schuirmann 1987.

@@ -18,7 +18,7 @@ LARGEST = 600.0
 
 
 def holm(p_value: Floats, level: float) -> Bools:
-    """Say which hypotheses `p_value[..., pair]` Holm's step-down rejects: any dependence. Source: Holm 1979.
+    """Mark which hypotheses `p_value[..., pair]` Holm's step-down rejects: any dependence. Source: Holm 1979.
 
     >>> holm(np.array([0.01, 0.04, 0.02]), 0.05).tolist()
     [True, True, True]
@@ -84,7 +84,7 @@ _RULES: dict[str, Callable[[Floats, float], Bools]] = {"holm": holm_of_e_values,
 
 
 def was_ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfEValues) -> Bools:
-    """Say which rows of `log_e[row, look]` have been rejected at a look or before.
+    """Mark which rows of `log_e[row, look]` have been rejected at a look or before.
 
     The e-value of a pair that is rejected stays where it was, since nobody reads on; a set of means that exceeds
     1 / level once has done so at a stopping time, so that what is rejected stays rejected. `holm` takes the largest

@@ -25,7 +25,7 @@ _HALVINGS = 45
 
 
 def is_fresh(votes: Votes, raters_drawn: bool) -> Bools:
-    """Say which votes count: those whose item, and voter where voters are drawn, are new to their pair.
+    """Mark which votes count: those whose item, and voter where voters are drawn, are new to their pair.
 
     Greedy in the order in which votes came, by names alone, so that what was said does not choose.
     """

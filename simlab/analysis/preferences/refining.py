@@ -144,7 +144,7 @@ class State:
         return total, scale
 
     def _along_lines(self, rows: Array) -> Bools:
-        """Tell where lines do: where all that humans rated the metric rated, too; else weights are too steep."""
+        """Mark where lines do: where all that humans rated the metric rated, too; else weights are too steep."""
         if self.counts.prior is not None or self.counts.rater is not None:
             return np.zeros(len(rows), bool)
         human, confusion, _ = self._at(rows)

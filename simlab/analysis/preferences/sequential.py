@@ -69,7 +69,7 @@ def betting_evidence(evidence: Evidence) -> Floats:
 
 
 def has_crossed_boundary(evidence: Evidence, level: float, spending: Spending) -> Bools:
-    """Say at which looks wins less losses cross a boundary that spends `level` over the planned looks: `[row, look]`.
+    """Mark at which looks wins less losses cross a boundary that spends `level` over the planned looks: `[row, look]`.
 
     Given the numbers of ratings that are no draws, wins less losses is a fair random walk under equal systems; its
     distribution among the paths that have not crossed yet is carried from look to look, and the boundary of a look
@@ -82,7 +82,7 @@ def has_crossed_boundary(evidence: Evidence, level: float, spending: Spending) -
 
 
 def have_documents_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
-    """Say at which looks the documents' wins less losses cross such a boundary: `[row, look]`.
+    """Mark at which looks the documents' wins less losses cross such a boundary: `[row, look]`.
 
     Given how far apart wins and losses are in each document, whose way they are is a fair coin for each document if
     the systems are exchangeable, however much its outputs resemble each other: a walk whose steps are of several
@@ -251,7 +251,7 @@ def corrected_statistic(evidence: Evidence) -> Floats:
 
 
 def has_corrected_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
-    """Say at which looks z has crossed a boundary that spends `level` over the planned looks: `[row, look]`."""
+    """Mark at which looks z has crossed a boundary that spends `level` over the planned looks: `[row, look]`."""
     bound = boundaries(tuple(int(n) for n in evidence.annotations), level, spending)
     return np.asarray(np.logical_or.accumulate(np.abs(corrected_statistic(evidence)) >= bound, axis=1))
 

@@ -47,7 +47,7 @@ class Strengths:
 
     @property
     def separated(self) -> bool:
-        """Say whether a prior had to bound some strengths."""
+        """True if a prior had to bound some strengths."""
         return bool(self.without_upper.any() or self.without_lower.any())
 
     @property

@@ -95,7 +95,7 @@ def way_of_all(votes: Votes) -> Way:
 
 
 def counts_as_drawn(votes: Votes, of: Ints) -> bool:
-    """Say whether raters (or items) count as drawn from more like them: none comes twice for a pair, or enough do."""
+    """True if raters (or items) count as drawn from more like them: none comes twice for a pair, or enough do."""
     return _clusters(votes, of) == len(votes.pair) or _has_enough(votes, of)
 
 
@@ -138,7 +138,7 @@ def _count_distinct(*columns: Ints) -> int:
 
 
 def _has_enough(votes: Votes, of: Ints) -> bool:
-    """Say whether a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
+    """True if a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
     if len(np.unique(own_number(of))) < FEWEST:
         return False
     there = np.bincount(votes.pair, minlength=votes.n_pairs) >= FEWEST

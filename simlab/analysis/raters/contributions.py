@@ -42,7 +42,7 @@ class Sides(NamedTuple):
 
     @property
     def residual(self) -> Floats:
-        """Say how far each cell draws a side's mean from where the others' ratings lie, `[side, cell, pair]`."""
+        """Return how far each cell draws a side's mean from where the others' ratings lie, `[side, cell, pair]`."""
         return np.asarray(self.part - self.share * self.mean[:, None])
 
 
@@ -96,7 +96,7 @@ def add_by_label(values: Floats, label: Ints) -> Floats:
 
 
 def differs_beyond_rounding(rated: Rated, gap: Floats) -> Bools:
-    """Tell which pairs differ by more than rounding."""
+    """Mark which pairs differ by more than rounding."""
     size = np.abs(rated.value).max(initial=0.0)
     return np.asarray(np.abs(gap) > RELATIVE_TOLERANCE * size)
 

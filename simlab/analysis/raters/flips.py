@@ -62,7 +62,7 @@ def _gap(sides: Sides) -> Floats:
 
 
 def levels(rated: Rated) -> Floats:
-    """Say how much each rater's ratings lie above those of others on the same systems, `[rater]`."""
+    """Return how much each rater's ratings lie above those of others on the same systems, `[rater]`."""
     weight = np.bincount(rated.system, weights=rated.share, minlength=rated.n_systems)
     score = np.bincount(rated.system, weights=rated.share * rated.value, minlength=rated.n_systems)
     mean = np.divide(score, weight, out=np.zeros_like(score), where=weight > 0)

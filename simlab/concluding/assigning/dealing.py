@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.concluding.assigning.items import Items, Person
-from simlab.design.balance import seated
+from simlab.design.balance import find_seated_raters
 from simlab.messages import legible, several
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
@@ -189,7 +189,7 @@ def _matched(simulated: Sequence[str], real: Sequence[str], what: str) -> tuple[
 
 def _buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -> tuple[Ints, Ints]:
     """Return the bucket of each document, and who sits in each bucket, as worlds of another size have them."""
-    seats = seated(frame)
+    seats = find_seated_raters(frame)
     if n_documents == frame.n_documents:
         return frame.bucket, seats
     size = config.get("raters", {}).get("documents_per_bucket")

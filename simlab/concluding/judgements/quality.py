@@ -69,7 +69,7 @@ def _best(evidence: Evidence, name: str, both: Bools) -> _Cut | None:
         return None
     sign = max(gaps, key=lambda side: gaps[side])
     threshold = sign * float(cuts[sign] or 0.0)
-    optimism = rates.optimism(sign * g, y, evidence.document[both])
+    optimism = rates.threshold_bias(sign * g, y, evidence.document[both])
     said = (
         f"{name} says adequate {'above' if sign > 0 else 'below'} {threshold:g}, the threshold that tells these labels "
         f"best; chosen on them, rho + eta is about {optimism:.2f} too high"

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, whole
 from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
-from simlab.design.protocol import looks
+from simlab.design.protocol import list_looks
 from simlab.messages import legible, several
 from simlab.studies.money import less_paid, prices_of
 from simlab.tables.columns import SHARES, place_of
@@ -151,7 +151,7 @@ def _check_known(told: Told, config: Mapping[str, Any], where: str) -> None:
 
 def planned_looks(config: Mapping[str, Any], n_items: int) -> Ints:
     """List how many comparisons a pair has at each look."""
-    return looks(config["budget"]["annotations_per_pair"], config["budget"]["batch_size"], n_items)
+    return list_looks(config["budget"]["annotations_per_pair"], config["budget"]["batch_size"], n_items)
 
 
 def _pair_of(frame: Frame) -> Ints:

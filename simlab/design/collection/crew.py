@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from simlab.design.collection.people import SLACK, Habits, Person, Seats, Shifts, mean_one, moments, shifts_of
+from simlab.design.collection.people import (
+    SLACK,
+    Habits,
+    Person,
+    Seats,
+    Shifts,
+    lay_out_shifts,
+    lognormal_factors,
+    moments,
+)
 from simlab.types import (
     CONTROL,
     DROPPED_OUT,
@@ -85,11 +94,11 @@ def crew(
     # SimPy is loaded where a clock runs, and nowhere else.
     from simlab.design.collection.floor import Controls, Floor, Piles, Rules
 
-    seconds_per_answer = _known("seconds_per_answer", seconds_per_answer, work.speeds)
-    rater_sd = _known("rater_sd", rater_sd, work.speeds)
-    screen_sd = _known("screen_sd", screen_sd, work.speeds)
+    seconds_per_answer = _resolve_key("seconds_per_answer", seconds_per_answer, work.speeds)
+    rater_sd = _resolve_key("rater_sd", rater_sd, work.speeds)
+    screen_sd = _resolve_key("screen_sd", screen_sd, work.speeds)
     each = seconds_per_answer / 3600
-    shifts = shifts_of(
+    shifts = lay_out_shifts(
         work.weekday,
         hours_a_day=hours_a_day,
         days_a_week=days_a_week,
@@ -112,7 +121,7 @@ def crew(
     seats = Seats(rng, n_seats, habits)
 
     def durations(tasks: Tasks) -> Floats:
-        return each * _of_screens(rng.work, tasks, screen_sd)
+        return each * _screen_factors(rng.work, tasks, screen_sd)
 
     piles = Piles(n_seats, durations, work.choose)
     lapses = rng.work.spawn(1)[0]
@@ -122,7 +131,7 @@ def crew(
     return log_of(lapses, floor, seats.people, piles, deadline=work.deadline)
 
 
-def _known(key: str, value: float | None, speeds: Speeds | None) -> float:
+def _resolve_key(key: str, value: float | None, speeds: Speeds | None) -> float:
     """Return a key's value, or where it is null that of the world's own speeds; refuse a world that has none."""
     if value is not None:
         return value
@@ -133,12 +142,12 @@ def _known(key: str, value: float | None, speeds: Speeds | None) -> float:
     return float(getattr(speeds, key))
 
 
-def _of_screens(rng: np.random.Generator, tasks: Tasks, sd: float) -> Floats:
+def _screen_factors(rng: np.random.Generator, tasks: Tasks, sd: float) -> Floats:
     """Draw what answers take: a factor with mean 1 for each screen, which its answers share."""
     if tasks.screen is None:
-        return mean_one(rng.standard_normal(int(tasks.size.sum())), sd)
+        return lognormal_factors(rng.standard_normal(int(tasks.size.sum())), sd)
     screen = tasks.screen - tasks.screen[0]
-    return np.asarray(mean_one(rng.standard_normal(int(screen[-1]) + 1), sd)[screen])
+    return np.asarray(lognormal_factors(rng.standard_normal(int(screen[-1]) + 1), sd)[screen])
 
 
 class Entries(NamedTuple):

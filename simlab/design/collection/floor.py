@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import simpy
 
-from simlab.design.collection.people import Person, Seats, Shifts, effort_by, effort_of, moment
+from simlab.design.collection.people import Person, Seats, Shifts, effort_for_work, effort_until, moment
 from simlab.types import DID_THEIRS, FAILED_CONTROLS, LEFT, STAYED, Bools, Floats, Next, Tasks, Work
 
 NONE, COLLEAGUES, NEWCOMERS = "none", "colleagues", "newcomers"
@@ -98,7 +98,7 @@ class Floor:
         env, piles, shifts = self.env, self._piles, self.rules.shifts
         if person.arrives > env.now:
             yield env.timeout(person.arrives - env.now)
-        self._present(person)
+        self._pass_idle_time(person)
         while True:
             n_open = piles.n_open
             job = piles.take(person.number, person.seat, env.now)
@@ -113,16 +113,16 @@ class Floor:
             if job is None:
                 self._idle.append(env.event())
                 yield self._idle[-1]
-                self._present(person)
+                self._pass_idle_time(person)
             else:
                 stint, until = self._begin(person, self._most(person, job))
                 yield env.timeout(max(until - env.now, 0.0))
                 if self._ended(person, job, stint):
                     return
 
-    def _present(self, person: Person) -> None:
+    def _pass_idle_time(self, person: Person) -> None:
         """Let the time pass in which somebody had nothing to do."""
-        effort = effort_by(self.rules.shifts, self.env.now - person.offset)
+        effort = effort_until(self.rules.shifts, self.env.now - person.offset)
         if effort > person.effort:
             person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
 
@@ -140,7 +140,7 @@ class Floor:
         until = moment(shifts, person.effort, ends=True)
         last, leaves = job.last, math.nan
         if person.worked + until.work - since > person.leaves:
-            leaves = effort_of(shifts, since + person.leaves - person.worked)
+            leaves = effort_for_work(shifts, since + person.leaves - person.worked)
             last = min(self._piles.within(job, (leaves - effort) / person.pace), job.last)
             until, n = moment(shifts, leaves, ends=True), 0
         person.worked += until.work - since
@@ -154,7 +154,7 @@ class Floor:
         return self.stints[-1], until.hour + person.offset
 
     def _lapse(self, stint: Stint, job: Job) -> bool:
-        """Tell whether somebody who is asked one thing does not look; as the log of the stint will have it."""
+        """True if somebody who is asked one thing does not look; as the log of the stint will have it."""
         amid = not math.isnan(stint.quit) and stint.last < job.last
         entries = self._lapses.random(stint.last - stint.first + stint.controls + amid)
         rested = moment(self.rules.shifts, stint.effort, ends=False).rested
@@ -173,7 +173,7 @@ class Floor:
         if not math.isnan(stint.quit):
             self._leave(person, LEFT, rest)
         elif allowed is not None and person.failed > allowed:
-            self._leave(person, FAILED_CONTROLS, self._void(person.number) + rest)
+            self._leave(person, FAILED_CONTROLS, self._void_answers(person.number) + rest)
         elif person.answers >= self.rules.most_answers:
             self._leave(person, DID_THEIRS, rest)
         if self._work.hears is not None and stint.last > stint.first:
@@ -190,7 +190,7 @@ class Floor:
         if tasks is not None and len(tasks.size):
             self._add(tasks)
 
-    def _void(self, number: int) -> list[Job]:
+    def _void_answers(self, number: int) -> list[Job]:
         """List all that somebody has answered, which is to be answered anew."""
         said = [Job(*stint[1:4]) for stint in self.stints if stint.person == number and stint.first < stint.last]
         for job in said:
@@ -294,11 +294,11 @@ class Piles:
         return Job(task, 0, self.begins[task + 1] - self.begins[task])
 
     def takes(self, job: Job) -> float:
-        """Say what a job takes a person of average pace, in hours."""
+        """Return what a job takes a person of average pace, in hours."""
         return self._until(job.task, job.last) - self._until(job.task, job.first)
 
     def within(self, job: Job, effort: float) -> int:
-        """Say which answer of a job somebody of average pace is at after an effort."""
+        """Return which answer of a job somebody of average pace is at after an effort."""
         after = self.efforts()[self.begins[job.task] + job.first : self.begins[job.task] + job.last + 1]
         return job.first + int(np.searchsorted(after[1:], after[0] + effort, side="right"))
 
@@ -314,19 +314,19 @@ class Piles:
         while own and self._ready[own[0].task] <= hour:
             job = own.popleft()
             if self._apart[job.task] < 0 or person not in self._did.get(self._apart[job.task], ()):
-                return self._given(person, job)
+                return self._give_job(person, job)
             self.put([job])
         return None
 
     def take_open(self, person: int, seat: int, hour: float) -> Job | None:
         """Give somebody something of what is open to them; None where that is nothing."""
-        place = self._first(person, seat, hour) if self._choose is None else self._chosen(person, seat, hour)
+        place = self._first(person, seat, hour) if self._choose is None else self._choose_task(person, seat, hour)
         job = None if place is None else self._open[place]
         if place is None or job is None:
             return None
         self._open[place] = None
         self.n_open -= 1
-        return self._given(person, job)
+        return self._give_job(person, job)
 
     def put(self, jobs: Iterable[Job]) -> None:
         """Open jobs to whoever may do them."""
@@ -346,7 +346,7 @@ class Piles:
                 looked = self._looked[person] = place + 1
         return None
 
-    def _chosen(self, person: int, seat: int, hour: float) -> int | None:
+    def _choose_task(self, person: int, seat: int, hour: float) -> int | None:
         suiting = [
             place
             for place, job in enumerate(self._open)
@@ -361,13 +361,13 @@ class Piles:
         may, apart = self._may[job.task], self._apart[job.task]
         return (may is None or bool(may[seat])) and (apart < 0 or person not in self._did.get(apart, ()))
 
-    def _given(self, person: int, job: Job) -> Job:
+    def _give_job(self, person: int, job: Job) -> Job:
         if self._apart[job.task] >= 0:
             self._did.setdefault(self._apart[job.task], set()).add(person)
         return job
 
     def _until(self, task: int, part: int) -> float:
-        """Say what all answers before a part of a task take together."""
+        """Return what all answers before a part of a task take together."""
         if part == 0:
             return self._before[task]
         k = self.begins[task] + part

@@ -93,14 +93,14 @@ class Seats:
         habits = self._habits
         leaves = stays / habits.drop_out if habits.drop_out > 0 else np.full(self._n, math.inf)
         return (
-            mean_one(z, habits.rater_sd),
+            lognormal_factors(z, habits.rater_sd),
             habits.begins + offset * habits.shift_spread,
             arrives * habits.arrival,
             leaves,
         )
 
 
-def mean_one(z: Floats, sd: float) -> Floats:
+def lognormal_factors(z: Floats, sd: float) -> Floats:
     """Return lognormal factors whose mean is 1, so that what work costs on average does not depend on their spread."""
     return np.asarray(np.exp(sd * z - sd**2 / 2))
 
@@ -124,7 +124,7 @@ class Shifts:
     of_block: float
 
 
-def shifts_of(
+def lay_out_shifts(
     weekday: int, *, hours_a_day: float, days_a_week: int, pause_every: float | None, pause: float, drift: float
 ) -> Shifts:
     """Lay out a week of work that begins on a day of the week; hours throughout, `pause_every` hours of work."""
@@ -137,9 +137,11 @@ def shifts_of(
     return Shifts(days, block, rest_after, full, last, drift, full * of_block + of_last, full * block + last, of_block)
 
 
-def week_of(weekday: int, hours_a_day: float, days_a_week: int) -> Shifts:
+def lay_out_week(weekday: int, hours_a_day: float, days_a_week: int) -> Shifts:
     """Lay out a week of people who need no pause and do not tire."""
-    return shifts_of(weekday, hours_a_day=hours_a_day, days_a_week=days_a_week, pause_every=None, pause=0.0, drift=0.0)
+    return lay_out_shifts(
+        weekday, hours_a_day=hours_a_day, days_a_week=days_a_week, pause_every=None, pause=0.0, drift=0.0
+    )
 
 
 class Moment(NamedTuple):
@@ -151,7 +153,7 @@ class Moment(NamedTuple):
 
 
 def moment(shifts: Shifts, effort: float, *, ends: bool) -> Moment:
-    """Say when an effort is reached; where that is at a rest, before it (`ends`), or after it."""
+    """Return when an effort is reached; where that is at a rest, before it (`ends`), or after it."""
     # Called for each task: written out.
     days, blocks = effort / shifts.effort, 0
     day = max(math.ceil(days - SLACK) - 1, 0) if ends else math.floor(days + SLACK)
@@ -168,8 +170,8 @@ def moment(shifts: Shifts, effort: float, *, ends: bool) -> Moment:
 
 def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floats, Floats]:
     """Say of many efforts when each is reached, as `moment` does of one: hours, work, hours since a rest."""
-    day, rest = _wholes(effort, shifts.effort, ends=ends)
-    block, rest = _wholes(rest, shifts.of_block, ends=ends)
+    day, rest = _split_into_wholes(effort, shifts.effort, ends=ends)
+    block, rest = _split_into_wholes(rest, shifts.of_block, ends=ends)
     within = rest if shifts.drift == 0 else -np.log1p(-np.minimum(shifts.drift * rest, ALMOST)) / shifts.drift
     within = np.minimum(within, shifts.block)
     n = len(shifts.days)
@@ -179,24 +181,24 @@ def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floa
     return hour, day * shifts.work + block * shifts.block + within, within
 
 
-def effort_by(shifts: Shifts, hour: float) -> float:
-    """Say how much effort somebody who works whenever they are there can have made by an hour on the calendar."""
+def effort_until(shifts: Shifts, hour: float) -> float:
+    """Return how much effort somebody who works whenever they are there can have made by an hour on the calendar."""
     if hour <= 0:
         return 0.0
     week, hour = divmod(hour, HOURS_A_DAY * DAYS_A_WEEK)
     today = int(hour // HOURS_A_DAY)
     before = week * len(shifts.days) + sum(day < today for day in shifts.days)
-    return before * shifts.effort + (_by_time(shifts, hour % HOURS_A_DAY) if today in shifts.days else 0.0)
+    return before * shifts.effort + (_effort_at_time(shifts, hour % HOURS_A_DAY) if today in shifts.days else 0.0)
 
 
-def effort_of(shifts: Shifts, work: float) -> float:
-    """Say how much effort so many hours of work, counted from the first shift, make."""
+def effort_for_work(shifts: Shifts, work: float) -> float:
+    """Return how much effort so many hours of work, counted from the first shift, make."""
     day, rest = divmod(work, shifts.work)
     block, rest = divmod(rest, shifts.block)
     return day * shifts.effort + block * shifts.of_block + _effort(rest, shifts.drift)
 
 
-def _by_time(shifts: Shifts, time: float) -> float:
+def _effort_at_time(shifts: Shifts, time: float) -> float:
     block, rest = divmod(time, shifts.block + shifts.pause)
     if block >= shifts.full:
         time -= shifts.full * (shifts.block + shifts.pause)
@@ -212,6 +214,6 @@ def _hours(effort: float, drift: float) -> float:
     return effort if drift == 0 else -math.log1p(-min(drift * effort, ALMOST)) / drift
 
 
-def _wholes(amount: Floats, unit: float, *, ends: bool) -> tuple[Array, Array]:
+def _split_into_wholes(amount: Floats, unit: float, *, ends: bool) -> tuple[Array, Array]:
     n = np.maximum(np.ceil(amount / unit - SLACK) - 1, 0) if ends else np.floor(amount / unit + SLACK)
     return n, np.minimum(np.maximum(amount - n * unit, 0.0), unit)

@@ -254,7 +254,7 @@ def _points(effects: Effects, share: float) -> float:
 def population(
     rng: np.random.Generator, effects: Effects, system_sd: float, leniency_sd: float, severity_sd: float
 ) -> Population:
-    """Say how systems and raters at large are, from those that are known."""
+    """Return how systems and raters at large are, from those that are known."""
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
     return Population(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)
@@ -423,7 +423,7 @@ def minor_power(slope: float, minor_points: float) -> float:
 def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
     """Draw a world for the pilot's outputs and raters, and its ratings.
 
-    It is the law of `fitted_law.world_on`, drawn for the ratings that exist only: a table with one rater per output
+    It is the law of `fitted_law.draw_world`, drawn for the ratings that exist only: a table with one rater per output
     is not blown up to all raters.
     """
     factors = draw_factors(rng, effects, pilot.document)

@@ -16,7 +16,7 @@ from simlab.fitting.mqm.pilot import MAX_RATINGS, Pilot, laid, of_ratings
 from simlab.tables.held import Ratings
 from simlab.types import Array, Floats
 from simlab.world.files.fitted_world import SINGLE
-from simlab.world.laws.fitted import Effects, world_on
+from simlab.world.laws.fitted import Effects, draw_world
 
 NAME = "mqm"
 POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
@@ -29,7 +29,7 @@ FEW = 5
 
 
 def refused(ratings: Ratings) -> str | None:
-    """Say why scores are no sums of errors: None, or which of their rules they break."""
+    """Explain why scores are no sums of errors: None, or which of their rules they break."""
     if not ratings.lower_is_better:
         return "errors are counted from 0 and fewer are better; in this table higher scores are better"
     if ratings.scale is not None and np.isfinite(ratings.scale[1]):
@@ -96,7 +96,7 @@ def _short(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-MQM = Law(NAME, refused, fit, answer, world_on, content)
+MQM = Law(NAME, refused, fit, answer, draw_world, content)
 
 
 def not_identified(pilot: Pilot) -> list[str]:

@@ -16,7 +16,7 @@ from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit
 from simlab.fitting.preferences.pilot import Pilot
 from simlab.rng import stream
 from simlab.types import Array, Floats, Ints
-from simlab.world.laws.davidson import drawn
+from simlab.world.laws.davidson import draw_outcomes
 
 LEVEL = 0.05
 """How often a law that holds fails some check."""
@@ -37,7 +37,7 @@ class PreferenceCheck(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Tell whether the real value lies within the interval; what a table lacks cannot fail."""
+        """True if the real value lies within the interval; what a table lacks cannot fail."""
         return not self.real < self.low and not self.real > self.high
 
 
@@ -98,7 +98,7 @@ def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: Pi
         distance += named * (taste[rater, design.first] - taste[rater, design.second])
         distance *= np.where(named, fit.sharpness[draw][rater], 1.0)
         ties = ties * np.where(named, fit.rater_ties[draw][rater], 1.0)
-    return drawn(rng, distance, ties).astype(np.int64)
+    return draw_outcomes(rng, distance, ties).astype(np.int64)
 
 
 def traits(pilot: Pilot, outcome: Ints) -> dict[str, float]:
@@ -244,7 +244,7 @@ def content(fit: PreferenceFit, checks: PreferenceChecks | None = None, table: P
 
 
 def about(pilot: Pilot, table: Path | None) -> dict[str, Any]:
-    """Say which table was fitted to, and how large it is."""
+    """Return which table was fitted to, and how large it is."""
     where = {} if table is None else {"table": table.name, "sha256": files.digest(table)}
     return where | {
         "comparisons": len(pilot.outcome),
@@ -255,7 +255,7 @@ def about(pilot: Pilot, table: Path | None) -> dict[str, Any]:
 
 
 def whole_items(pilot: Pilot) -> bool:
-    """Say whether one rater made all comparisons of an item, where items have several."""
+    """True if one rater made all comparisons of an item, where items have several."""
     raters_of_items = len(np.unique(np.stack([pilot.item, pilot.rater]), axis=1).T)
     return pilot.n_raters > 0 and raters_of_items == pilot.n_items < len(pilot.item)
 

@@ -299,7 +299,7 @@ class Layout:
     error: Mapping[str, Floats]
 
     def has(self, name: str) -> bool:
-        """Say whether a parameter is sampled."""
+        """True if a parameter is sampled."""
         return name in self.at
 
     def of(self, theta: Floats, name: str) -> Floats:
@@ -332,5 +332,5 @@ def layout(pilot: Pilot, counts: Mapping[str, Floats]) -> Layout:
 
 
 def items_repeat(pilot: Pilot) -> bool:
-    """Say whether some item was compared more than once: else items and outputs cannot be told from chance."""
+    """True if some item was compared more than once: else items and outputs cannot be told from chance."""
     return len(pilot.item) > pilot.n_items

@@ -58,12 +58,12 @@ class Model:
 
     @property
     def latent(self) -> bool:
-        """Tell whether the residual is the unit of measurement."""
+        """True if the residual is the unit of measurement."""
         return self.law != "gaussian"
 
     @property
     def sharpened(self) -> bool:
-        """Tell whether raters differ in sharpness; a single rater is taken to be as sharp as raters are."""
+        """True if raters differ in sharpness; a single rater is taken to be as sharp as raters are."""
         return self.priors.sharpness > 0 and self.n_raters > 1
 
     @cached_property
@@ -302,7 +302,7 @@ class Seen:
 
     @property
     def open(self) -> Bools:
-        """Tell where a latent value is not known exactly."""
+        """Mark where a latent value is not known exactly."""
         return np.asarray(self.low < self.high)
 
 

@@ -110,7 +110,7 @@ def _posterior(model: Model, held: Draws, scale: Scale, ratings: Ratings) -> Pos
 
 
 def scale_of(law: LawName, ratings: Ratings) -> Scale:
-    """Say how a law turns latent values into the scores of a table; thresholds are those of a first look."""
+    """Return how a law turns latent values into the scores of a table; thresholds are those of a first look."""
     if law == "gaussian":
         return gaussian_scale(ratings)
     if law == "normal_scores":
@@ -312,7 +312,7 @@ def _together(ratings: Ratings, terms: Terms) -> Iterator[str]:
 
 
 def _lone(ratings: Ratings, name: str) -> bool:
-    """Tell whether an effect is spoken of already, since there is but one rater, or system."""
+    """True if an effect is spoken of already, since there is but one rater, or system."""
     of_raters = name in ("leniency", "rater_system", "rater_document")
     return (ratings.n_raters == 1 and of_raters) or (ratings.n_systems == 1 and "system" in name)
 

@@ -14,7 +14,7 @@ from simlab.fitting.scales.chain import MOST_CATEGORIES, categories
 from simlab.fitting.scales.fitting import fit
 from simlab.tables.held import Ratings
 from simlab.types import Floats
-from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat, world_on
+from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat, draw_world
 
 LEAST = 3
 """Fewest different scores of which a distance between scores can be told."""
@@ -23,13 +23,13 @@ DIGITS = 6
 
 
 def refused_gaussian(ratings: Ratings) -> str | None:
-    """Say why a table is no matter of points: None, or that too few different scores are given."""
+    """Explain why a table is no matter of points: None, or that too few different scores are given."""
     n = len(np.unique(ratings.score))
     return None if n >= LEAST else f"scores in points need at least {LEAST} different scores; the table has {n}"
 
 
 def refused_normal_scores(ratings: Ratings) -> str | None:
-    """Say why a table is no matter of ranks: None, or that errors are counted, or too few or many scores differ."""
+    """Explain why a table is no matter of ranks: None, or that errors are counted, or too few or many scores differ."""
     open_above = ratings.scale is None or not np.isfinite(ratings.scale[1])
     if ratings.lower_is_better and open_above and ratings.score.min() >= 0:
         return "sums of errors have a law of their own, mqm"
@@ -40,7 +40,7 @@ def refused_normal_scores(ratings: Ratings) -> str | None:
 
 
 def refused_ordinal(ratings: Ratings) -> str | None:
-    """Say why a table is no matter of categories: None, or that it has too few or too many different scores."""
+    """Explain why a table is no matter of categories: None, or that it has too few or too many different scores."""
     n = len(np.unique(ratings.score))
     if n < LEAST:
         return f"categories in order need at least {LEAST} different scores; the table has {n}"
@@ -49,7 +49,7 @@ def refused_ordinal(ratings: Ratings) -> str | None:
 
 
 def refused_binary(ratings: Ratings) -> str | None:
-    """Say why a table is no matter of yes and no: None, or that it has not two different scores."""
+    """Explain why a table is no matter of yes and no: None, or that it has not two different scores."""
     n = len(np.unique(ratings.score))
     return None if n == 2 else f"yes and no need exactly 2 different scores; the table has {n}"
 
@@ -69,16 +69,16 @@ def content(fitted: Fitted) -> Mapping[str, Any]:
     return {"law": effects[0].scale.law, "scale": _scale(effects[0].scale), "draws": draws}
 
 
-GAUSSIAN = Law("gaussian", refused_gaussian, partial(fit, "gaussian"), answer, world_on, content)
+GAUSSIAN = Law("gaussian", refused_gaussian, partial(fit, "gaussian"), answer, draw_world, content)
 
 
-NORMAL_SCORES = Law("normal_scores", refused_normal_scores, partial(fit, "normal_scores"), answer, world_on, content)
+NORMAL_SCORES = Law("normal_scores", refused_normal_scores, partial(fit, "normal_scores"), answer, draw_world, content)
 
 
-ORDINAL = Law("ordinal", refused_ordinal, partial(fit, "ordinal"), answer, world_on, content)
+ORDINAL = Law("ordinal", refused_ordinal, partial(fit, "ordinal"), answer, draw_world, content)
 
 
-BINARY = Law("binary", refused_binary, partial(fit, "binary"), answer, world_on, content)
+BINARY = Law("binary", refused_binary, partial(fit, "binary"), answer, draw_world, content)
 
 
 def _scale(scale: Scale) -> dict[str, Any]:

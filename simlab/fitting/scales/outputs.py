@@ -25,7 +25,7 @@ FORGOTTEN = 1.02
 
 
 class OnOutputs(NamedTuple):
-    """Hold a draw of a law, and of what the pilot's documents bring: `seen[system, item]`, for `world_on`."""
+    """Hold a draw of a law, and of what the pilot's documents bring: `seen[system, item]`, for `draw_world`."""
 
     effects: ScaleEffects
     seen: Floats

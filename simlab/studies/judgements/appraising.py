@@ -14,7 +14,7 @@ from simlab.studies.judgements.preparing import Prepared
 from simlab.studies.outcomes import ACCOUNT, ADJUSTED, COMMON, LOAD, NAN, P_VALUE, of_campaigns, unaccounted
 from simlab.studies.outcomes import blank as filled
 from simlab.types import Array, Campaign, Floats, Outcome, Outcomes, World
-from simlab.world.laws.judgements import Quality, judgements_of, true_means
+from simlab.world.laws.judgements import Quality, require_judgements, true_means
 
 _SYSTEM, _PAIR, _TRUE = ("replicate", "system"), ("replicate", "pair"), ("of_world", "system")
 STOPPED: Mapping[str, Outcome] = {
@@ -70,8 +70,8 @@ def appraise(
 
 
 def truth(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
-    """Say what is true of the population, or of the test set where that is what is judged."""
-    law, quality, test_set = judgements_of(world), laid.quality, laid.needs.test_set
+    """Return what is true of the population, or of the test set where that is what is judged."""
+    law, quality, test_set = require_judgements(world), laid.quality, laid.needs.test_set
     value, fraction = true_means(law), None
     if test_set is not None:
         value = law.mean_of(test_set)
@@ -108,7 +108,7 @@ def _efficiency(quality: Quality, fraction: float | None) -> Floats:
 def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
     n = world.frame.n_systems
-    told = enough_for_baseline(laid.needs.human, judgements_of(world).contest.documents.size)
+    told = enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)
     lacking = () if told else BASELINE
     lacking = (*lacking, *(ADJUSTED if prepared.multiplicity == "none" else ()))
     lacking = (*lacking, *(() if prepared.rates and world.metric is not None else YOUDEN))

@@ -15,7 +15,7 @@ from simlab.studies.judgements.spending import refuse
 from simlab.studies.kind import Shape
 from simlab.studies.money import binding
 from simlab.types import Campaign, InputError, Place, Stops, World
-from simlab.world.laws.judgements import Judgements, judgements_of
+from simlab.world.laws.judgements import Judgements, require_judgements
 from simlab.world.laws.recorded_judgements import RecordedJudgements
 
 LIMITS = ("cost", "per_system", "total")
@@ -26,7 +26,7 @@ ENOUGH = 100
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
     """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
-    law = judgements_of(world)
+    law = require_judgements(world)
     _refuse_made_up(config, world, law)
     _refuse_unpaid(config, world)
     needs = plan(prepare(config), world)

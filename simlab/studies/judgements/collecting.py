@@ -37,7 +37,7 @@ from simlab.types import (
     Streams,
     World,
 )
-from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, judgements_of
+from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, require_judgements
 
 LEAST = 3
 """Judgements of a system, from documents of their own, of which an interval can be told: those of a baseline, too."""
@@ -57,7 +57,7 @@ def lay(prepared: Prepared, world: World, place: Place) -> Laid:
 
     Raises InputError where the budget pays none, or outputs lack.
     """
-    law = judgements_of(world)
+    law = require_judgements(world)
     needs = plan(prepared, world)
     if law.contest.fixed:
         rng = stream(prepared.seed, *place.of_documents, "test_set")
@@ -67,7 +67,7 @@ def lay(prepared: Prepared, world: World, place: Place) -> Laid:
 
 def plan(prepared: Prepared, world: World) -> Needs:
     """Read the numbers of ratings from the budget; raise InputError where it pays none, or outputs lack."""
-    budget, design, contest = prepared.budget, prepared.design, judgements_of(world).contest
+    budget, design, contest = prepared.budget, prepared.design, require_judgements(world).contest
     # What an estimator does not look at is not paid.
     metric = world.metric is not None and not prepared.human_only
     calibration = budget["calibration_ratings"] if metric and prepared.calibrates else 0
@@ -95,12 +95,12 @@ def plan(prepared: Prepared, world: World) -> Needs:
 def draw(prepared: Prepared, world: World, laid: Laid, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
     others = remembered(prepared.seed, *place.of_study, "raters") if place.pool else None
-    return judgements_of(world).draw(remembered(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
+    return require_judgements(world).draw(remembered(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
 def document_set(prepared: Prepared, world: World, study: int) -> int:
     """Return the index of a study's test set."""
-    return 0 if judgements_of(world).contest.fixed else study
+    return 0 if require_judgements(world).contest.fixed else study
 
 
 def collect(
@@ -187,8 +187,8 @@ def _scale(test_set: Sample | None) -> tuple[Floats, Floats] | None:
 
 
 def _told(prepared: Prepared, world: World, laid: Laid) -> dict[str, Any]:
-    """Say what an analyst is told of a world beside the judgements; see `Judged`."""
-    law = judgements_of(world)
+    """Return what an analyst is told of a world beside the judgements; see `Judged`."""
+    law = require_judgements(world)
     finite = laid.needs.test_set is not None and not prepared.design["replacement"]
     return {
         "binary": law.judges.scale == "binary",
@@ -200,7 +200,7 @@ def _told(prepared: Prepared, world: World, laid: Laid) -> dict[str, Any]:
 
 
 def _of_study(potential: Potential) -> dict[str, Any]:
-    """Say what an analyst is told of a study: what the metric says of other outputs, and which came together."""
+    """Return what an analyst is told of a study: what the metric says of other outputs, and which came together."""
     return {
         "rest": potential.rest,
         "calibration": potential.calibration,
@@ -211,7 +211,7 @@ def _of_study(potential: Potential) -> dict[str, Any]:
 
 
 def beside(needs: Needs, n_systems: int) -> Beside:
-    """Say what is paid beside judgements."""
+    """Return what is paid beside judgements."""
     return Beside(n_systems, needs.metric, n_systems // needs.payers * needs.calibration)
 
 
@@ -290,7 +290,7 @@ def _carried(
 def _stops(
     prepared: Prepared, whole: Collected, would: Floats, looks: Ints, said: Callable[[], Floats]
 ) -> Callable[[Ints], Bools]:
-    """Say which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
+    """Return which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
     if prepared.stops is None:
         return lambda end: np.zeros(len(would), bool)
     expected = stopped(prepared, whole)
@@ -329,7 +329,7 @@ def _seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> See
 def _too_little(
     prepared: Prepared, whole: Collected, came: Bools, calibrated: int, beside: Beside
 ) -> DesignFailure | None:
-    """Say why what came cannot be analysed; None where it can."""
+    """Explain why what came cannot be analysed; None where it can."""
     if calibrated < beside.calibration:
         return DesignFailure(
             f"the campaign ended after {calibrated} of {beside.calibration} calibration ratings, and the metric is not "
@@ -379,7 +379,7 @@ def _paid(
 def stopping_facts(
     needs: Needs, potential: Potential, g: Floats | None, scale: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Say what a rule may know of scale and metric before it sees a judgement; see `Followed`."""
+    """Return what a rule may know of scale and metric before it sees a judgement; see `Followed`."""
     n_systems, planned = potential.y.shape
     facts: dict[str, Any] = {"planned": planned, "scale": scale, "other": None, "fresh": 0, "metric_scale": None}
     if g is None:
@@ -403,5 +403,5 @@ def stopping_facts(
 
 def scale_of(world: World) -> tuple[float, float] | None:
     """Return the ends of the scale of judgements; None where it has none, or nobody says where they are."""
-    law = judgements_of(world)
+    law = require_judgements(world)
     return law.ends() if law.judges.scale == "binary" else None

@@ -113,7 +113,7 @@ def _kept(came: Array, *, shared: bool) -> Ints:
 
 
 def enough_for_baseline(human: int, outputs_per_document: int) -> bool:
-    """Tell whether so many judgements come from three documents at least, whichever of them are drawn."""
+    """True if so many judgements come from three documents at least, whichever of them are drawn."""
     return human > (DOCUMENTS_FOR_BASELINE - 1) * outputs_per_document
 
 
@@ -156,7 +156,7 @@ def _of_means(prepared: Prepared, estimates: Estimates) -> Contrasts:
 
 
 def _rates(estimates: Estimates) -> dict[str, Array]:
-    """Say how good the metric is, where an estimator says so."""
+    """Return how good the metric is, where an estimator says so."""
     if estimates.youden is None:
         return {}
     return dict(zip(YOUDEN, (estimates.youden.value, estimates.youden.low, estimates.youden.high), strict=True))
@@ -234,7 +234,7 @@ def _whole(parts: list[Estimates], name: str) -> Array | None:
 
 
 def _own(ended: Ended) -> bool:
-    """Tell whether the rule has intervals of its own, which hold whatever the shape of judgements is."""
+    """True if the rule has intervals of its own, which hold whatever the shape of judgements is."""
     return not np.isnan(ended.claim_low).any()
 
 
@@ -286,7 +286,7 @@ def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
 
 
 def _layout(judged: Judged) -> tuple[Any, ...]:
-    """Say what is the same for all rows of a stack."""
+    """Return what is the same for all rows of a stack."""
     rest = None if judged.rest is None else judged.rest[0]
     present = tuple(part is None for part in (judged.g, judged.calibration, judged.document))
     return judged.y.shape, present, judged.binary, rest, judged.nominal, judged.test_set

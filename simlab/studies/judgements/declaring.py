@@ -19,7 +19,7 @@ from simlab.studies.kind import Kind
 from simlab.studies.money import Money, on_a_clock, payable, prices_of
 from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops, World
 from simlab.types.bounds import Price
-from simlab.world.laws.judgements import judgements_of
+from simlab.world.laws.judgements import require_judgements
 
 _LOG_BYTES = 160
 """What is kept of each answer on a clock, that it was asked for and that it came."""
@@ -57,7 +57,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     """Count the outputs of each system that are judged, and those that the metric rates."""
     prepared, systems = prepare(config), world.frame.n_systems
     needs = plan(prepared, world)
-    size = int(judgements_of(world).contest.documents.size)
+    size = int(require_judgements(world).contest.documents.size)
     pieces = f" ({-(-needs.human // size):,} documents)" if size > 1 else ""
     metric = f"; the metric rates {needs.metric:,} more" if needs.metric else ""
     return [

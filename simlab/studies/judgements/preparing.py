@@ -96,6 +96,6 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
 
 
 def same_layout(prepared: Prepared) -> str:
-    """Say that nothing is shared between cells beside the world: sizes differ from one to the other."""
+    """State that nothing is shared between cells beside the world: sizes differ from one to the other."""
     sizes = [prepared.seed, prepared.design, prepared.budget, prepared.cuts, prepared.human_only, prepared.calibrates]
     return repr([*sizes, prepared.each])

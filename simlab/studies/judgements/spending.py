@@ -105,7 +105,7 @@ def account_of(prepared: Prepared, beside: Beside, asked: int, used: int, *, ope
 
 
 def cut_said(prepared: Prepared, beside: Beside) -> list[str]:
-    """Say how the money cuts judgements; nothing where it pays all that were planned."""
+    """Return how the money cuts judgements; nothing where it pays all that were planned."""
     money, planned, paid = (
         binding(prepared.budget, beside.systems),
         *(count(prepared, beside) for count in (planned_human, paid_human)),

@@ -14,7 +14,7 @@ from simlab.studies.preferences.concluding import count_outputs
 from simlab.studies.preferences.preparing import OUTCOMES, Prepared
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Campaign, Outcomes, TestSet, World
-from simlab.world.laws.comparisons import contest_of, preference_direction
+from simlab.world.laws.comparisons import preference_direction, require_contest
 
 SMOOTHING = 0.5
 """Added to each count of a pair whose human evaluation never has some outcome, so that a KLD is finite."""
@@ -51,11 +51,11 @@ def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
 
 
 def truth(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
-    """Say how often each system truly wins, and who of each two wins more often; nothing where nobody knows.
+    """Return how often each system truly wins, and who of each two wins more often; nothing where nobody knows.
 
     Of a rule that asks about its test set the population's truth is none: what holds there says `reference_verdict`.
     """
-    contest = contest_of(world)
+    contest = require_contest(world)
     direction = preference_direction(contest)
     if direction is None or contest.p is None or prepared.on_test_set:
         return {}

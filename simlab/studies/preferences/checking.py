@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from simlab.design.protocol import follow, places_of
+from simlab.design.protocol import follow, make_places
 from simlab.parts import bind, name_of
 from simlab.studies.kind import Shape
 from simlab.studies.preferences.preparing import prepare
 from simlab.studies.preferences.spending import refuse_unpaid
 from simlab.types import Contest, Evidence, InputError, Trail, World
-from simlab.world.laws.comparisons import contest_of, rest_documents
+from simlab.world.laws.comparisons import require_contest, rest_documents
 
 _OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
 """Rules that can take a document for the unit that is drawn."""
@@ -21,7 +21,7 @@ _OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
     """Hold the budget and the worlds of a study of preferences against the outputs that there are."""
-    contest, budget = contest_of(world), config["budget"]
+    contest, budget = require_contest(world), config["budget"]
     if contest.p is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
     if "_target_" not in config["decision"]:
@@ -137,4 +137,4 @@ def _nothing_came(world: World) -> Trail:
     said = None if world.metric is None else np.ones((1, n_outputs), np.int64)
     nothing = np.zeros((1, 0), np.int64)
     rest_document = rest_documents(world, n_outputs)
-    return follow(nothing, nothing, said, places_of(world.frame.document, None, n_outputs, rest_document))
+    return follow(nothing, nothing, said, make_places(world.frame.document, None, n_outputs, rest_document))

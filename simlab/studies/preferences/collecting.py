@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.design.protocol import Places, gather, last_looks, looks, order_items, places_of, until
+from simlab.design.protocol import (
+    Places,
+    find_last_looks,
+    gather,
+    list_looks,
+    make_places,
+    order_items,
+    truncate_evidence,
+)
 from simlab.design.waiting import Rounds
 from simlab.rng import stream
 from simlab.studies.asking import Asking, Hearing, whole_looks
@@ -41,7 +49,7 @@ from simlab.types import (
     Verdicts,
     World,
 )
-from simlab.world.laws.comparisons import GAP, comparisons_of, contest_of, rest_documents
+from simlab.world.laws.comparisons import GAP, require_comparisons, require_contest, rest_documents
 
 LOSS = 2
 """The last of the outcomes of a comparison: >, =, <."""
@@ -58,7 +66,7 @@ class Backstage(NamedTuple):
 
 def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
     """Draw the test set that all studies of a world share; None where each has its own."""
-    if not contest_of(world).fixed:
+    if not require_contest(world).fixed:
         return None
     # Of a further pool of raters the outputs are the same, whoever compares them.
     others = stream(prepared.seed, *place.of_world, "raters") if place.pool else None
@@ -66,7 +74,7 @@ def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
 
 
 def _drawn(world: World, rng: np.random.Generator, others: np.random.Generator | None) -> TestSet:
-    return _compared(comparisons_of(world).draw(rng, world.metric, others))
+    return _compared(require_comparisons(world).draw(rng, world.metric, others))
 
 
 def _compared(drawn: TestSet) -> TestSet:
@@ -93,13 +101,13 @@ def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place)
 
 def document_set(prepared: Prepared, world: World, study: int) -> int:
     """Return the index of a study's test set."""
-    return 0 if contest_of(world).fixed else study
+    return 0 if require_contest(world).fixed else study
 
 
 def collect(
     prepared: Prepared, world: World, shared: TestSet | None, noise: Iterator[TestSet], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
-    """Follow the protocol in all studies together, since decisions are cheaper together; see `last_looks`.
+    """Follow the protocol in all studies together, since decisions are cheaper together; see `find_last_looks`.
 
     Source: Deriu et al. 2023, algorithm 2.
     """
@@ -119,7 +127,7 @@ def collect(
             for b, of, place in zip(backstage, rules, places, strict=True)
         ]
     stop, cost, order = _protocol(prepared, places, verdicts, evidence)
-    end = last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
+    end = find_last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
     said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
     paid = accounts(prepared, stop, cost, order, end)
     return [
@@ -133,16 +141,16 @@ def _paid(collected: Collected, account: Mapping[str, float]) -> Collected:
 
 
 def _where(world: World, test_set: TestSet) -> Places:
-    """Say where the outputs of a test set belong."""
+    """Return where the outputs of a test set belong."""
     gaps = test_set.human < 0
     n_outputs = 0 if test_set.metric is None else test_set.metric.shape[1]
     rest_document = rest_documents(world, n_outputs)
-    return places_of(world.frame.document, ~gaps if gaps.any() else None, n_outputs, rest_document)
+    return make_places(world.frame.document, ~gaps if gaps.any() else None, n_outputs, rest_document)
 
 
 def planned_looks(prepared: Prepared, n_items: int) -> Ints:
     """List how many annotations a pair has at each look."""
-    return looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
+    return list_looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
 
 
 def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) -> Ints:
@@ -156,7 +164,7 @@ def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) ->
 def _protocol(
     prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence
 ) -> tuple[Bools, Ints, Ints]:
-    """Say where a rule ends pairs, what looks take, and which pairs come first; see `last_looks`."""
+    """Return where a rule ends pairs, what looks take, and which pairs come first; see `find_last_looks`."""
     n_pairs = len(evidence.human) // len(places)
     order = np.stack([_pair_order(prepared, place, n_pairs) for place in places])
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
@@ -164,7 +172,7 @@ def _protocol(
 
 
 def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
-    """Say which pairs come first where a budget runs out."""
+    """Return which pairs come first where a budget runs out."""
     order = np.arange(n_pairs)
     if prepared.design["pair_order"] == "random":
         stream(prepared.seed, *place.of_study, "pairs").shuffle(order)
@@ -224,7 +232,7 @@ def _collected(
 
 
 def _told(places: Places) -> dict[str, Array]:
-    """Say where outputs belong, as far as an analyst would not guess."""
+    """Return where outputs belong, as far as an analyst would not guess."""
     told = {} if places.can_be_rated is None else {"can_be_rated": places.can_be_rated}
     plain = (places.rest_document == np.arange(len(places.rest_document))).all()
     return told if plain else told | {"rest_document": places.rest_document}
@@ -266,16 +274,16 @@ class Rule:
         return replace(self, verdicts=replace(self.verdicts, **held), test_set=test_set, order=order, places=places)
 
     def stops(self, said: Array, end: Ints) -> Bools:
-        """Say which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
+        """Mark which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
         changed = self._changed(said, end)
         if self.verdicts.joint and (changed.any() or not self.in_step):
-            return decided(self.prepared, until(self.given(said), end)).stop[:, -1]
+            return decided(self.prepared, truncate_evidence(self.given(said), end)).stop[:, -1]
         return self._row_by_row(said, end, changed).stop
 
     def in_the_end(self, said: Array, end: Ints) -> Said:
-        """Say what the rule says where collecting ended."""
+        """Return what the rule says where collecting ended."""
         if self.verdicts.joint:
-            return Said.at(decided(self.prepared, until(self.given(said), end)), end)
+            return Said.at(decided(self.prepared, truncate_evidence(self.given(said), end)), end)
         return self._row_by_row(said, end, self._changed(said, end))
 
     def given(self, said: Array, rows: Ints | None = None) -> Evidence:
@@ -370,7 +378,7 @@ def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: P
 
 
 def account(came: Timed, stop: Bools, person: Ints) -> dict[str, float]:
-    """Say what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
+    """Return what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
 
     What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
     ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.

@@ -19,7 +19,7 @@ from simlab.studies.preferences.preparing import OUTCOMES, n_rounds, prepare, sa
 from simlab.studies.preferences.spending import cut_said
 from simlab.types import COMPARE, ComparedWorld, Contest, RatedWorld, Verdicts, World
 from simlab.types.bounds import Count, Price
-from simlab.world.laws.comparisons import contest_of
+from simlab.world.laws.comparisons import require_contest
 
 _LOOK_BYTES = {"bayes": 600, "equivalence": 2800}
 _LOOK_BYTES_WITH_METRIC = {"bayes": 6000, "anytime": 2600}
@@ -62,7 +62,7 @@ def sizes(config: Mapping[str, Any]) -> dict[str, int]:
 
 def covers(config: Mapping[str, Any], world: World) -> list[str]:
     """Count the inputs about which each pair of systems is compared at most."""
-    prepared, systems, contest = prepare(config), world.frame.n_systems, contest_of(world)
+    prepared, systems, contest = prepare(config), world.frame.n_systems, require_contest(world)
     n = min(int(config["budget"]["annotations_per_pair"]), contest.n_items)
     pairs = systems * (systems - 1) // 2
     size = int(contest.documents.size)

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.protocol import Places, count_looks, follow, looks, places_of, said_of, until
+from simlab.design.protocol import (
+    Places,
+    count_looks,
+    follow,
+    list_looks,
+    look_up_preferences,
+    make_places,
+    truncate_evidence,
+)
 from simlab.studies.outcomes import are_codes
 from simlab.studies.preferences.preparing import Prepared
 from simlab.studies.sealing import sealed
@@ -48,7 +56,7 @@ def decided(prepared: Prepared, evidence: Evidence) -> Verdicts:
 
 def decided_in_the_end(prepared: Prepared, evidence: Evidence, verdicts: Verdicts, end: Ints) -> Said:
     """Take what was said where collecting ended; of rows judged together, ask again, given what was collected."""
-    return Said.at(decided(prepared, until(evidence, end)) if verdicts.joint else verdicts, end)
+    return Said.at(decided(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
 
 
 def joined(parts: Sequence[Evidence]) -> Evidence:
@@ -80,22 +88,22 @@ def evidence_of(prepared: Prepared, collected: Collected) -> Evidence:
     """
     n_systems, seen = collected.frame.n_systems, collected.seen
     n_pairs = n_systems * (n_systems - 1) // 2
-    annotations = looks(
+    annotations = list_looks(
         prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], len(collected.frame.document)
     )
     order = seen.order if seen.order is not None else _as_they_came(seen.unit)
     human, item = np.full((2, n_pairs, annotations[-1]), -1)
     human[seen.unit, order], item[seen.unit, order] = seen.value, seen.item
-    counts = count_looks(human, said_of(collected.metric, item), collected.metric, annotations)
+    counts = count_looks(human, look_up_preferences(collected.metric, item), collected.metric, annotations)
     trail = follow(human, item, collected.metric, _places(collected))
     return replace(counts, trail=trail)
 
 
 def _places(collected: Collected) -> Places:
-    """Say where outputs belong; what one is not told is taken to be as simple as can be."""
+    """Return where outputs belong; what one is not told is taken to be as simple as can be."""
     n_outputs = 0 if collected.metric is None else collected.metric.shape[1]
     known = collected.known
-    return places_of(collected.frame.document, known.get("can_be_rated"), n_outputs, known.get("rest_document"))
+    return make_places(collected.frame.document, known.get("can_be_rated"), n_outputs, known.get("rest_document"))
 
 
 def last_look(evidence: Evidence, collected: Collected) -> Ints:

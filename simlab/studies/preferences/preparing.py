@@ -85,7 +85,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
 
 
 def same_layout(prepared: Prepared) -> str:
-    """Say that what studies of a world share does not depend on the design."""
+    """State that what studies of a world share does not depend on the design."""
     return ""
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from simlab.design.protocol import last_looks
+from simlab.design.protocol import find_last_looks
 from simlab.studies.money import bill, binding, payable, settled
 from simlab.studies.preferences.preparing import Prepared
 from simlab.types import Bools, InputError, Ints
@@ -28,13 +28,13 @@ def affordable(prepared: Prepared, n_systems: int) -> float:
 def accounts(prepared: Prepared, stop: Bools, cost: Ints, order: Ints, end: Ints) -> list[dict[str, float]]:
     """Account for campaigns whose pairs were collected up to the looks `end[campaign, pair]`; nothing without limits.
 
-    See `last_looks` for `stop`, `cost` and `order`. Planned is what a protocol asks for without money: all that
+    See `find_last_looks` for `stop`, `cost` and `order`. Planned is what a protocol asks for without money: all that
     `annotations` allow in whole batches.
     """
     if not prepared.cuts:
         return [{} for _ in end]
     used, asked = _sum_to(cost, end), prepared.budget["annotations"]
-    without_money = last_looks(stop, cost, asked, order)
+    without_money = find_last_looks(stop, cost, asked, order)
     # Where annotations ran out, rules that ended some pairs had left these batches for the others.
     ran_out, came = np.any(_open(stop, without_money), axis=1), _sum_to(cost, without_money)
     planned = np.where(ran_out, came, np.maximum(came, asked_for(cost, asked, order)))
@@ -47,7 +47,7 @@ def accounts(prepared: Prepared, stop: Bools, cost: Ints, order: Ints, end: Ints
 
 def asked_for(cost: Ints, annotations: int | None, order: Ints) -> Ints:
     """Count what a protocol asks for that no rule ends, `[campaign]`: whole batches, until annotations run out."""
-    return _sum_to(cost, last_looks(np.zeros(cost.shape, bool), cost, annotations, order))
+    return _sum_to(cost, find_last_looks(np.zeros(cost.shape, bool), cost, annotations, order))
 
 
 def _sum_to(cost: Ints, end: Ints) -> Ints:
@@ -56,7 +56,7 @@ def _sum_to(cost: Ints, end: Ints) -> Ints:
 
 
 def _open(stop: Bools, end: Ints) -> Bools:
-    """Tell which pairs neither a rule nor the last look had ended, `[campaign, pair]`."""
+    """Mark which pairs neither a rule nor the last look had ended, `[campaign, pair]`."""
     ended = np.take_along_axis(stop, end[:, :, None], axis=2)[:, :, 0]
     return np.asarray(~ended & (end < stop.shape[2] - 1))
 
@@ -76,7 +76,7 @@ def refuse_unpaid(prepared: Prepared, n_systems: int) -> None:
 
 
 def cut_said(prepared: Prepared, n_systems: int, n_items: int) -> list[str]:
-    """Say how far the money reaches; nothing where it pays all that could be asked."""
+    """Return how far the money reaches; nothing where it pays all that could be asked."""
     money, paid = binding(prepared.budget, n_systems), affordable(prepared, n_systems)
     per_pair = min(prepared.budget["annotations_per_pair"], n_items)
     wanted = n_systems * (n_systems - 1) // 2 * per_pair

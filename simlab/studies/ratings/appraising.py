@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simlab.design.balance import Table, deal_twin, without
+from simlab.design.balance import Table, bar_asked_raters, deal_twin
 from simlab.formulas import differences, sign
 from simlab.studies.outcomes import (
     ACCOUNT,
@@ -55,7 +55,7 @@ def appraise(
 
 
 def twins_possible(world: World, table: Table) -> bool:
-    """Tell whether every output can be rated by somebody else."""
+    """True if every output can be rated by somebody else."""
     enough = bool((table.n_choices > 1).all()) and table.slots.shape[2] == 1
     complete = enough and bool(table.possible.sum(1).min() == table.n_choices.min())
     return complete and fixed_ratings(world) is not None
@@ -83,7 +83,7 @@ def _other_deal(rng: np.random.Generator, prepared: Prepared, table: Table, firs
         raise ValueError("a campaign that was dealt says whom it asked")
     if prepared.design["load_entropy"] is None:
         return deal_twin(rng, table, first.documents, first.asked)
-    return deal(rng, prepared, without(table, first.asked), first.documents)
+    return deal(rng, prepared, bar_asked_raters(table, first.asked), first.documents)
 
 
 def _no_twin(world: World) -> dict[str, Array]:
@@ -92,7 +92,7 @@ def _no_twin(world: World) -> dict[str, Array]:
 
 
 def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
-    """Say how good systems are, and which of each two is better; nothing where nobody knows.
+    """Return how good systems are, and which of each two is better; nothing where nobody knows.
 
     It is what raters at large say on average, or those of the world's pool alone (`design.estimand`).
     """

@@ -72,7 +72,7 @@ def _campaign(prepared: Prepared, world: World, table: Table, noise: Any, place:
 def _accounted(
     prepared: Prepared, world: World, table: Table, held: Collected, place: Place
 ) -> Collected | DesignFailure:
-    """Say what the design asked for before it was cut; fail where not even the fewest documents are paid."""
+    """Return what the design asked for before it was cut; fail where not even the fewest documents are paid."""
     used = len(held.seen.value)
     if used > allowance(prepared, world):
         money = binding(prepared.budget, world.frame.n_systems)

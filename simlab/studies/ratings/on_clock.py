@@ -143,7 +143,7 @@ def lay_out(rng: np.random.Generator, table: Table, frame: Frame, asked: Asked) 
 
 
 def _may(table: Table, unit: Ints) -> Bools:
-    """Tell which raters of the pool may do a unit alone: `[unit, rater]`."""
+    """Mark which raters of the pool may do a unit alone: `[unit, rater]`."""
     may = np.zeros((len(unit), table.n_raters + 1), bool)
     rows = np.arange(len(unit))
     raters, possible = table.raters[table.bucket[unit]], table.possible[unit]
@@ -228,7 +228,7 @@ def _refuse_unrated(frame: Frame, seen: Seen, carried: Carried) -> None:
 
 
 def as_dealt(campaign: Collected) -> bool:
-    """Tell whether each rating that was dealt came, and from whom it was dealt to."""
+    """True if each rating that was dealt came, and from whom it was dealt to."""
     if campaign.asked is None or "log" not in campaign.known:
         return True
     frame, seen = campaign.frame, campaign.seen
@@ -307,7 +307,7 @@ class Platform:
         self._total = np.zeros(frame.n_systems)
 
     def choose(self, seat: int, tasks: Ints, hour: float) -> int:
-        """Say which of the open tasks somebody takes: its place in the list."""
+        """Return which of the open tasks somebody takes: its place in the list."""
         place = 0
         if self._prepared.assign is not None:
             order = np.argsort(self._rank[tasks], kind="stable")

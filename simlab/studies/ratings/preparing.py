@@ -92,7 +92,7 @@ class Prepared(NamedTuple):
 
     @property
     def further(self) -> Further:
-        """Say who else is asked."""
+        """Return who else is asked."""
         return further_of(self.design)
 
 
@@ -107,7 +107,7 @@ class Further(NamedTuple):
 
     @property
     def uneven(self) -> bool:
-        """Tell whether outputs may have different numbers of ratings."""
+        """True if outputs may have different numbers of ratings."""
         return self.overlap > 0 or self.boost_margin is not None
 
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
 from simlab.types import Floats, InputError, Speeds
-from simlab.world.files.plain_document import with_keys
+from simlab.world.files.plain_document import validate_keys
 from simlab.world.laws.scales import Scale, ScaleEffects
 
 Number = Annotated[float, Ge(-1e9), Le(1e9)]
@@ -131,7 +131,7 @@ class FittedScales:
 
 def checked(held: Mapping[str, Any], where: str) -> FittedScales:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
-    content = with_keys(Content, held, where)
+    content = validate_keys(Content, held, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     _check_sizes(content, where)
     return FittedScales(
@@ -141,7 +141,7 @@ def checked(held: Mapping[str, Any], where: str) -> FittedScales:
         tuple(tuple(sorted(set(seats))) for seats in content["seats"]),
         content["lower_is_better"],
         tuple(_effects(content, k, where) for k in range(len(content["draws"]["mean"]))),
-        speeds_of(content.get("timing"), where),
+        read_speeds(content.get("timing"), where),
     )
 
 
@@ -178,7 +178,7 @@ def _n_cuts(content: Content) -> int:
 def _effects(content: Content, k: int, where: str) -> ScaleEffects:
     draws: Mapping[str, Any] = content["draws"]
     one: dict[str, Any] = {name: float(column[k]) for name, column in draws.items() if name.endswith("_sd")}
-    one |= {name: _sealed(draws[name][k]) for name in ("system", "leniency", "sharpness", "taste")}
+    one |= {name: _seal(draws[name][k]) for name in ("system", "leniency", "sharpness", "taste")}
     return ScaleEffects(mean=float(draws["mean"][k]), scale=_scale(content, k, where), **one)
 
 
@@ -199,13 +199,13 @@ def _scale(content: Content, k: int, where: str) -> Scale:
 def _cuts(content: Content, k: int) -> tuple[Floats, Floats]:
     """Return where the latent scale is cut, and what the categories are worth."""
     if content["law"] == "gaussian":
-        return _sealed([]), _sealed([])
+        return _seal([]), _seal([])
     if content["law"] == "binary":
-        return _sealed([0.0]), _sealed([0.0, 1.0])
-    return _sealed(content["draws"]["thresholds"][k]), _sealed(content["scale"]["values"])
+        return _seal([0.0]), _seal([0.0, 1.0])
+    return _seal(content["draws"]["thresholds"][k]), _seal(content["scale"]["values"])
 
 
-def _sealed(values: Any) -> Floats:
+def _seal(values: Any) -> Floats:
     array = np.array(values, float)
     array.flags.writeable = False
     return array
@@ -254,7 +254,7 @@ class Timing(TypedDict):
     draws: Draws
 
 
-def speeds_of(timing: Timing | None, where: str) -> tuple[Speeds, ...]:
+def read_speeds(timing: Timing | None, where: str) -> tuple[Speeds, ...]:
     """Return the draws of speeds that a file holds; none where it holds none.
 
     Raises InputError, beginning with `where`, for draws of different lengths.

@@ -22,9 +22,9 @@ from simlab import files
 from simlab.messages import legible
 from simlab.types import Floats, InputError, Speeds
 from simlab.world.files import fitted_scales, kept_answers
-from simlab.world.files.fitted_scales import Checks, FittedScales, Timing, check_people, speeds_of
+from simlab.world.files.fitted_scales import Checks, FittedScales, Timing, check_people, read_speeds
 from simlab.world.files.kept_answers import KeptWorld
-from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, with_keys
+from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, validate_keys
 from simlab.world.laws.fitted import Effects
 
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
@@ -149,22 +149,22 @@ def read_world(path: str | None, sha256: str | None) -> AnyWorld:
     digest is not `sha256` (None: any).
     """
     if path is None:
-        files.refuse_change(built_in_digest(), sha256, "the built-in fit")
-        return _built_in()
+        files.refuse_change(digest_of_built_in_fit(), sha256, "the built-in fit")
+        return _load_built_in()
     empty = "give what `simlab fit` wrote, or null for the built-in fit"
     chosen = chosen_file(path, None, empty=empty, remedy=REMEDY)
-    return _built_in() if chosen is None else _read(*chosen, sha256)
+    return _load_built_in() if chosen is None else _read(*chosen, sha256)
 
 
 @lru_cache(maxsize=1)
-def built_in_digest() -> str:
+def digest_of_built_in_fit() -> str:
     """Return the digest of the fit that is built in: another simlab may have another one."""
     return digest_of(_content()).hexdigest()
 
 
 @lru_cache(maxsize=1)
-def _built_in() -> AnyWorld:
-    return _checked(_content(), "the built-in fit")
+def _load_built_in() -> AnyWorld:
+    return _check_content(_content(), "the built-in fit")
 
 
 def _content() -> bytes:
@@ -177,20 +177,20 @@ def _read(path: Path, state: files.State, digest: str | None) -> AnyWorld:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
     content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
-    return _checked(content, legible(path))
+    return _check_content(content, legible(path))
 
 
-def _checked(content: bytes, where: str) -> AnyWorld:
+def _check_content(content: bytes, where: str) -> AnyWorld:
     held = document(files.text(content, where), where, REMEDY)
     refuse_other_format(held, "world", where, f"{where}: is no fitted world; {REMEDY}")
     if held.get("law") == "mqm":
-        return _fitted(with_keys(Content, held, where), where)
+        return _parse_fitted(validate_keys(Content, held, where), where)
     if held.get("law") == "own":
         return kept_answers.checked(held, where)
     return fitted_scales.checked(held, where)
 
 
-def _fitted(content: Content, where: str) -> FittedWorld:
+def _parse_fitted(content: Content, where: str) -> FittedWorld:
     systems, raters, draws = content["systems"], content["raters"], content["draws"]
     n = len(draws["document_sd"])
     for name, column in draws.items():
@@ -211,7 +211,7 @@ def _fitted(content: Content, where: str) -> FittedWorld:
         tuple(draws["leniency_sd"]),
         tuple(draws["severity_sd"]),
         content.get("speeds", {}),
-        speeds_of(content.get("timing"), where),
+        read_speeds(content.get("timing"), where),
     )
 
 
@@ -250,11 +250,11 @@ def failed_checks(path: str) -> tuple[FailedCheck, ...]:
     Raises InputError for a file that cannot be read, and for checks that are not written as `simlab fit` writes them.
     """
     file = files.expanded(path)
-    return _failed(file.absolute(), files.regular(file, legible(file), remedy=REMEDY))
+    return _failed_checks(file.absolute(), files.regular(file, legible(file), remedy=REMEDY))
 
 
 @lru_cache(maxsize=8)
-def _failed(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
+def _failed_checks(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
     where = legible(path)
     text = files.text(files.content(path, where, most=MAX_BYTES, remedy=REMEDY), where)
     if (told := _FORMAT.search(text)) is None:
@@ -269,10 +269,10 @@ def _failed(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
     if checks is None:
         return ()
     try:
-        return tuple(_one(entry) for entry in checks["failed"])
+        return tuple(_failed_check(entry) for entry in checks["failed"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: checks.failed: each needs name, real, low, high; {REMEDY}") from error
 
 
-def _one(entry: Any) -> FailedCheck:
+def _failed_check(entry: Any) -> FailedCheck:
     return FailedCheck(str(entry["name"]), *(float(entry[key]) for key in ("real", "low", "high")))

@@ -27,9 +27,9 @@ from simlab.world.files.fitted_scales import (
     Text,
     Timing,
     check_people,
-    speeds_of,
+    read_speeds,
 )
-from simlab.world.files.plain_document import with_keys
+from simlab.world.files.plain_document import validate_keys
 
 MOST_ANSWERS = 50_000_000
 Sizes = Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
@@ -100,7 +100,7 @@ class KeptWorld:
 
 def checked(held: Mapping[str, Any], where: str) -> KeptWorld:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
-    content = with_keys(Content, held, where)
+    content = validate_keys(Content, held, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     kept = content["kept"]
     return KeptWorld(
@@ -114,7 +114,7 @@ def checked(held: Mapping[str, Any], where: str) -> KeptWorld:
         kept["least"],
         kept["step"],
         tuple(_codes(content, where)),
-        speeds_of(content.get("timing"), where),
+        read_speeds(content.get("timing"), where),
     )
 
 

@@ -31,7 +31,7 @@ def document(text: str, where: str, remedy: str) -> Any:
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_tricks(yaml.scan(text, loader), where)
-        return yaml.load(text, _with_keys_once(loader))  # noqa: S506 (a safe loader)
+        return yaml.load(text, _refuse_double_keys(loader))  # noqa: S506 (a safe loader)
     except InputError as error:
         said = str(error)
         raise error if said.startswith(where) else InputError(f"{where}, {said}") from None
@@ -42,34 +42,34 @@ def document(text: str, where: str, remedy: str) -> Any:
         raise InputError(f"{where}{line} is no YAML; {remedy}") from error
 
 
-def refuse_other_format(held: object, kind: str, where: str, otherwise: str) -> None:
+def refuse_other_format(document: object, kind: str, where: str, otherwise: str) -> None:
     """Raise InputError, saying `otherwise`, for a document of another kind, and for one of another schema.
 
     A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is called what it is.
     """
-    told = held.get("format") if isinstance(held, dict) else None
+    told = document.get("format") if isinstance(document, dict) else None
     found = re.fullmatch(r"simlab fitted (\w{1,20}) ([0-9]{1,9})", told) if isinstance(told, str) else None
-    if not isinstance(held, dict) or found is None:
+    if not isinstance(document, dict) or found is None:
         raise InputError(otherwise)
     if found[1] != kind:
         raise InputError(f"{where}: is {OTHER[found[1]]}" if found[1] in OTHER else otherwise)
-    schemas.refuse_other(where, f"a file of a fitted {kind}", int(found[2]), schemas.FITTED, held.get("simlab"))
+    schemas.refuse_other(where, f"a file of a fitted {kind}", int(found[2]), schemas.FITTED, document.get("simlab"))
 
 
-def with_keys(keys: type[Held], held: object, where: str) -> Held:
+def validate_keys(keys: type[Held], document: object, where: str) -> Held:
     """Return a document as it is where its keys and values are those; raise InputError naming the first that is not."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     keys.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
     try:
-        return TypeAdapter(keys).validate_python(held)
+        return TypeAdapter(keys).validate_python(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{where}: {key}: {first['msg'].lower()}, found {legible(repr(first['input']), 60)}") from None
 
 
-def _with_keys_once(loader: Any) -> Any:
+def _refuse_double_keys(loader: Any) -> Any:
     """Make a loader that refuses a key which a mapping has twice: of two values, one would be dropped in silence."""
 
     class Once(loader):  # type: ignore[misc]

@@ -60,7 +60,7 @@ class Comparisons:
         n_outputs = metric.n_outputs if metric else 0
         if contest.davidson is not None:
             streams = (for_oracle, for_others, raters or for_raters, for_metric)
-            return self._by_strengths(contest.davidson, streams, metric)
+            return self._draw_by_strengths(contest.davidson, streams, metric)
         oracle, score = _oracle(for_oracle, contest, contest.n_items, contest.recorded)
         if n_outputs > contest.n_items:
             more, other = _oracle(for_others, contest, n_outputs - contest.n_items, None)
@@ -68,13 +68,13 @@ class Comparisons:
             score = None if score is None or other is None else np.concatenate([score, other], axis=1)
         human = oracle[:, : contest.n_items] if contest.recorded is None else contest.recorded
         if self.rater is not None:
-            human = _through(raters or for_raters, human, self.rater[None])
+            human = _apply_confusion(raters or for_raters, human, self.rater[None])
         if metric is None or metric.recorded is not None:
             return TestSet(human, None if metric is None else metric.recorded)
         score = None if score is None else score[:, :n_outputs]
         return TestSet(human, _metric(for_metric, metric, oracle[:, :n_outputs], score))
 
-    def _by_strengths(
+    def _draw_by_strengths(
         self, law: Davidson, streams: tuple[np.random.Generator, ...], metric: MetricLaw | None
     ) -> TestSet:
         """Draw the outcomes of outputs that have a place on a latent scale."""
@@ -85,7 +85,7 @@ class Comparisons:
         if self.pool is not None:
             human = choose(for_raters, place, law.ties, self.pool)
         elif self.rater is not None:
-            human = _through(for_raters, human, self.rater[None])
+            human = _apply_confusion(for_raters, human, self.rater[None])
         if metric is None:
             return TestSet(human, None)
         if more > 0:
@@ -98,12 +98,12 @@ class Comparisons:
         return Answers(noise.human[unit, item], None)
 
 
-def contest_of(world: World) -> Contest:
+def require_contest(world: World) -> Contest:
     """Return the contest whose outputs the raters of a world compare."""
-    return comparisons_of(world).contest
+    return require_comparisons(world).contest
 
 
-def comparisons_of(world: World) -> Comparisons:
+def require_comparisons(world: World) -> Comparisons:
     """Return the law by which the outputs of a world are compared."""
     law = world.answers[COMPARE]
     if not isinstance(law, Comparisons):
@@ -112,7 +112,7 @@ def comparisons_of(world: World) -> Comparisons:
 
 
 def contest_frame(contest: Contest) -> Frame:
-    """Say what can be compared and which items a document has; raters are all alike."""
+    """Return what can be compared and which items a document has; raters are all alike."""
     n_systems, n_items = len(contest.system_names), contest.n_items
     document = contest.documents.of(n_items)
     return Frame(
@@ -127,15 +127,15 @@ def contest_frame(contest: Contest) -> Frame:
 
 
 def rest_documents(world: World, n_outputs: int) -> Ints:
-    """Say which document each of the metric's outputs belongs to that humans cannot rate."""
+    """Return which document each of the metric's outputs belongs to that humans cannot rate."""
     if world.metric is not None and world.metric.rest_document is not None:
         told: Ints = world.metric.rest_document
         return told
-    return contest_of(world).documents.of(max(n_outputs - world.frame.document.size, 0))
+    return require_contest(world).documents.of(max(n_outputs - world.frame.document.size, 0))
 
 
 def preference_direction(contest: Contest) -> Array | None:
-    """Say who truly wins more often: `[pair]` +1, 0, -1; None where nobody knows."""
+    """Return who truly wins more often: `[pair]` +1, 0, -1; None where nobody knows."""
     if contest.p is None:
         return None
     return sign(contest.p[:, 0] - contest.p[:, 2])
@@ -167,12 +167,12 @@ def _oracle(
     """Draw the oracle's outcome of each pair on each item, and the outputs' standardised latent scores, if any."""
     if contest.latent is not None:
         score = latent_scores(rng, contest.latent, n_items, contest.documents)
-        return compare(score, contest.latent.tie_margin), standardised(score, contest.latent)
+        return compare(score, contest.latent.tie_margin), standardise_scores(score, contest.latent)
     if contest.p is not None:
-        return _by_rates(rng, contest.p, n_items, contest.difficulty, contest.documents), None
+        return _draw_by_rates(rng, contest.p, n_items, contest.difficulty, contest.documents), None
     if contest.recorded is None:
         raise ValueError("a contest needs probabilities, a latent quality or recorded outcomes")
-    drawn = _by_rates(rng, outcome_rates(contest.recorded), n_items, 0.0, contest.documents)
+    drawn = _draw_by_rates(rng, outcome_rates(contest.recorded), n_items, 0.0, contest.documents)
     if recorded is not None:
         drawn = np.where(recorded >= 0, recorded, drawn)
     return drawn, None
@@ -187,7 +187,7 @@ def latent_scores(rng: np.random.Generator, latent: Latent, n_items: int, docume
     return np.asarray(score + latent.shared_sd * deviates(rng, (n_items,), documents) if latent.shared_sd else score)
 
 
-def standardised(score: Floats, latent: Latent) -> Floats:
+def standardise_scores(score: Floats, latent: Latent) -> Floats:
     """Subtract the mean of latent scores over all outputs of all systems, and divide by their standard deviation."""
     square = np.mean(latent.quality**2) * np.exp(latent.item_sd**2)  # the factor of an item has mean 1
     mean = latent.quality.mean()
@@ -200,7 +200,7 @@ def metric_scores(rng: np.random.Generator, correlation: Floats, score: Floats) 
     return np.asarray(rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape))
 
 
-def _by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: float, documents: Documents) -> Array:
+def _draw_by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: float, documents: Documents) -> Array:
     """Draw outcomes with given rates; draws of different pairs on an item correlate by `difficulty`.
 
     What is drawn of two items of a document is alike: whether they are draws, and who wins.
@@ -217,13 +217,13 @@ def _by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty: flo
 
 def _metric(rng: np.random.Generator, law: MetricLaw, oracle: Array, score: Floats | None) -> Array:
     if law.mu is not None:
-        return _through(rng, oracle, law.mu)
+        return _apply_confusion(rng, oracle, law.mu)
     if law.correlation is None or score is None:
         raise ValueError("a metric needs a mixture matrix, or a correlation with latent scores")
     return compare(metric_scores(rng, law.correlation, score), law.margin)
 
 
-def _through(rng: np.random.Generator, outcome: Array, confusion: Floats) -> Array:
+def _apply_confusion(rng: np.random.Generator, outcome: Array, confusion: Floats) -> Array:
     """Pass outcomes `[pair, item]` through `confusion[pair or 1, said, true]`; gaps stay gaps."""
     below = np.cumsum(confusion, axis=1)[:, :2]
     u = rng.random(outcome.shape)

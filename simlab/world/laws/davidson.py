@@ -43,21 +43,21 @@ def choose(rng: np.random.Generator, place: Floats, ties: float, pool: RaterPool
     first, second = np.triu_indices(len(place), 1)
     distance = place[first] - place[second]
     if pool is None:
-        return drawn(rng, distance, ties)
+        return draw_outcomes(rng, distance, ties)
     n_raters, n_items = len(pool.sharpness), place.shape[1]
     rater = rng.integers(n_raters, size=(1 if pool.whole_items else len(first), n_items))
     # In place: there may be millions of comparisons.
-    distance += np.take(pool.taste[:, first] - pool.taste[:, second], _flat(rater, len(first)))
+    distance += np.take(pool.taste[:, first] - pool.taste[:, second], _flat_index(rater, len(first)))
     distance *= pool.sharpness[rater]
-    return drawn(rng, distance, ties * pool.ties[rater])
+    return draw_outcomes(rng, distance, ties * pool.ties[rater])
 
 
-def _flat(rater: Array, n_pairs: int) -> Array:
+def _flat_index(rater: Array, n_pairs: int) -> Array:
     """Number the entries `[rater, pair]` that comparisons `[pair, item]` look up."""
     return np.asarray(rater * n_pairs + np.arange(n_pairs)[:, None])
 
 
-def drawn(rng: np.random.Generator, distance: Floats, ties: Floats | float) -> Array:
+def draw_outcomes(rng: np.random.Generator, distance: Floats, ties: Floats | float) -> Array:
     """Draw outcomes 0, 1, 2 = `>`, `=`, `<` of outputs so far apart (logits)."""
     half = np.exp(-np.abs(distance) / 2)  # all weights are scaled by the largest, so that nothing overflows
     draw, upset = ties * half, half**2
@@ -80,35 +80,35 @@ def probabilities(law: Davidson, raters: Spreads = ALIKE) -> Floats:
     first, second = np.triu_indices(len(law.strength), 1)
     difference = law.strength[first] - law.strength[second]
     if len(difference) <= _MOST_DIFFERENCES:
-        win, loss = _integrated(difference, law, raters)
+        win, loss = _integrate_outcomes(difference, law, raters)
     else:
         # It takes longer to import than all else that a study needs.
         from scipy.interpolate import CubicSpline
 
         furthest = max(float(np.abs(difference).max()), 1e-9)
         grid = np.linspace(-furthest, furthest, _MOST_DIFFERENCES)
-        win, loss = (CubicSpline(grid, of)(difference) for of in _integrated(grid, law, raters))
+        win, loss = (CubicSpline(grid, of)(difference) for of in _integrate_outcomes(grid, law, raters))
     win, loss = np.clip(win, 0, 1), np.clip(loss, 0, 1)
     # Rounding may leave less than nothing for draws where there are none.
     p = np.stack([win, np.maximum(1 - win - loss, 0.0), loss], axis=1)
     return np.asarray(p / p.sum(1, keepdims=True))
 
 
-def _integrated(difference: Floats, law: Davidson, raters: Spreads) -> tuple[Floats, Floats]:
+def _integrate_outcomes(difference: Floats, law: Davidson, raters: Spreads) -> tuple[Floats, Floats]:
     win, loss = np.zeros((2, len(difference)))
-    for factor, of_item in _lognormal(law.item_sd):
-        for sharpness, of_rater in _lognormal(raters.sharpness_sd):
+    for factor, of_item in _lognormal_nodes(law.item_sd):
+        for sharpness, of_rater in _lognormal_nodes(raters.sharpness_sd):
             spread = sharpness * np.sqrt(2 * (factor**2 * law.output_sd**2 + raters.taste_sd**2))
-            node, weight = _normal(float(spread))
+            node, weight = _normal_nodes(float(spread))
             distance = sharpness * factor * difference[:, None] + spread * node
-            for habit, of_ties in _lognormal(raters.tie_sd):
+            for habit, of_ties in _lognormal_nodes(raters.tie_sd):
                 both = chances(distance, law.ties * habit)
                 win += of_item * of_rater * of_ties * (both[0] @ weight)
                 loss += of_item * of_rater * of_ties * (both[1] @ weight)
     return win, loss
 
 
-def _normal(spread: float) -> tuple[Floats, Floats]:
+def _normal_nodes(spread: float) -> tuple[Floats, Floats]:
     """Give standard normal deviates and their weights for what changes over a logit, `spread` logits a deviate."""
     n = min(int(np.ceil(2 * _REACH * spread / _LOGITS_PER_NODE)) + 25, _MOST_NODES) if spread > 0 else 1
     node = np.linspace(-_REACH, _REACH, n) if n > 1 else np.zeros(1)
@@ -116,7 +116,7 @@ def _normal(spread: float) -> tuple[Floats, Floats]:
     return node, weight / weight.sum()
 
 
-def _lognormal(sd: float) -> Iterator[tuple[float, float]]:
+def _lognormal_nodes(sd: float) -> Iterator[tuple[float, float]]:
     """Give lognormal factors with mean 1 and their weights."""
     if sd == 0:
         yield 1.0, 1.0

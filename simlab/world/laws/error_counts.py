@@ -10,7 +10,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from simlab.types import Answers, Floats, Frame, Ints, Outputs
 from simlab.world.laws.fixed import FixedRatings
-from simlab.world.systems import lognormal
+from simlab.world.systems import draw_lognormal
 
 CHUNK = 2**14
 """So many counts are worked out at a time: what that takes stays in a processor's cache."""
@@ -145,15 +145,15 @@ def _quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints:
     none = np.exp(-mean) if dispersion == 0 else stretch ** (-1 / dispersion)
     # A walk would start from an underflow; there the count is nearly normal.
     if not (huge := none < 1e-280).any():
-        return _walked(probability, none, mean / stretch, dispersion)
+        return _walk_up(probability, none, mean / stretch, dispersion)
     spread = np.sqrt(mean + dispersion * mean**2)
     count: Ints = np.rint(np.maximum(mean + ndtri(probability) * spread, 0)).astype(np.int64)
     small = ~huge
-    count[small] = _walked(probability[small], none[small], (mean / stretch)[small], dispersion)
+    count[small] = _walk_up(probability[small], none[small], (mean / stretch)[small], dispersion)
     return count
 
 
-def _walked(left: Floats, pmf: Floats, ratio: Floats, dispersion: float) -> Ints:
+def _walk_up(left: Floats, pmf: Floats, ratio: Floats, dispersion: float) -> Ints:
     """Walk up from 0, all together: `left` is the probability not yet covered, `pmf` that of the next count.
 
     Each count's sums and products are taken in the order of the walk, whoever walks along: their bits are the same. A
@@ -255,8 +255,8 @@ def draw_people(
     rng: np.random.Generator, *, n_systems: int, n: int, leniency_sd: float, severity_sd: float, system_sd: float
 ) -> People:
     """Draw who the raters are."""
-    leniency, severity = (lognormal(rng, sd, n) for sd in (leniency_sd, severity_sd))
-    return People(leniency, severity, lognormal(rng, system_sd, (n_systems, 1, n)))
+    leniency, severity = (draw_lognormal(rng, sd, n) for sd in (leniency_sd, severity_sd))
+    return People(leniency, severity, draw_lognormal(rng, system_sd, (n_systems, 1, n)))
 
 
 def draw_leanings(
@@ -266,7 +266,7 @@ def draw_leanings(
     taste = _taste(rng, spread, outputs, frame, people)
     if spread.segment == 0:
         return Leanings(taste, None)
-    return Leanings(taste, lognormal(rng, spread.segment, (2, len(outputs.document), len(people.leniency))))
+    return Leanings(taste, draw_lognormal(rng, spread.segment, (2, len(outputs.document), len(people.leniency))))
 
 
 def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, frame: Frame, people: People) -> Floats:
@@ -274,8 +274,8 @@ def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, fram
     n_raters = len(people.leniency)
     taste = (
         people.of_system
-        * lognormal(rng, spread.document, (1, frame.n_documents, n_raters))
-        * lognormal(rng, spread.output, (frame.n_systems, frame.n_documents, n_raters))
+        * draw_lognormal(rng, spread.document, (1, frame.n_documents, n_raters))
+        * draw_lognormal(rng, spread.output, (frame.n_systems, frame.n_documents, n_raters))
     )
     return level_taste(taste, outputs, frame.bucket) if spread.level else taste
 
@@ -286,15 +286,15 @@ def draw_passages(rng: np.random.Generator, outputs: Outputs, kinds: KindSpread)
     shared = shared_parts(rng, (2, n_systems, n_items), kinds.common)
     if kinds.document == kinds.segment == 0:
         return Passages(shared, None)
-    by_document = lognormal(rng, kinds.document, (2, int(outputs.document.max()) + 1))
-    by_segment = lognormal(rng, kinds.segment, (2, len(outputs.document)))
+    by_document = draw_lognormal(rng, kinds.document, (2, int(outputs.document.max()) + 1))
+    by_segment = draw_lognormal(rng, kinds.segment, (2, len(outputs.document)))
     return Passages(shared, np.asarray(by_document[:, outputs.document] * by_segment))
 
 
-def law_of(
+def make_error_law(
     outputs: Outputs, frame: Frame, people: People, leanings: Leanings, passages: Passages, marking: Marking
 ) -> ErrorCounts:
-    """Say how many errors of each kind the raters are expected to mark, and how they come about."""
+    """Return how many errors of each kind the raters are expected to mark, and how they come about."""
     points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
     rater = frame.rater[0]
     major = expit(logit(marking.major_share) + np.log(people.severity))[rater]

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 
 from simlab.types import RATE, Anew, Floats, Frame, Ints, World
 from simlab.world.laws.error_counts import ErrorCounts, own_shares, potential_ratings, shared_parts
-from simlab.world.systems import lognormal, skewed
+from simlab.world.systems import draw_lognormal, draw_skewed
 
 PUNCTUATION_WEIGHT = 0.1
 
@@ -76,7 +76,7 @@ def weights(effects: Effects) -> Floats:
     return np.array([effects.minor_weight, effects.major_weight, *extra])
 
 
-def world_on(
+def draw_world(
     rng: np.random.Generator, effects: Effects, frame: Frame, *, potential: bool, others: Others | None = None
 ) -> World:
     """Draw a world for a given frame: who sits where is given, what they would say is drawn.
@@ -87,8 +87,8 @@ def world_on(
     passages, of_systems = draw_passages(rng, effects, frame.document), taste_of_systems(rng, effects)
     factors = Factors(*passages, *draw_leanings(rng, effects, of_systems, frame.document))
     made = Made(effects, frame, passages, of_systems, _shared_part(rng, effects, frame))
-    world = _made_into_world(made, factors, rng, mean_scores(effects), potential=potential)
-    return world if others is None else _with_others(world, made, others, potential=potential)
+    world = _make_world(made, factors, rng, mean_scores(effects), potential=potential)
+    return world if others is None else _add_others(world, made, others, potential=potential)
 
 
 class Made(NamedTuple):
@@ -111,7 +111,7 @@ class Others(NamedTuple):
     documents: Callable[[np.random.Generator], Frame]
 
 
-def _with_others(world: World, made: Made, others: Others, *, potential: bool) -> World:
+def _add_others(world: World, made: Made, others: Others, *, potential: bool) -> World:
     """Let a world draw other raters and documents; what its systems are truly worth stays what it is."""
     if world.truth is None:
         raise ValueError("a fitted world knows what its systems are worth")
@@ -127,15 +127,13 @@ def _with_others(world: World, made: Made, others: Others, *, potential: bool) -
             effects = others.raters(anew.raters)
             new = new._replace(effects=effects, of_systems=taste_of_systems(anew.raters, effects))
         leanings = draw_leanings(anew.both, new.effects, new.of_systems, new.frame.document)
-        drawn = _made_into_world(new, Factors(*new.passages, *leanings), anew.both, truth, potential=potential)
+        drawn = _make_world(new, Factors(*new.passages, *leanings), anew.both, truth, potential=potential)
         return replace(drawn, again=again)
 
     return replace(world, again=again)
 
 
-def _made_into_world(
-    made: Made, factors: Factors, rng: np.random.Generator, truth: Floats, *, potential: bool
-) -> World:
+def _make_world(made: Made, factors: Factors, rng: np.random.Generator, truth: Floats, *, potential: bool) -> World:
     """Let raters expect what the factors say; `rng` draws their ratings where these are fixed."""
     effects, frame = made.effects, made.frame
     system, item = np.arange(frame.n_systems)[:, None, None], np.arange(len(frame.document))[:, None]
@@ -244,9 +242,9 @@ def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> 
 def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) -> Passages:
     """Draw documents and segments."""
     n_systems, n_documents = len(effects.system_mean), int(document.max()) + 1
-    by_document = lognormal(rng, effects.document_sd, n_documents)
-    by_segment = skewed(rng, effects.segment_sd, effects.segment_skew, len(document))
-    by_both = lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
+    by_document = draw_lognormal(rng, effects.document_sd, n_documents)
+    by_segment = draw_skewed(rng, effects.segment_sd, effects.segment_skew, len(document))
+    by_both = draw_lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
     return Passages(by_document[document] * by_segment, by_segment, by_both, draw_kinds(rng, effects, document))
 
 
@@ -254,14 +252,14 @@ def draw_kinds(rng: np.random.Generator, effects: Effects, document: Ints) -> Fl
     """Draw how many minor, and major, errors documents and segments invite beyond what they share."""
     if effects.kind_document_sd == effects.kind_segment_sd == 0:
         return None
-    by_document = lognormal(rng, effects.kind_document_sd, (2, int(document.max()) + 1))
-    by_segment = skewed(rng, effects.kind_segment_sd, effects.segment_skew, (2, len(document)))
+    by_document = draw_lognormal(rng, effects.kind_document_sd, (2, int(document.max()) + 1))
+    by_segment = draw_skewed(rng, effects.kind_segment_sd, effects.segment_skew, (2, len(document)))
     return np.asarray(by_document[:, document] * by_segment)
 
 
 def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
     """Draw how raters differ on systems, whatever the document: `[system, 1, rater]`."""
-    taste = lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
+    taste = draw_lognormal(rng, effects.rater_system_sd, (len(effects.system_mean), 1, len(effects.leniency)))
     if effects.rater_weight is None:
         return taste
     return np.asarray(taste * effects.rater_weight.sum() / (taste @ effects.rater_weight)[..., None])
@@ -272,10 +270,10 @@ def draw_leanings(rng: np.random.Generator, effects: Effects, of_systems: Floats
     n_systems, n_raters, n_documents = len(effects.system_mean), len(effects.leniency), int(document.max()) + 1
     taste = (
         of_systems
-        * lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
-        * lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
+        * draw_lognormal(rng, effects.rater_document_sd, (1, n_documents, n_raters))
+        * draw_lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
     )
     if effects.rater_segment_sd == 0:
         return Leanings(np.asarray(taste), None)
     shape = 2, len(document), n_raters
-    return Leanings(np.asarray(taste), skewed(rng, effects.rater_segment_sd, effects.segment_skew, shape))
+    return Leanings(np.asarray(taste), draw_skewed(rng, effects.rater_segment_sd, effects.segment_skew, shape))

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 
 from simlab.formulas import threshold_rates
 from simlab.types import JUDGE, Answers, Contest, Floats, Ints, Latent, OutputMetric, Parts, World
-from simlab.world.alphas import alphas_of, spread_of
+from simlab.world.alphas import share_of_adequate_outputs, spread_of
 from simlab.world.laws.comparisons import latent_scores
 
 
@@ -120,14 +120,14 @@ class Judgements:
         for_judges, for_calibrators = (for_judges, for_calibration) if raters is None else raters.spawn(2)
         outputs, document = self._judged(for_outputs, needs)
         anew = outputs.said is not None and needs.test_set is None
-        others = _others(for_rest, self, needs) if anew else None
-        rest, parts = _summed_up(others, self, needs) if anew else (None, None)
+        others = _draw_other_outputs(for_rest, self, needs) if anew else None
+        rest, parts = _summarise_other_outputs(others, self, needs) if anew else (None, None)
         counted = _calibration(for_calibration, for_calibrators, self, needs) if needs.calibration else None
         return Potential(
             y=self.judge(for_judges, outputs.score, shared=needs.shared),
             said=outputs.said,
             rest=rest,
-            calibration=None if counted is None else _of_payers(counted, needs),
+            calibration=None if counted is None else _sum_payers(counted, needs),
             document=document,
             parts=parts,
             calibration_parts=counted,
@@ -202,13 +202,13 @@ class Judgements:
             return np.asarray(rng.random(latent.shape) < says, float)
         followed = deviations(latent, self.latent)
         if self.judges.scale == "skewed_score":
-            followed = skewed(followed)
+            followed = exponential_deviates(followed)
         rho = metric.correlation[:, None]
         score = rho * followed + np.sqrt(1 - rho**2) * rng.standard_normal(latent.shape)
         return score if metric.threshold is None else np.asarray(score > metric.threshold, float)
 
 
-def judgements_of(world: World) -> Judgements:
+def require_judgements(world: World) -> Judgements:
     """Return the law by which single outputs of a world are judged."""
     law = world.answers[JUDGE]
     if not isinstance(law, Judgements):
@@ -218,7 +218,7 @@ def judgements_of(world: World) -> Judgements:
 
 def true_means(law: Judgements) -> Floats:
     """Return each system's mean over all its outputs on the scale of the judges, as an oracle would judge."""
-    return alphas_of(law.latent) if law.judges.scale == "binary" else law.latent.quality
+    return share_of_adequate_outputs(law.latent) if law.judges.scale == "binary" else law.latent.quality
 
 
 def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> tuple[Ints, Ints | None]:
@@ -230,43 +230,45 @@ def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> 
     n_systems = len(contest.system_names)
     draws = range(1 if needs.shared else n_systems)
     if contest.documents.size == 1:
-        items = [_of_documents(rng, needs, contest.n_items, needs.human)[: needs.human] for _ in draws]
+        items = [_draw_documents(rng, needs, contest.n_items, needs.human)[: needs.human] for _ in draws]
         return np.array(items * (n_systems if needs.shared else 1)), None
-    drawn = [_drawn(rng, needs, contest.documents.of(contest.n_items)) for _ in draws]
+    drawn = [_draw_items(rng, needs, contest.documents.of(contest.n_items)) for _ in draws]
     chosen, document = (np.broadcast_to(np.array(part), (n_systems, needs.human)) for part in zip(*drawn, strict=True))
     return chosen, document
 
 
-def _drawn(rng: np.random.Generator, needs: Needs, document: Ints) -> tuple[Ints, Ints]:
+def _draw_items(rng: np.random.Generator, needs: Needs, document: Ints) -> tuple[Ints, Ints]:
     """Draw as many items `[n]` as are judged, by whole documents."""
     size = np.bincount(document)
     # As many documents as suffice if all were as short as the shortest one.
-    order = _of_documents(rng, needs, len(size), -(-needs.human // int(size.min())))
+    order = _draw_documents(rng, needs, len(size), -(-needs.human // int(size.min())))
     within = np.arange(size.max())
     items = (np.searchsorted(document, order)[:, None] + within)[within < size[order, None]]
     return items[: needs.human], np.repeat(np.arange(len(order)), size[order])[: needs.human]
 
 
-def _of_documents(rng: np.random.Generator, needs: Needs, n_documents: int, n: int) -> Ints:
+def _draw_documents(rng: np.random.Generator, needs: Needs, n_documents: int, n: int) -> Ints:
     """Draw at least n documents with replacement, or an order of all of them."""
     return rng.integers(n_documents, size=n) if needs.replacement else rng.permutation(n_documents)
 
 
-def _others(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats | None:
+def _draw_other_outputs(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats | None:
     """Draw what the metric says of outputs that no human sees, `[system, output]`."""
     return law.outputs(rng, needs.metric, needs.law_of_metric, shared=needs.shared).said if needs.metric else None
 
 
-def _summed_up(said: Floats | None, law: Judgements, needs: Needs) -> tuple[tuple[int, Floats, Floats], Parts | None]:
+def _summarise_other_outputs(
+    scores: Floats | None, law: Judgements, needs: Needs
+) -> tuple[tuple[int, Floats, Floats], Parts | None]:
     """Return number, mean and variance of what the metric says of outputs that no human sees, and its documents."""
     n, nothing, documents = needs.metric, np.zeros(len(law.contest.system_names)), law.contest.documents
-    if said is None:
+    if scores is None:
         return (0, nothing, nothing), None
-    rest = n, said.mean(1), said.var(1, ddof=1) if n > 1 else nothing
+    rest = n, scores.mean(1), scores.var(1, ddof=1) if n > 1 else nothing
     if documents.size == 1:
         return rest, None
     document = documents.of(n)
-    total = np.add.reduceat(said, np.flatnonzero(np.diff(document, prepend=-1)), axis=1)
+    total = np.add.reduceat(scores, np.flatnonzero(np.diff(document, prepend=-1)), axis=1)
     # These are other documents than those that are judged.
     others = -(-needs.human // documents.size) + np.arange(total.shape[1])
     return rest, Parts(np.broadcast_to(others, total.shape), np.bincount(document), total)
@@ -291,7 +293,7 @@ def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law:
     return np.stack([(good & says).sum(1), good.sum(1), (poor & ~says).sum(1), poor.sum(1)], 1).astype(float)
 
 
-def _of_payers(parts: Floats, needs: Needs) -> Floats:
+def _sum_payers(parts: Floats, needs: Needs) -> Floats:
     """Add up what all systems pay together; each has it all."""
     return np.tile(parts.sum(0), (len(parts), 1)) if needs.payers > 1 else parts
 
@@ -305,9 +307,9 @@ def quality(law: Judgements, metric: OutputMetric | None) -> Quality:
         follows = metric.correlation if metric is not None and metric.threshold is None else None
         follows = none if follows is None else follows
         return Quality(gamma, follows, follows * spread, none, none)
-    alpha = alphas_of(law.latent)
+    alpha = share_of_adequate_outputs(law.latent)
     if judges.noise == 0 and not judges.leniency.any():
-        phi, slope = _of_binary(metric, alpha) if metric is not None else (none, none)
+        phi, slope = _correlation_of_binary(metric, alpha) if metric is not None else (none, none)
         return Quality(0 * alpha, phi, slope, 0 * alpha + 1, 0 * alpha + 1)
     if law.latent.item_sd > 0:
         return Quality(none, none, none, none, none)
@@ -318,7 +320,7 @@ def quality(law: Judgements, metric: OutputMetric | None) -> Quality:
     return Quality(none, none, none, *(share.mean(1) for share in rates))
 
 
-def _of_binary(metric: OutputMetric, alpha: Floats) -> tuple[Floats, Floats]:
+def _correlation_of_binary(metric: OutputMetric, alpha: Floats) -> tuple[Floats, Floats]:
     """Return the correlation of a binary metric with adequacy, and the slope of adequacy on what it says."""
     if metric.rho is None or metric.eta is None:
         return np.full(len(alpha), np.nan), np.full(len(alpha), np.nan)
@@ -334,7 +336,7 @@ def human_scores(scale: str, latent: Floats, law: Latent) -> Floats:
     """Turn latent scores `[system, item]` into what is judged on a scale, before leniency and noise."""
     if scale != "skewed_score":
         return latent
-    return law.quality[:, None] + spread_of(law)[:, None] * skewed(deviations(latent, law))
+    return law.quality[:, None] + spread_of(law)[:, None] * exponential_deviates(deviations(latent, law))
 
 
 def deviations(latent: Floats, law: Latent) -> Floats:
@@ -344,6 +346,6 @@ def deviations(latent: Floats, law: Latent) -> Floats:
     return np.asarray((finite - quality) / spread_of(law)[:, None])
 
 
-def skewed(normal: Floats) -> Floats:
+def exponential_deviates(normal: Floats) -> Floats:
     """Turn standard normal deviations into exponential ones of mean 0 and standard deviation 1, in the same order."""
     return np.asarray(-log_ndtr(-normal) - 1)

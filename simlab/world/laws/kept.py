@@ -68,7 +68,7 @@ class Population(NamedTuple):
         return np.asarray(self.value[:, :, self.pilot :].mean((1, 2, 3)))
 
 
-def world_on(rng: np.random.Generator, population: Population, people: Ints, *, potential: bool) -> World:
+def draw_world(rng: np.random.Generator, population: Population, people: Ints, *, potential: bool) -> World:
     """Draw a world of these people, `[rater]`; with `potential` every rating is fixed, as in a recorded table.
 
     Other raters and documents can be drawn for it.

@@ -89,12 +89,12 @@ class RecordedJudgements(Judgements):
             gamma, rho = nothing, nothing
         return Quality(gamma, rho, slope, nothing, nothing, efficiency)
 
-    def _covariance(self, said: Floats) -> tuple[Floats, Floats]:
+    def _covariance(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the covariance of a judgement with what the metric says of it, and the metric's variance."""
-        if said.ndim == 2:
-            g = said - said.mean(1, keepdims=True)
+        if scores.ndim == 2:
+            g = scores - scores.mean(1, keepdims=True)
             return (self.score * g).mean(1), (g**2).mean(1)
-        g = said - said.mean((1, 2), keepdims=True)
+        g = scores - scores.mean((1, 2), keepdims=True)
         return (self.given * g).mean((1, 2)), (g**2).mean((1, 2))
 
     def _said(self, metric: OutputMetric | None) -> Floats | None:

@@ -49,7 +49,7 @@ class ScaledRatings:
         # Flat indices gather several times faster than three index arrays.
         rating = (unit * n_items + item) * n_slots + slot
         own = self.residual_sd * noise.reshape(-1).take(rating)
-        return Answers(to_scores(self.scale, self.latent.reshape(-1).take(rating) + own), None)
+        return Answers(convert_to_scores(self.scale, self.latent.reshape(-1).take(rating) + own), None)
 
     def expected(self) -> Floats:
         """Return the score that each rater is expected to give: `[system, item, slot]`."""
@@ -63,7 +63,7 @@ class Others(NamedTuple):
     documents: Callable[[np.random.Generator], tuple[Frame, Floats]]
 
 
-def world_on(
+def draw_world(
     rng: np.random.Generator,
     effects: ScaleEffects,
     frame: Frame,
@@ -81,8 +81,8 @@ def world_on(
     if seen is None:
         seen = latent_draw(rng, effects, frame.document)
     worth = truth(effects)
-    world = _rated(rng, Made(effects, frame, seen), worth, potential=potential)
-    return world if others is None else _with_others(world, Made(effects, frame, seen), others, worth, potential)
+    world = _draw_ratings(rng, Made(effects, frame, seen), worth, potential=potential)
+    return world if others is None else _add_others(world, Made(effects, frame, seen), others, worth, potential)
 
 
 class Made(NamedTuple):
@@ -93,7 +93,7 @@ class Made(NamedTuple):
     seen: Floats
 
 
-def _with_others(world: World, made: Made, others: Others, worth: Floats, potential: bool) -> World:
+def _add_others(world: World, made: Made, others: Others, worth: Floats, potential: bool) -> World:
     """Let a world draw other raters and documents; what its systems are truly worth stays what it is."""
 
     def again(anew: Anew) -> World:
@@ -103,22 +103,22 @@ def _with_others(world: World, made: Made, others: Others, worth: Floats, potent
             new = new._replace(frame=frame, seen=seen)
         if anew.raters is not None:
             new = new._replace(effects=others.raters(anew.raters))
-        return replace(_rated(anew.both, new, worth, potential=potential), again=again)
+        return replace(_draw_ratings(anew.both, new, worth, potential=potential), again=again)
 
     return replace(world, again=again)
 
 
-def _rated(rng: np.random.Generator, made: Made, worth: Floats, *, potential: bool) -> World:
+def _draw_ratings(rng: np.random.Generator, made: Made, worth: Floats, *, potential: bool) -> World:
     """Let raters think of the outputs; `rng` draws what they make of documents, and ratings that are fixed."""
     effects, frame = made.effects, made.frame
     on_document = effects.rater_document_sd * rng.standard_normal((frame.n_documents, frame.n_raters))
     system = np.arange(frame.n_systems)[:, None, None]
-    latent = thought(effects, system, frame.rater, made.seen[:, :, None])
+    latent = mean_opinion(effects, system, frame.rater, made.seen[:, :, None])
     latent += on_document[frame.document[:, None], frame.rater]
     law, of_pool = ScaledRatings(latent, effects.residual_sd, effects.scale), partial(truth_of_pool, effects)
     if not potential:
         return World(frame, {RATE: law}, worth, of_pool=of_pool)
-    value = to_scores(effects.scale, latent + effects.residual_sd * law.draw(rng))
+    value = convert_to_scores(effects.scale, latent + effects.residual_sd * law.draw(rng))
     value[frame.rater < 0] = np.nan
     fixed = FixedRatings(value, np.full(value.shape, UNMARKED))
     return World(frame, {RATE: fixed}, worth, of_pool=of_pool)
@@ -174,7 +174,7 @@ class ScaleEffects:
     scale: Scale
 
 
-def to_scores(scale: Scale, latent: Floats) -> Floats:
+def convert_to_scores(scale: Scale, latent: Floats) -> Floats:
     """Turn what raters think into what they write down, same shape."""
     if scale.law != "gaussian":
         return np.asarray(scale.values[np.searchsorted(scale.thresholds, latent)])
@@ -210,7 +210,7 @@ def latent_draw(rng: np.random.Generator, effects: ScaleEffects, document: Ints)
     return np.asarray(by_item + by_both[:, document] + by_output)
 
 
-def with_raters(rng: np.random.Generator, effects: ScaleEffects, n_raters: int) -> ScaleEffects:
+def draw_raters(rng: np.random.Generator, effects: ScaleEffects, n_raters: int) -> ScaleEffects:
     """Draw so many raters, for the same systems, from raters at large."""
     leniency = effects.leniency_sd * rng.standard_normal(n_raters)
     sharpness = np.exp(effects.sharpness_sd * rng.standard_normal(n_raters))
@@ -237,9 +237,9 @@ def answer_flat(
     where = document[item]
     seen = effects.document_sd * np.take(rng.standard_normal(int(document.max()) + 1), where)
     seen += effects.segment_sd * np.take(rng.standard_normal(len(document)), item)
-    seen += effects.system_document_sd * _of_pairs(rng, system, where)
-    seen += effects.output_sd * _of_pairs(rng, system, item)
-    return _answered(rng, effects, system, rater, where, seen)
+    seen += effects.system_document_sd * _draw_by_pairs(rng, system, where)
+    seen += effects.output_sd * _draw_by_pairs(rng, system, item)
+    return _score_answers(rng, effects, system, rater, where, seen)
 
 
 def answer_again(
@@ -255,32 +255,32 @@ def answer_again(
 
     What raters make of documents is drawn anew with the residual; indices are those of `answer_flat`.
     """
-    return _answered(rng, effects, system, rater, document[item], _at(seen, system, item))
+    return _score_answers(rng, effects, system, rater, document[item], _look_up(seen, system, item))
 
 
-def _answered(
+def _score_answers(
     rng: np.random.Generator, effects: ScaleEffects, system: Ints, rater: Ints, document: Ints, seen: Floats
 ) -> Floats:
-    own = effects.rater_document_sd * _of_pairs(rng, rater, document)
+    own = effects.rater_document_sd * _draw_by_pairs(rng, rater, document)
     own += effects.residual_sd * residuals(rng, effects.scale.tail, len(system))
-    return to_scores(effects.scale, thought(effects, system, rater, seen) + own)
+    return convert_to_scores(effects.scale, mean_opinion(effects, system, rater, seen) + own)
 
 
-def thought(effects: ScaleEffects, system: Ints, rater: Ints, seen: Floats) -> Floats:
+def mean_opinion(effects: ScaleEffects, system: Ints, rater: Ints, seen: Floats) -> Floats:
     """Return what raters think on average of outputs that differ by `seen` from their system's mean.
 
     Indices and `seen` broadcast; what raters make of documents, and the residual, are left out.
     """
     spread = np.take(effects.sharpness, rater) * (np.take(effects.system, system) - effects.mean + seen)
-    return np.asarray(effects.mean + spread + np.take(effects.leniency, rater) + _at(effects.taste, system, rater))
+    return np.asarray(effects.mean + spread + np.take(effects.leniency, rater) + _look_up(effects.taste, system, rater))
 
 
-def _at(table: Floats, row: Ints, column: Ints) -> Floats:
+def _look_up(table: Floats, row: Ints, column: Ints) -> Floats:
     """Return `table[row, column]`, faster."""
     return np.take(table, np.multiply(row, table.shape[1], dtype=np.int64) + column)
 
 
-def _of_pairs(rng: np.random.Generator, first: Ints, second: Ints) -> Floats:
+def _draw_by_pairs(rng: np.random.Generator, first: Ints, second: Ints) -> Floats:
     """Draw a standard normal number for each pair of indices, the same wherever the pair comes again."""
     width = int(second.max()) + 1
     n_pairs = (int(first.max()) + 1) * width
@@ -341,17 +341,17 @@ def mean_scores(scale: Scale, mean: Floats, normal_sd: float, residual_sd: float
     """Return the mean score of a latent: `mean`, plus a normal part, plus the residual; same shape as `mean`."""
     total = np.zeros(mean.shape)
     for factor, weight in _tail_nodes(scale.tail if residual_sd > 0 else np.inf):
-        total += weight * _of_normal(scale, mean, float(np.hypot(normal_sd, residual_sd * factor)))
+        total += weight * _mean_score_of_normal(scale, mean, float(np.hypot(normal_sd, residual_sd * factor)))
     return total
 
 
-def _of_normal(scale: Scale, mean: Floats, sd: float) -> Floats:
+def _mean_score_of_normal(scale: Scale, mean: Floats, sd: float) -> Floats:
     """Return the mean score of a normal latent."""
     if sd == 0:
-        return to_scores(scale, mean)
+        return convert_to_scores(scale, mean)
     cuts, values = _levels(scale, mean, sd)
     if values is None:
-        return _censored(scale, mean, sd)
+        return _censored_mean(scale, mean, sd)
     above = ndtr((mean[..., None] - cuts) / sd)
     return np.asarray(values[0] + above @ np.diff(values))
 
@@ -370,7 +370,7 @@ def _levels(scale: Scale, mean: Floats, sd: float) -> tuple[Floats, Floats | Non
     return grid[:-1] + scale.step / 2, np.clip(grid, scale.low, scale.high)
 
 
-def _censored(scale: Scale, mean: Floats, sd: float) -> Floats:
+def _censored_mean(scale: Scale, mean: Floats, sd: float) -> Floats:
     """Return the mean of a normal variable that is held between floor and ceiling."""
     kept = mean.astype(float)
     if np.isfinite(scale.low):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simlab.design.collection.people import Shifts, effort_by, effort_of, moment, moments, shifts_of
+from simlab.design.collection.people import Shifts, effort_for_work, effort_until, lay_out_shifts, moment, moments
 
 
 def week(
@@ -18,7 +18,9 @@ def week(
     pause: float = 0.0,
     drift: float = 0.0,
 ) -> Shifts:
-    return shifts_of(weekday, hours_a_day=hours, days_a_week=days, pause_every=pause_every, pause=pause, drift=drift)
+    return lay_out_shifts(
+        weekday, hours_a_day=hours, days_a_week=days, pause_every=pause_every, pause=pause, drift=drift
+    )
 
 
 WEEKS = st.builds(
@@ -56,7 +58,7 @@ def test_who_tires_takes_longer_until_a_rest() -> None:
     effort = 0.5 / np.log(2.0)
     assert moment(tiring, effort, ends=True).work == pytest.approx(1.0)
     assert moment(tiring, 3 * effort, ends=True).work == pytest.approx(3.0)
-    assert effort_of(tiring, 3.0) == pytest.approx(3 * effort)
+    assert effort_for_work(tiring, 3.0) == pytest.approx(3 * effort)
 
 
 @given(WEEKS, st.floats(0.0, 500.0), st.booleans())
@@ -69,8 +71,8 @@ def test_many_efforts_at_once_are_what_each_is(shifts: Shifts, effort: float, en
 @given(WEEKS, st.floats(0.001, 200.0))
 def test_scales_lead_back_to_where_one_was(shifts: Shifts, effort: float) -> None:
     at = moment(shifts, effort, ends=True)
-    assert effort_by(shifts, at.hour) == pytest.approx(effort, rel=1e-6, abs=1e-6)
-    assert effort_of(shifts, at.work) == pytest.approx(effort, rel=1e-6, abs=1e-6)
+    assert effort_until(shifts, at.hour) == pytest.approx(effort, rel=1e-6, abs=1e-6)
+    assert effort_for_work(shifts, at.work) == pytest.approx(effort, rel=1e-6, abs=1e-6)
     # Nobody works before a shift begins, or faster than time goes by.
     assert at.hour >= at.work - 1e-9
     assert at.work >= effort - 1e-9

@@ -10,7 +10,7 @@ from simlab.rng import stream
 from simlab.types import RATE, Frame, World
 from simlab.world.judged_scores import judged_scores
 from simlab.world.laws.fixed import FixedRatings
-from simlab.world.laws.judgements import judgements_of
+from simlab.world.laws.judgements import require_judgements
 from simlab.world.output_metrics import perfect
 
 
@@ -18,7 +18,7 @@ def gamma_of(raters: str) -> float:
     """Return the normalised annotator variance of raters that ship with simlab."""
     config = compose([f"raters={raters}", "metric=none", "analysis.estimator=sample_mean"])
     contest = parts.bind(config["systems"])(stream(1))
-    law = judgements_of(parts.bind(config["raters"])(stream(2), contest))
+    law = require_judgements(parts.bind(config["raters"])(stream(2), contest))
     return float(law.quality(None).gamma[0])
 
 
@@ -57,7 +57,7 @@ def perfect_metric(gamma: float, humans: int, form: str) -> float:
     frame = Frame(none, none[:1], seats, ("A", "B"), ("d",), tuple(f"r{k}" for k in range(humans)), False)
     table = World(frame, {RATE: FixedRatings(score, np.zeros(score.shape, np.int64))})
     world = perfect(rng, judged_scores(rng, table, judgement="one"), form=form)
-    found = judgements_of(world).quality(world.metric).efficiency
+    found = require_judgements(world).quality(world.metric).efficiency
     return float("nan") if found is None else float(found.mean())
 
 

@@ -43,5 +43,5 @@ def _trials() -> dict[str, list[Trials]]:
 
 @cache
 def _metric(family: str) -> Metric:
-    (metric,) = metrics.built_in([family])
+    (metric,) = metrics.built_in_metrics([family])
     return metric

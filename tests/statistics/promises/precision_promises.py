@@ -11,7 +11,7 @@ from promise_rows import Row, stream
 from simlab.config.until import Target
 from simlab.engine.allocation import Goal, onwards, questions
 from simlab.engine.ledger import Entry
-from simlab.measures.labels import range_of
+from simlab.measures.labels import measure_range
 from simlab.measures.precision import LEAST_CLUSTERS, interval
 from simlab.types import Estimate, Floats
 
@@ -133,7 +133,7 @@ def _peeked(law: Law, rng: np.random.Generator) -> Stopped:
 
 def _ended(law: Law, worlds: Floats) -> Stopped:
     value = _estimate(worlds)
-    low, high = interval(np.array([value.value]), value.influence[None], range_of(law.measure))
+    low, high = interval(np.array([value.value]), value.influence[None], measure_range(law.measure))
     return Stopped(value.value, value.mcse, bool(low[0] <= law.mean <= high[0]), len(worlds))
 
 

@@ -19,7 +19,7 @@ from simlab.analysis import decisions
 from simlab.analysis.preferences.posterior import posterior_summary
 from simlab.analysis.preferences.sequential import claims, corrected_statistic
 from simlab.config import compose
-from simlab.design.protocol import gather, looks, order_items, places_of
+from simlab.design.protocol import gather, list_looks, make_places, order_items
 from simlab.studies.blocks import run_block
 from simlab.types import Evidence, Place, TestSet, Verdicts
 
@@ -93,8 +93,8 @@ def evidence(
     document, rest = np.arange(n_items) // size, np.arange(further.shape[1]) // size
     order = order_items(rng, human, shared=False, document=None if size == 1 else document)
     metric = np.concatenate([through(rng, human, mu), through(rng, further, mu)], axis=1)
-    places = places_of(document, None, metric.shape[1], rest)
-    return gather(TestSet(human, metric), order, looks(most, batch, n_items), places)
+    places = make_places(document, None, metric.shape[1], rest)
+    return gather(TestSet(human, metric), order, list_looks(most, batch, n_items), places)
 
 
 def pairs(name: str, p: Sequence[float], worlds: int, fresh: int, *, size: int = 1, n_items: int = MOST) -> Evidence:
@@ -121,12 +121,12 @@ def anytime_errors_alone() -> Iterator[Row]:
     rule = partial(decisions.anytime, level=LEVEL, concentration=10.0, use_metric=False, multiplicity="none")
     for batch in (1, 10, 50):
         for draws in (0.0, 0.2, 0.6):
-            found = claims(rule, np.array([(1 - draws) / 2, draws, (1 - draws) / 2]), looks(200, batch, 200))
+            found = claims(rule, np.array([(1 - draws) / 2, draws, (1 - draws) / 2]), list_looks(200, batch, 200))
             where = f"equal systems, batches of {batch}, {draws} draws"
             yield Row("anytime error", where, LEVEL, found.better + found.worse, 0.0, 0)
-    power = claims(rule, np.array(DIFFERENT), looks(MOST, BATCH, MOST))
+    power = claims(rule, np.array(DIFFERENT), list_looks(MOST, BATCH, MOST))
     yield Row("anytime power", "no metric", POWER_ALONE, power.better, 0.0, 0, "at least")
-    peeking = claims(partial(decisions.human_only, level=LEVEL), np.array(EQUAL), looks(MOST, BATCH, MOST))
+    peeking = claims(partial(decisions.human_only, level=LEVEL), np.array(EQUAL), list_looks(MOST, BATCH, MOST))
     error = peeking.better + peeking.worse
     yield Row("uncorrected looks", "equal systems, human_only", 4 * LEVEL, error, 0.0, 0, "control above")
 
@@ -238,7 +238,7 @@ def perfect_metric(worlds: int) -> Evidence:
     rng = stream(1, "promises", "perfect")
     human = outcomes(rng, EQUAL, (worlds, MOST))
     order = order_items(rng, human, shared=False)
-    return gather(TestSet(human, human), order, looks(MOST, BATCH, MOST))
+    return gather(TestSet(human, human), order, list_looks(MOST, BATCH, MOST))
 
 
 NULLS = {
@@ -379,5 +379,5 @@ def at_the_margin(holds: Any, draws: float, difference: float = MARGIN, most: in
         verdict = np.where(said.stop & (said.verdict == 0), -1, np.maximum(said.verdict, 0))
         return Verdicts(verdict, said.stop, said.theta, said.summarise)
 
-    found = claims(rule, p, looks(most, 25, most))
+    found = claims(rule, p, list_looks(most, 25, most))
     return found.better, found.worse

@@ -12,7 +12,7 @@ from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell
 from simlab.drawing.reports.terms import Axis, Cell, Explorer, Quantity, Table
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
-from simlab.measures.labels import range_of
+from simlab.measures.labels import measure_range
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
 from simlab.store.measures import LESS_IS_BETTER
@@ -79,7 +79,7 @@ def axis(seen: Seen, name: str) -> Axis:
 def quantity(seen: Seen, name: str) -> Quantity:
     """Describe a measure: its unit, its range, whether less is better, and what its studies share."""
     about = seen.dataset[name].attrs
-    within = range_in(seen.dataset, name) if name in seen.dataset else range_of(name)
+    within = range_in(seen.dataset, name) if name in seen.dataset else measure_range(name)
     return Quantity(
         name,
         measured_axis(seen.dataset, name),
