@@ -18,6 +18,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     MOST_SYSTEMS,
     Among,
     Find,
+    PosteriorBy,
     Rule,
     approximate_power,
     detectable_difference,
@@ -60,20 +61,21 @@ def measurable_difference(
     counts: Literal["expected", "drawn"] = "expected",
     draws: Annotated[int, Ge(2), Le(10**6)] = 50,
     seed: Annotated[int, Ge(0)] = 1,
+    posterior: PosteriorBy = "quadrature",
 ) -> dict[str, Floats]:
     """Calculate which difference of alphas a planned evaluation can measure.
 
     `measurable_difference` is the published epsilon, `joint_difference` that of systems that share one calibration,
     `detectable_difference` the true difference that is found with a `power`, `difference_power` how often a given
     `difference` is found; between any two of `n_systems` systems. With `counts="drawn"` the first is a mean over draws,
-    whose quantiles are `measurable_difference_q05`, `_q50` and `_q95`, and the last is a share of draws. Source: von
-    Däniken et al. 2022.
+    whose quantiles are `measurable_difference_q05`, `_q50` and `_q95`, and the last is a share of draws. With
+    `posterior="nuts"` the first rests on draws of alpha by NumPyro. Source: von Däniken et al. 2022.
 
     Raises InputError for an axis that cannot be one, and for settings that cannot be.
     """
     plan = Plan[Any](n_human, n_metric, rho, eta, alpha, n_calibration)._asdict() | {"accuracy": accuracy}
     several = {"n_systems": n_systems, "multiplicity": multiplicity, "find": find, "counts": counts}
-    rest = {"level": level, "constrain": constrain, "power": power, "difference": difference}
+    rest = {"level": level, "constrain": constrain, "power": power, "difference": difference, "posterior": posterior}
     every = plan | several | rest | {"draws": draws, "seed": seed}
     for name in axes:
         if name not in plan | several:
@@ -103,6 +105,11 @@ def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
         if given[key] != neutral and given[needed] in ("expected", 2):
             more = "n_systems=8" if needed == "n_systems" else "counts=drawn"
             raise InputError(f"{key} says nothing where {needed} is {given[needed]}; add {more}, or leave {key} out")
+    if given["posterior"] == "nuts" and ("drawn" in given["counts"] or set(wanted) - {"measurable_difference"}):
+        raise InputError(
+            "posterior=nuts samples the measurable_difference of expected counts only; leave out counts=drawn and "
+            "other measures, or take posterior=quadrature"
+        )
     if "drawn" in given["counts"] and not {"measurable_difference", "difference_power", *QUANTILES} & set(wanted):
         raise InputError(f"counts=drawn changes nothing of {', '.join(wanted)}; leave it out")
 
@@ -186,6 +193,8 @@ def _published_epsilon(
     axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any], level: float, constrain: bool
 ) -> Floats:
     """Return the published epsilon `[axis, ...]`."""
+    if named["posterior"] == "nuts":
+        return difference_of(_broadcast(axes, named), level=level, constrain=constrain, posterior="nuts").epsilon
     size = int(np.prod([len(values) for values in axes.values()]))
     if size < GRID_FROM or named["accuracy"] is not None:
         return difference_of(_broadcast(axes, named), level=level, constrain=constrain).epsilon

@@ -90,7 +90,7 @@ def human_only(evidence: Evidence, *, level: Level) -> Verdicts:
     algorithm 1. Nothing corrects for looking often.
     """
     theta = win_probability(evidence.human)
-    verdict = (theta > 1 - level / 2).astype(np.int8) - (theta < level / 2).astype(np.int8)
+    verdict = _find_verdict(theta, level)
     return Verdicts(verdict, verdict != 0, theta, _summarise_human_ratings)
 
 
@@ -102,14 +102,17 @@ def bayes(
     rater: list[list[float]] | None,
     mu: list[list[float]] | None,
     sharing: Sharing,
+    posterior: Literal["quadrature", "nuts"],
 ) -> Verdicts:
     """Decide as `human_only` does, from the posterior given human and metric ratings.
 
     The metric's mixture matrix is learned from the outputs that both rated: pair by pair, or with the help of the other
-    pairs of the campaign (`sharing`, see `preferences.pool_variances`); or it is known: `mu[metric][oracle]`. Assumes
-    that the metric errs alike on all outputs of a pair, and that humans are the oracle or err as
-    `rater[human][oracle]` says.
-    `two_outcomes`: the metric cannot draw. Source: Deriu et al. 2023, section 3 and algorithm 1.
+    pairs of the campaign (`sharing`, see `preferences.posterior`); or it is known: `mu[metric][oracle]`. Assumes that
+    the metric errs alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]`
+    says.
+    `two_outcomes`: the metric cannot draw. `posterior=nuts` samples the published model by NumPyro, some thousand times
+    as dear; of a pair whose chains disagree (R-hat above 1.05) nothing is said. Source: Deriu et al. 2023, section 3
+    and algorithm 1.
 
     Raises InputError for a `rater` or `mu` that is no confusion matrix, for a metric that does what it is said not to
     do, and for keys that do not go together.
@@ -117,6 +120,8 @@ def bayes(
     from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
 
     _refuse_what_cannot_be(evidence, two_outcomes, rater, mu, sharing)
+    if posterior == "nuts":
+        return _decide_by_sampling(evidence, level, two_outcomes, rater, mu, sharing)
     model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater, "mu": mu}
     pairs = len(evidence.human) // evidence.campaigns
 
@@ -133,9 +138,7 @@ def bayes(
             name: prior[open_]
             for name, prior in known_confusion(evidence.confusion[np.arange(len(read)), read]).items()
         }
-        human, confusion, metric = (
-            counts[open_, look] for counts in (evidence.human, evidence.confusion, evidence.metric)
-        )
+        human, confusion, metric = _counts_at(evidence, open_, look)
         theta_there, _, said = win_decisions(human, confusion, metric, level=level, **model, **more)
         theta[open_, look], verdict[open_, look] = theta_there, said
         open_ = open_[said == 0]
@@ -148,6 +151,55 @@ def bayes(
     if sharing == "own":
         return Verdicts(verdict, verdict != 0, theta, summarise)
     return _repeat_verdicts(verdict, theta, summarise)
+
+
+def _counts_at(evidence: Evidence, rows: Ints, look: int) -> tuple[Ints, Ints, Ints]:
+    return evidence.human[rows, look], evidence.confusion[rows, look], evidence.metric[rows, look]
+
+
+def _decide_by_sampling(
+    evidence: Evidence,
+    level: float,
+    two_outcomes: bool,
+    rater: list[list[float]] | None,
+    mu: list[list[float]] | None,
+    sharing: str,
+) -> Verdicts:
+    """Decide by NUTS, look by look, the pairs that are open."""
+    from simlab.analysis.chains import AGREE, SHORT
+    from simlab.analysis.preferences.nuts import sample_posterior
+
+    if rater is not None or sharing != "own":
+        key = "decision.rater" if rater is not None else f"decision.sharing={sharing}"
+        raise InputError(
+            f"decision.posterior=nuts samples the published model, which does not know {key}; take "
+            "decision.posterior=quadrature"
+        )
+
+    def sample(human: Ints, confusion: Ints, metric: Ints) -> Any:
+        matrices = None if mu is None else np.broadcast_to(np.asarray(mu, float), confusion.shape)
+        return sample_posterior(human, confusion, metric, mu=matrices, two_outcomes=two_outcomes, size=SHORT)
+
+    verdict = np.zeros(evidence.human.shape[:2], np.int8)
+    theta = np.full(verdict.shape, np.nan)
+    open_ = np.arange(len(verdict))
+    for look in range(1, len(evidence.annotations)):
+        drawn = sample(*_counts_at(evidence, open_, look))
+        theta[open_, look] = np.where(drawn.r_hat > AGREE, np.nan, drawn.theta)
+        verdict[open_, look] = _find_verdict(theta[open_, look], level)
+        open_ = open_[verdict[open_, look] == 0]
+        if not len(open_):
+            break
+
+    def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
+        drawn = sample(human, confusion, metric)
+        return Summary(drawn.mean, drawn.low, drawn.high, drawn.r_hat, drawn.ess)
+
+    return Verdicts(verdict, verdict != 0, theta, summarise)
+
+
+def _find_verdict(theta: Floats, level: float) -> Array:
+    return (theta > 1 - level / 2).astype(np.int8) - (theta < level / 2).astype(np.int8)
 
 
 def _refuse_what_cannot_be(

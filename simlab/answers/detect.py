@@ -22,9 +22,10 @@ SOLUTIONS: Mapping[str, tuple[str, ...]] = {
 """The fields that each inverse finds, the one that is minimised first."""
 COUNTS = ("n_systems", "n_human", "n_metric", "n_calibration")
 SETTINGS = (*COUNTS, "correlation", "threshold", "rho", "eta", "alpha")
-LEVELS = ("level", "power", "multiplicity", "find")
+LEVELS = ("level", "power", "multiplicity", "find", "posterior")
 DIFFERENCES = ("epsilon", "epsilon_joint", "detectable", "detectable_joint")
 POWERS = ("power_published", "power_joint")
+CHAINS = ("r_hat", "ess")
 
 
 class Detection(Record):
@@ -32,7 +33,8 @@ class Detection(Record):
 
     Without `n_calibration` rho and eta are known; NaN where nothing is rated by the metric, or where no value reaches
     the `difference`. `solved` names what was looked for, `joint` that systems then share one calibration. Differences
-    are shares, or points (`unit`). Fields that do not apply to any row are not set, and left out of the JSON.
+    are shares, or points (`unit`). Where alpha was sampled (`posterior`) epsilon rests on `ess` effective draws. Fields
+    that do not apply to any row are not set, and left out of the JSON.
     """
 
     n_systems: Count | None = None
@@ -60,6 +62,9 @@ class Detection(Record):
     flipped: bool = False
     power_published: Num = nan
     power_joint: Num = nan
+    posterior: Literal["quadrature", "nuts"] | None = None
+    r_hat: Num = nan
+    ess: Num = nan
     unit: Literal["points"] | None = None
 
     @model_validator(mode="after")

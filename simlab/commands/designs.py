@@ -53,8 +53,9 @@ def detect(
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
     alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,
-    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power. The page of --page is
-    one file that opens in any browser, offline.
+    multiplicity (max_t, holm, none), and find (pair, best, all): what is found with the power. posterior=nuts
+    samples the posterior of alpha by NumPyro, with R-hat and effective draws. The page of --page is one file that
+    opens in any browser, offline.
 
     Returns, over the settings with several values, what `simlab detect --format json` lists: `epsilon`, `detectable`,
     ..., shares, and the settings themselves, which in notebooks are words, mappings or keywords. NaN: out of reach.

@@ -102,6 +102,8 @@ def solved(given: Given, solve: str, difference: float | None, prices: str | Non
     """
     if difference is None:
         raise InputError(f"--solve {solve} needs a difference to reach; add for example --difference .05")
+    if given.get("posterior", ["quadrature"]) != ["quadrature"]:
+        raise InputError(f"posterior=nuts says what settings measure, and --solve {solve} tries many; leave it out")
     taken = {"mix": ("n_human", "n_metric"), "accuracy": METRIC}.get(solve, (solve,))
     for name in taken:
         if name in given:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from simlab.analysis.adequacy.measurable_difference import FINDS, RULES, Among
+from simlab.analysis.adequacy.measurable_difference import FINDS, POSTERIORS, RULES, Among
 from simlab.analysis.adequacy.thresholds import best_threshold
 from simlab.messages import or_nearest
 from simlab.types import InputError
@@ -17,9 +17,11 @@ Given = dict[str, list[Any]]
 
 DEFAULTS: Row = {"n_human": 0.0, "n_metric": 0.0, "n_calibration": None, "alpha": 0.5, "level": 0.05, "power": 0.8}
 METRIC = ("rho", "eta", "accuracy", "correlation")
-NAMED: dict[str, tuple[str, ...]] = {"multiplicity": RULES, "find": FINDS}
-"""Keys of names, not of numbers: they speak of several systems."""
-KEYS = (*DEFAULTS, *METRIC, *Among._fields)
+OF_SEVERAL = ("multiplicity", "find")
+"""Keys that speak of the pairs of several systems."""
+NAMED: dict[str, tuple[str, ...]] = {"multiplicity": RULES, "find": FINDS, "posterior": POSTERIORS}
+"""Keys of names, not of numbers."""
+KEYS = (*DEFAULTS, *METRIC, *Among._fields, "posterior")
 FREE = "free"
 MOST = 1000
 
@@ -88,7 +90,7 @@ def _check_metric(given: Given, metric_wanted: bool) -> None:
 
 
 def _check_several(given: Given) -> None:
-    for name in NAMED:
+    for name in OF_SEVERAL:
         if name in given and max(given.get("n_systems", [2])) <= 2:
             raise InputError(f"{name} speaks of the pairs of several systems, and two are one pair; add n_systems=8")
 

@@ -140,11 +140,16 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Hold what a posterior says of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals."""
+    """Hold what a posterior says of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals.
+
+    Of one that was sampled by chains also `r_hat` (the largest of p) and `ess` (of theta) `[row]`.
+    """
 
     mean: Floats
     low: Floats
     high: Floats
+    r_hat: Floats | None = None
+    ess: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

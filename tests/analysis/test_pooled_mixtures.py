@@ -18,7 +18,14 @@ from simlab.types import Evidence, InputError
 HERE = Path(__file__).parents[1]
 REFERENCES: list[dict[str, Any]] = json.loads((HERE / "oracles/win_posteriors.json").read_text())
 IDEAL = np.array([[0.80, 0.25, 0.10], [0.10, 0.50, 0.10], [0.10, 0.25, 0.80]])
-BAYES: dict[str, Any] = {"level": 0.05, "two_outcomes": False, "rater": None, "mu": None, "sharing": "own"}
+BAYES: dict[str, Any] = {
+    "level": 0.05,
+    "two_outcomes": False,
+    "rater": None,
+    "mu": None,
+    "sharing": "own",
+    "posterior": "quadrature",
+}
 
 
 def confusions(pairs: int, human: int, concentration: float | None = None, name: str = "pooled") -> np.ndarray:

@@ -32,14 +32,14 @@ def seconds_by_nuts(counts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
 
     CPU seconds: chains run side by side, and work as much as one after the other.
     """
-    from simlab.analysis.preferences.nuts import sampler
+    from simlab.analysis.preferences.nuts import sample_posterior
 
     took = []
     for k in range(3):
-        run = sampler(*(array[k].astype(float) for array in counts), None, 5, 2000, 10000)
-        run(0)
+        one = [array[k : k + 1].astype(float) for array in counts]
+        sample_posterior(*one)
         began = time.process_time()
-        run(1)
+        sample_posterior(*one, seed=1)
         took.append(time.process_time() - began)
     return float(np.mean(took))
 

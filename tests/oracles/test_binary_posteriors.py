@@ -14,9 +14,11 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from simlab.analysis.adequacy.grid import PUBLISHED
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
-from simlab.analysis.adequacy.nuts import sampler
+from simlab.analysis.adequacy.nuts import draw_alpha
 from simlab.analysis.adequacy.plans import Plan
 from simlab.analysis.binary import Posterior, alpha_posterior
+from simlab.analysis.chains import PUBLISHED as PUBLISHED_CHAINS
+from simlab.effort import Chains
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -246,8 +248,8 @@ def by_batches(values: np.ndarray, n: int = 40) -> tuple[float, float]:
     return float(means.mean()), float(means.std(ddof=1) / np.sqrt(n))
 
 
-def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], **size: int) -> None:
-    alpha = sampler(*map(float, (*counts, *quality)), **size)(1)
+def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], size: Chains) -> None:
+    alpha = draw_alpha(*map(float, (*counts, *quality)), size=size)(1).ravel()
     given = {"calibration": quality} if len(quality) == 4 else {"rho": quality[0], "eta": quality[1]}
     found = alpha_posterior(*counts, **given)
     mean, error = by_batches(alpha)
@@ -263,13 +265,13 @@ def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], **size: 
 
 @pytest.mark.slow
 def test_nuts_agrees() -> None:
-    agrees_with_nuts((60, 100, 5400, 10_000), (42, 60, 28, 40), chains=2, warmup=500, draws=4000)
+    agrees_with_nuts((60, 100, 5400, 10_000), (42, 60, 28, 40), Chains(2, 500, 4000))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", NUTS)
 def test_nuts_agrees_with_the_published_settings(case: str) -> None:
-    agrees_with_nuts(*NUTS[case], chains=5, warmup=2000, draws=10_000)
+    agrees_with_nuts(*NUTS[case], PUBLISHED_CHAINS)
 
 
 def covered(n: int, kind: str, twice: bool = False) -> np.ndarray:

@@ -305,6 +305,7 @@ def compute_detections(rows: Sequence[Row], difference: float | None = None) -> 
     A setting has `n_human`, `n_metric`, `n_calibration`, `rho`, `eta`, `alpha`, `level` and `power`; None stands for
     what is not there. It may have `n_systems`, `multiplicity` and `find`, as `Among` has them; then differences are
     between any two of so many systems. `flipped` says that the metric was turned round, since rho + eta < 1.
+    With `posterior=nuts` epsilon rests on draws of alpha, and their R-hat and effective number are said.
 
     Raises InputError for settings that cannot be.
     """
@@ -320,9 +321,9 @@ def _group_rows(rows: Sequence[Row]) -> Iterable[list[int]]:
     """Group rows that one call can compute."""
     groups: dict[Any, list[int]] = {}
     for k, row in enumerate(rows):
-        groups.setdefault((row["level"], row["power"], systems_compared(row), row["n_calibration"] is None), []).append(
-            k
-        )
+        groups.setdefault(
+            (row["level"], row["power"], systems_compared(row), row["n_calibration"] is None, row.get("posterior")), []
+        ).append(k)
     return groups.values()
 
 
@@ -339,7 +340,7 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
     systems = systems_compared(first)
     level, power = systems.level(first["level"]), systems.power(first["power"])
     detectable = detectable_difference(plan, level=level, power=power)
-    published = measurable_difference(plan, level=level)
+    published = measurable_difference(plan, level=level, posterior=first.get("posterior", "quadrature"))
     joint = joint_difference(plan, level=level)
     answer = {
         "epsilon": published.epsilon,
@@ -348,6 +349,11 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
         "detectable_joint": joint_detectable_difference(plan, level=level, power=power),
         "flipped": published.flipped,
     }
+    if "posterior" in first:
+        unknown = np.full(len(rows), np.nan)
+        answer |= {
+            name: unknown if one is None else one for name, one in (("r_hat", published.r_hat), ("ess", published.ess))
+        }
     if difference is not None:
         answer["power_published"] = systems.found(approximate_power(plan, difference, level=level))
         answer["power_joint"] = systems.found(joint_power(plan, difference, level=level))

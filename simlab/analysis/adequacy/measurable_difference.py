@@ -34,6 +34,7 @@ from simlab.analysis.adequacy.plans import (
     ravel,
     set_expected_counts,
 )
+from simlab.analysis.chains import SHORT
 from simlab.messages import or_nearest, shown
 from simlab.rng import stream
 from simlab.types import Bools, Floats, InputError
@@ -46,8 +47,11 @@ as the first step of Holm's rule does; none: each pair by itself."""
 Find: TypeAlias = Literal["pair", "best", "all"]
 """What is found with the power: pair: any given pair; best: one system that stands out is told from every other; all:
 every pair of a better and a worse half."""
+PosteriorBy: TypeAlias = Literal["quadrature", "nuts"]
+"""How alpha's posterior is worked out: integrated, or sampled by NumPyro."""
 RULES: tuple[Rule, ...] = get_args(Rule)
 FINDS: tuple[Find, ...] = get_args(Find)
+POSTERIORS: tuple[PosteriorBy, ...] = get_args(PosteriorBy)
 MOST_SYSTEMS = 10_000
 NODES, FAR = 200, 9.0
 
@@ -57,7 +61,7 @@ class Measurable(NamedTuple):
 
     With `counts="drawn"`, `epsilon` is the mean over `n` draws, with its Monte-Carlo standard error and `quantiles`
     `[..., QUANTILES]`; `power` is the share of draws in which a given difference was found, with its error. Where a
-    number or an array is wanted, it is epsilon.
+    number or an array is wanted, it is epsilon. `r_hat` and `ess` are those of alpha, where it was sampled.
     """
 
     epsilon: Floats
@@ -67,6 +71,8 @@ class Measurable(NamedTuple):
     n: int | None = None
     power: Floats | None = None
     power_mcse: Floats | None = None
+    r_hat: Floats | None = None
+    ess: Floats | None = None
 
     def __float__(self) -> float:
         """Give epsilon of a single setting."""
@@ -98,6 +104,7 @@ def measurable_difference(
     difference: float | None = None,
     draws: int = 200,
     seed: int = 0,
+    posterior: PosteriorBy = "quadrature",
 ) -> Measurable:
     """Return the difference of alphas that is measurable at `level` when two systems are measured alike; all broadcast.
 
@@ -105,15 +112,25 @@ def measurable_difference(
     neither human nor metric ratings. `n_calibration` doubly rated outputs serve to estimate rho and eta (None: known);
     with `calibration_counts` their human ratings also tell of alpha. `counts="expected"`: every count is its rounded
     expectation; `"drawn"`: counts are drawn, and `difference` asks for the power to find it, the other system being
-    better than a system below .5 and worse than one above. Source: von Däniken et al. 2022, sections 3 and 4.
+    better than a system below .5 and worse than one above. `posterior="nuts"` samples alpha's posterior by NumPyro
+    (4 chains of 1,000 draws), of expected counts only. Source: von Däniken et al. 2022, sections 3 and 4.
 
-    Raises InputError for a plan that cannot be, fewer than 2 draws, and a `difference` that no other alpha can have.
+    Raises InputError for a plan that cannot be, fewer than 2 draws, a `difference` that no other alpha can have, and
+    chains that disagree.
 
     >>> measurable_difference(Plan([0, 100], 1000, 0.7, 0.7, 0.6)).epsilon.round(3).tolist()
     [0.109, 0.085]
     """
     checked, flipped = check(plan, level)
     shape, rows = flipped.shape, ravel(checked)
+    if posterior == "nuts":
+        if counts != "expected":
+            raise InputError("posterior=nuts goes with counts=expected; take posterior=quadrature for drawn counts")
+        planned = set_expected_counts(rows, calibration_counts)
+        sampled = planned.sample(constrain, SHORT)
+        found = planned.measurable_difference(sampled.posterior.sd, level), sampled.r_hat, sampled.ess
+        epsilon, r_hat, ess = (one.reshape(shape) for one in found)
+        return Measurable(epsilon, flipped, r_hat=r_hat, ess=ess)
     if counts == "expected":
         epsilon = set_expected_counts(rows, calibration_counts).epsilon(level, constrain)
         return Measurable(epsilon.reshape(shape), flipped)

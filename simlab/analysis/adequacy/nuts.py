@@ -1,14 +1,25 @@
-"""Sample the posterior of alpha as published: the NumPyro model of von Däniken et al. 2022 with their settings."""
+"""Sample the posterior of alpha as published: the NumPyro model of von Däniken et al. 2022."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from simlab.analysis.adequacy.posterior import Posterior
-from simlab.analysis.chains import make_chains
+from simlab.analysis.chains import AGREE, PUBLISHED, make_sampler
+from simlab.effort import Chains
 from simlab.types import Floats, InputError
+
+
+class Sampled(NamedTuple):
+    """Hold posteriors `[row]`, the R-hat of alpha and its effective draws."""
+
+    posterior: Posterior
+    r_hat: Floats
+    ess: Floats
 
 
 def sample_posterior(
@@ -21,50 +32,60 @@ def sample_posterior(
     constrain: bool,
     level: float,
     seed: int,
-    chains: int = 5,
-    warmup: int = 2000,
-    draws: int = 10000,
-) -> Posterior:
-    """Sample each row's posterior by NUTS; `metric` holds rho, eta or TP, P, TN, N. Each row is compiled anew.
+    size: Chains = PUBLISHED,
+) -> Sampled:
+    """Sample each row's posterior by NUTS; `metric` holds rho, eta or TP, P, TN, N.
 
-    The mode is that of a histogram of 50 bins.
+    The mode is that of a histogram of 50 bins. Each row has the same seed: its draws do not depend on its company.
 
-    Raises InputError with `constrain`, which the published model does not know.
+    Raises InputError with `constrain`, which the published model does not know, and where the chains disagree.
     """
     if constrain:
-        raise InputError("method=nuts samples the published model, which does not know that rho + eta > 1")
+        raise InputError("posterior=nuts samples the published model, which does not know that rho + eta > 1")
+    from numpyro.diagnostics import effective_sample_size, gelman_rubin
+
     summaries = []
     for row in zip(n_plus, n, m_plus, m, *metric, strict=True):
-        alpha = sampler(*(float(x) for x in row), chains=chains, warmup=warmup, draws=draws)(seed)
+        alpha = draw_alpha(*(float(x) for x in row), size=size)(seed)
+        if (r_hat := float(gelman_rubin(alpha))) > AGREE:
+            raise InputError(
+                f"posterior=nuts: the chains disagree about n_human={row[1]:g}, n_metric={row[3]:g} (R-hat "
+                f"{r_hat:.2f}, above {AGREE}); take posterior=quadrature"
+            )
         count, edge = np.histogram(alpha, 50)
         mode = (edge[count.argmax()] + edge[count.argmax() + 1]) / 2
-        summaries.append((alpha.mean(), alpha.std(), mode, *np.quantile(alpha, [level / 2, 1 - level / 2])))
-    return Posterior(*(np.array(column) for column in zip(*summaries, strict=True)))
+        ess = float(effective_sample_size(alpha))
+        summaries.append((alpha.mean(), alpha.std(), mode, *np.quantile(alpha, [level / 2, 1 - level / 2]), r_hat, ess))
+    *of_alpha, r_hats, sizes = (np.array(column) for column in zip(*summaries, strict=True))
+    return Sampled(Posterior(*of_alpha), r_hats, sizes)
 
 
-def sampler(
-    n_plus: float, n: float, m_plus: float, m: float, *metric: float, chains: int, warmup: int, draws: int
+def draw_alpha(
+    n_plus: float, n: float, m_plus: float, m: float, *metric: float, size: Chains
 ) -> Callable[[int], Floats]:
-    """Return a function of a seed that samples alpha `[draw of all chains]`; its first call compiles."""
-    import jax
+    """Return a function of a seed that samples alpha `[chain, draw]`; the first of each model is compiled."""
+    draw = make_sampler(_make_model(len(metric) == 4), "alpha", size)
+    return lambda seed: draw(seed, np.array([n_plus, n, m_plus, m]), np.array(metric))[0]
+
+
+@cache
+def _make_model(estimated: bool) -> Callable[..., None]:
+    """Return the published model as a function of counts n+, n, m+, m, and of rho, eta or TP, P, TN, N."""
+    import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
 
-    def model() -> None:
+    def model(counts: Floats, quality: Floats) -> None:
+        n_plus, n, m_plus, m = counts
         alpha = numpyro.sample("alpha", dist.Beta(n_plus + 1.0, n - n_plus + 1.0))
-        if len(metric) == 2:
-            rho, eta = metric
-        else:
-            tp, p, tn, negative = metric
+        if estimated:
+            tp, p, tn, negative = quality
             rho = numpyro.sample("rho", dist.Beta(tp + 1.0, p - tp + 1.0))
             eta = numpyro.sample("eta", dist.Beta(tn + 1.0, negative - tn + 1.0))
+        else:
+            rho, eta = quality
         q = alpha * rho + (1 - alpha) * (1 - eta)
-        numpyro.sample("m_plus", dist.Binomial(int(m), q), obs=m_plus)
+        yes, no = (jnp.where(x > 0, x * jnp.log(y), 0.0) for x, y in ((m_plus, q), (m - m_plus, 1 - q)))
+        numpyro.factor("m_plus", yes + no)
 
-    mcmc = make_chains(model, chains=chains, warmup=warmup, draws=draws)
-
-    def run(seed: int) -> Floats:
-        mcmc.run(jax.random.PRNGKey(seed))
-        return np.asarray(mcmc.get_samples()["alpha"], float)
-
-    return run
+    return model

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from simlab.analysis.adequacy.joint import Counts, difference, difference_at_known_rates
 from simlab.analysis.adequacy.posterior import check_metric, posterior_rows
+from simlab.effort import Chains
 from simlab.types import Bools, Floats, InputError
+
+if TYPE_CHECKING:
+    from simlab.analysis.adequacy.nuts import Sampled
 
 N_co = TypeVar("N_co", covariant=True)
 
@@ -71,6 +75,13 @@ class Planned(NamedTuple):
         """Return the posterior's mean and standard deviation."""
         inferred = posterior_rows([*self.counts, *(self.calibration or self.quality)], constrain)
         return inferred.mean, inferred.sd
+
+    def sample(self, constrain: bool, size: Chains) -> Sampled:
+        """Return the posterior as NUTS draws it, with R-hat and effective draws."""
+        from simlab.analysis.adequacy.nuts import sample_posterior
+
+        rows = np.broadcast_arrays(*self.counts, *(self.calibration or self.quality))
+        return sample_posterior(*rows[:4], metric=rows[4:], constrain=constrain, level=0.05, seed=0, size=size)
 
 
 def set_expected_counts(

@@ -43,7 +43,8 @@ def alpha_posterior(
     The prior is uniform. The metric's `rho` and `eta` are given, or estimated from `calibration` = (TP, P, TN, N) with
     uniform priors; `constrain` adds to these that rho + eta > 1. A metric with rho + eta < 1 needs no turning round
     here: its ratings say the same either way. Without metric ratings the posterior is a Beta distribution, exactly.
-    `method="nuts"` samples with NumPyro as published, one setting at a time, and `seed` is its seed.
+    `method="nuts"` samples with NumPyro as published, one setting at a time, and `seed` is its seed (InputError where
+    the chains disagree).
 
     Raises InputError for counts that cannot be, for both or neither of rho, eta and a calibration, and for
     rho + eta = 1. Where human and metric ratings contradict each other by more than about six standard deviations and
@@ -60,7 +61,7 @@ def alpha_posterior(
     if method == "nuts":
         from simlab.analysis.adequacy.nuts import sample_posterior
 
-        inferred = sample_posterior(*rows[:4], metric=rows[4:], constrain=constrain, level=level, seed=seed)
+        inferred = sample_posterior(*rows[:4], metric=rows[4:], constrain=constrain, level=level, seed=seed).posterior
     elif method == "quadrature":
         inferred = posterior_rows(rows, constrain, level)
     else:

@@ -1,84 +1,88 @@
-"""Sample the posterior of a pair as published: the NumPyro model of Deriu et al. 2023 with their settings."""
+"""Sample the posterior of a pair as published: the NumPyro model of Deriu et al. 2023."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.chains import make_chains
-from simlab.types import Floats
+from simlab.analysis.chains import PUBLISHED, make_sampler
+from simlab.effort import Chains
+from simlab.types import Floats, Ints
+
+MASS = 0.95
 
 
 class Reference(NamedTuple):
-    """Hold what `Posterior` holds, with the diagnosis of the chains: largest R-hat of p, divergent transitions."""
+    """Hold what `Posterior` holds, 95 % intervals of p, the largest R-hat of p, and divergent transitions."""
 
     theta: Floats
     mean: Floats
     sd: Floats
     error: Floats
     ess: Floats
+    low: Floats
+    high: Floats
     r_hat: Floats
     divergences: Floats
 
 
 def sample_posterior(
-    human: Floats,
-    confusion: Floats,
-    metric: Floats,
+    human: Floats | Ints,
+    confusion: Floats | Ints,
+    metric: Floats | Ints,
     *,
-    mu: Floats | None,
-    seed: int,
-    chains: int = 5,
-    warmup: int = 2000,
-    draws: int = 10000,
+    mu: Floats | None = None,
+    two_outcomes: bool = False,
+    seed: int = 0,
+    size: Chains = PUBLISHED,
 ) -> Reference:
-    """Sample each row's posterior by NUTS; `mu` None: unknown. Each row is compiled anew.
+    """Sample each row's posterior by NUTS; `mu` None: unknown; `two_outcomes`: the metric cannot draw.
 
-    `ess` is that of the indicator of p> > p<, `error` the standard error of theta that follows from it. Source: Deriu
-    et al. 2023, section 3 and appendix B (5 chains, 2,000 warm-up, 10,000 draws).
+    `ess` is that of the indicator of p> > p<, `error` the standard error of theta that follows from it. Every row has
+    the same seed, so that its draws do not depend on its company. Source: Deriu et al. 2023, section 3 and appendix B.
     """
     from numpyro.diagnostics import effective_sample_size, gelman_rubin
 
+    draw = make_sampler(_make_model(mu is not None, two_outcomes), "p", size)
     summaries = []
     for row in range(len(human)):
-        counts = human[row], confusion[row], metric[row]
-        p, divergences = sampler(*counts, None if mu is None else mu[row], chains, warmup, draws)(seed)
+        learned_from = confusion[row] if mu is None else mu[row]
+        p, divergences = draw(seed, human[row], learned_from, metric[row])
         above = (p[..., 0] > p[..., 2]).astype(float)
         theta = above.mean()
         ess = above.size if above.std() == 0 else min(float(effective_sample_size(above)), above.size)
         error = np.sqrt(max(theta * (1 - theta), 1 / ess) / ess)
         flat = p.reshape(-1, 3)
-        summaries.append((theta, flat.mean(0), flat.std(0), error, ess, gelman_rubin(p).max(), divergences))
+        low, high = np.quantile(flat, [(1 - MASS) / 2, (1 + MASS) / 2], axis=0)
+        r_hat = gelman_rubin(p).max()
+        summaries.append((theta, flat.mean(0), flat.std(0), error, ess, low, high, r_hat, divergences))
+    if not summaries:
+        none, three = np.empty(0), np.empty((0, 3))
+        return Reference(none, three, three, none, none, three, three, none, none)
     return Reference(*(np.array(column) for column in zip(*summaries, strict=True)))
 
 
-def sampler(
-    human: Floats, confusion: Floats, metric: Floats, mu: Floats | None, chains: int, warmup: int, draws: int
-) -> Callable[[int], tuple[Floats, int]]:
-    """Return a function of a seed that samples p `[chain, draw, outcome]` of one pair and counts divergences.
-
-    Its first call compiles.
-    """
-    import jax
+@cache
+def _make_model(mu_known: bool, two_outcomes: bool) -> Callable[..., None]:
+    """Return the published model as a function of the counts, `[outcome]` and `[metric outcome, human outcome]`."""
     import jax.numpy as jnp
     import numpyro
     import numpyro.distributions as dist
 
-    def model() -> None:
-        p = numpyro.sample("p", dist.Dirichlet(jnp.asarray(human + 1.0)))
-        if mu is None:
-            matrix = numpyro.sample("mu", dist.Dirichlet(jnp.asarray(confusion.T + 1.0)).to_event(1)).T
-        else:
-            matrix = jnp.asarray(mu)
-        numpyro.sample("m", dist.Multinomial(int(metric.sum()), matrix @ p), obs=jnp.asarray(metric))
+    outcomes = np.array([0, 2] if two_outcomes and not mu_known else [0, 1, 2])
 
-    mcmc = make_chains(model, chains=chains, warmup=warmup, draws=draws)
+    def model(human: Floats, learned_from: Floats, metric: Floats) -> None:
+        p = numpyro.sample("p", dist.Dirichlet(human + 1.0))
+        mu = (
+            learned_from
+            if mu_known
+            else numpyro.sample("mu", dist.Dirichlet(learned_from[outcomes].T + 1.0).to_event(1)).T
+        )
+        said = (mu * p).sum(1)
+        # That of a multinomial but for a constant; what is never said, and is not possible, adds nothing.
+        numpyro.factor("m", jnp.where(metric[outcomes] > 0, metric[outcomes] * jnp.log(said), 0.0).sum())
 
-    def run(seed: int) -> tuple[Floats, int]:
-        mcmc.run(jax.random.PRNGKey(seed))
-        p = np.asarray(mcmc.get_samples(group_by_chain=True)["p"], float)
-        return p, int(np.asarray(mcmc.get_extra_fields()["diverging"]).sum())
-
-    return run
+    return model

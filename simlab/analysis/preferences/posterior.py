@@ -27,7 +27,7 @@ from scipy.special import betaincinv, gammaln
 from simlab.analysis.preferences import reversal, ridge
 from simlab.analysis.preferences.checks import Counts, check_counts
 from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
-from simlab.types import Array, Floats, Ints, Summary
+from simlab.types import Array, Floats, InputError, Ints, Summary
 
 _DRAWN_AT_ONCE = 256
 """Rows whose draws are held at once; a whole number of batches, so that rows keep their bits."""
@@ -89,7 +89,10 @@ def win_posterior(
     if method == "nuts":
         from simlab.analysis.preferences.nuts import sample_posterior
 
-        reference: Any = sample_posterior(counts.human, counts.confusion, counts.metric, mu=counts.mu, seed=seed)
+        if rater is not None or prior is not None:
+            raise InputError("method=nuts samples the published model: raters are the oracle, and priors are uniform")
+        three = counts.human, counts.confusion, counts.metric
+        reference: Any = sample_posterior(*three, mu=counts.mu, two_outcomes=two_outcomes, seed=seed)
         return type(reference)(*(_restore_rows(array, counts) for array in reference))
     state = State.of(counts, level, seed, forced=method == "tempering")
     state.refine(state.wanted)

@@ -67,4 +67,5 @@ def blank(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str,
     n = world.frame.n_systems
     sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}
     names = unaccounted(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=prepared.clock is not None)
+    names = tuple(name for name in names if prepared.sampled or name not in ("r_hat", "ess"))
     return filled(OUTCOMES, names, sizes)

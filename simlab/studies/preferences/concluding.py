@@ -36,6 +36,8 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
         "p_low": summary.low,
         "p_high": summary.high,
     }
+    if summary.r_hat is not None and summary.ess is not None:
+        by_pair |= {"r_hat": summary.r_hat, "ess": summary.ess}
     outcome = {name: array.reshape(count, -1, *array.shape[1:]) for name, array in by_pair.items()}
     n_systems = campaigns[0].frame.n_systems
     return {

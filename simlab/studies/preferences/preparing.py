@@ -23,6 +23,8 @@ OUTCOMES: Mapping[str, Outcome] = {
     "theta": Outcome(
         _PAIR, "float64", NAN, "probability that the first system wins more often", low=0, high=1, gap=True
     ),
+    "r_hat": Outcome(_PAIR, "float64", NAN, "largest R-hat of the pair's chains", low=0, gap=True),
+    "ess": Outcome(_PAIR, "float64", NAN, "effective draws of theta", low=0, gap=True),
     "used": Outcome(_PAIR, "int32", 0, "annotations of the pair", low=0),
     "rounds": Outcome(_PAIR, "int32", 0, "batches of the pair", low=0),
     "reference_verdict": Outcome(_PAIR, "int8", 0, "verdict of the full human evaluation", low=-1, high=1),
@@ -63,6 +65,7 @@ class Prepared(NamedTuple):
     accounted: bool = False
     clock: Clock | None = None
     cuts: bool = False
+    sampled: bool = False
 
 
 def prepare(config: Mapping[str, Any]) -> Prepared:
@@ -81,6 +84,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
         accounted=accounted(config),
         clock=clock_of(config, COMPARE),
         cuts=accounted(config) and not on_a_clock(config),
+        sampled=config["decision"].get("posterior") == "nuts",
     )
 
 

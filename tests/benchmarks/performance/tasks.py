@@ -59,18 +59,16 @@ def decisions_of_raters(batch: str) -> dict[str, Any]:
 def sampled(regime: str, pairs: str) -> dict[str, Any]:
     """Decide pairs with the published sampler and settings, compiled; give CPU seconds, and how far theta lies off."""
     from simlab.analysis.preference import win_decisions
-    from simlab.analysis.preferences.nuts import sampler
+    from simlab.analysis.preferences.nuts import sample_posterior
 
     counts = states(int(pairs), *REGIMES[regime], seed=2)
     theta, took = [], []
     for k in range(int(pairs)):
-        human, confusion, metric = (array[k].astype(float) for array in counts)
-        run = sampler(human, confusion, metric, mu=None, chains=5, warmup=2000, draws=10_000)
-        run(0)
+        one = [array[k : k + 1].astype(float) for array in counts]
+        sample_posterior(*one)
         began = time.process_time()
-        p, _ = run(1)
+        theta.append(float(sample_posterior(*one, seed=1).theta[0]))
         took.append(time.process_time() - began)
-        theta.append(float(np.mean(p[..., 0] > p[..., 2])))
     found = win_decisions(*counts, level=LEVEL)[0]
     return {"seconds": float(np.mean(took)), "off": float(np.max(np.abs(found - theta)))}
 

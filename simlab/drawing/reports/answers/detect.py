@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simlab.answers.detect import DIFFERENCES, POWERS, Detection, Detections
+from simlab.answers.detect import CHAINS, DIFFERENCES, POWERS, Detection, Detections
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import detect_charts
 from simlab.drawing.reports.answers.detect_words import (
@@ -132,7 +132,7 @@ def _value(row: Detection, name: str, label: str = "") -> Value:
 
 
 def _table(rows: Sequence[Detection]) -> Table:
-    results = [name for name in ("price", *DIFFERENCES, *POWERS) if name in rows[0].model_fields_set]
+    results = [name for name in ("price", *DIFFERENCES, *POWERS, *CHAINS) if name in rows[0].model_fields_set]
     columns = (*(name for name in settings(rows) if name not in fixed(rows)), *results)
     body = tuple(tuple(_cell(row, name) for name in columns) for row in rows)
     return Table("A row a setting, ratings per system", columns, body)

@@ -98,6 +98,11 @@ def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
     yield f"detectable: the true difference that is found with power {power}; epsilon is found half the time"
     if "power_published" in columns:
         yield f"power_published, power_joint: how often a true difference of {written(rows[0].difference)} is found"
+    if "r_hat" in columns:
+        yield (
+            "r_hat, ess: of alpha's chains (NumPyro's NUTS: 4 of 1,000 draws after 500), on whose standard deviation "
+            "epsilon rests, within 1 / sqrt(2 ess) of itself; other differences are integrated"
+        )
     if rows[0].n_systems is not None:
         yield from (RULES[rule] for rule in _values(rows, "multiplicity"))
         yield from (FINDS[find] for find in _values(rows, "find"))
