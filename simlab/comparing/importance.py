@@ -30,6 +30,8 @@ from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
 RESAMPLES = 1000
+LEAST_SURE = 0.025
+"""So rarely may the variance of the cells be nothing, for shares of it to be told."""
 DEGREES = range(1, 13)
 TERMS_PER_WORLD, MOST_TERMS, MOST_ORDER = 1 / 4, 120, 3
 """More terms than that share of the worlds are not fitted, nor products of more inputs."""
@@ -143,10 +145,11 @@ def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Im
     estimate = {effect: _squares(value[..., None], effect) - of_noise[effect] for effect in effects}
     # A cell that is moved by its error has the noise of two.
     resampled = {effect: _squares(moved, effect) - 2 * of_noise[effect] for effect in effects}
-    whole = float(sum(estimate.values())[0])
-    if whole <= 0:
+    whole, sums = float(sum(estimate.values())[0]), sum(resampled.values())
+    # Shares of a variance that may be nothing are ratios of noise.
+    if whole <= 0 or np.quantile(sums, LEAST_SURE) <= 0:
         raise InputError("the cells differ by no more than their Monte-Carlo errors: run more worlds or studies")
-    sums = np.maximum(sum(resampled.values()), whole * 1e-3)
+    sums = np.maximum(sums, whole * 1e-3)
 
     def share(of: Sequence[tuple[int, ...]]) -> Share:
         return _share(

@@ -36,7 +36,7 @@ SOME = 2 / 3
 """Where studies ask about other documents, they ask about this share of a part's."""
 UNEVEN = 0.8
 """Normalised entropy of the loads that an even load is held against."""
-NO_METRIC = "the table holds people's ratings only; `simlab conclude TABLE --metric COLUMN` says what a metric adds"
+NO_METRIC = "only people's ratings are read here; `simlab conclude TABLE --metric COLUMN` says what a metric adds"
 IDLE = "one of the two claims no more than chance does, and then SRP says nothing"
 ONE_RATER = "an output needs ratings by two people or more"
 
