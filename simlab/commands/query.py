@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.answers.query import WITHIN_ERROR, QueriedCells
-from simlab.answers.query_statistics import CellStatistics
+from simlab.answers.query import WITHIN_ERROR, CellStatistics, QueriedCells
 from simlab.commands import launch, query_statistics, query_words, stores
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import Form, Setting, Store

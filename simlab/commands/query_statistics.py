@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.answers.query_statistics import CellStatistics
+from simlab.answers.query import CellStatistics
 from simlab.commands import query_words, stores
 from simlab.comparing import over_cells, solving
 from simlab.store.coordinates import as_written

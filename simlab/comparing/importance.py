@@ -149,7 +149,9 @@ def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Im
     # Shares of a variance that may be nothing are ratios of noise.
     if whole <= 0 or np.quantile(sums, LEAST_SURE) <= 0:
         raise InputError("the cells differ by no more than their Monte-Carlo errors: run more worlds or studies")
-    sums = np.maximum(sums, whole * 1e-3)
+    # Without its noise a small effect may seem to explain less than nothing, and a total less than its main effect.
+    estimate, resampled = ({e: np.maximum(x, 0.0) for e, x in of.items()} for of in (estimate, resampled))
+    whole, sums = float(sum(estimate.values())[0]), np.maximum(sum(resampled.values()), whole * 1e-3)
 
     def share(of: Sequence[tuple[int, ...]]) -> Share:
         return _share(

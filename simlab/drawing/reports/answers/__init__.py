@@ -14,7 +14,7 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     from simlab.drawing.reports.terms import Report
 
-COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect")
+COMMANDS = ("plan", "conclude", "fit", "agreement", "backtest", "mutt", "detect", "query")
 """Commands whose kept answers become reports; each has a module of its name here."""
 MODELS = {
     "agreement": ("simlab.answers.agreement", "Agreement"),
@@ -24,12 +24,12 @@ MODELS = {
     "detect": ("simlab.answers.detect", "Detections"),
     "fit": ("simlab.answers.fit", "Fit"),
     "plan": ("simlab.answers.plan", "PlanAnswer"),
-    "query": ("simlab.answers.query", "QueriedCells"),
+    "query": ("simlab.answers.query", "CellStatistics", "QueriedCells"),
     "mutt": ("simlab.answers.mutt", "PassRates", "MetricAgreement"),
     "show": ("simlab.answers.show", "StoredSweeps"),
 }
 """The records of answers, by their commands: their module, and their names."""
-OF_STORES = ("run", "sweep", "query", "compare", "merge", "verify")
+OF_STORES = ("run", "sweep", "compare", "merge", "verify")
 
 
 def of(saved: Mapping[str, Any]) -> Report:
@@ -39,7 +39,8 @@ def of(saved: Mapping[str, Any]) -> Report:
     """
     command = legible(saved["command"], 2000)
     name = command_of(command)
-    if name in OF_STORES:
+    # Cells are kept as rows, whose report is that of their store.
+    if name in OF_STORES or (name == "query" and isinstance(saved["answer"], list)):
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
     if name not in COMMANDS:
         raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")

@@ -184,6 +184,6 @@ def _reservations(found: BacktestPapers) -> Iterator[str]:
         yield f"Recorded studies have {several(min(sizes), 'document')} or so: larger ones may tell another story."
     if len(tried) > 1:
         yield (
-            f"Each of {len(tried)} intervals is at 95 % by itself, not all together. That advice without effect is said to "
-            "hold in .05 of tables at most was simulated for grouping and loads, on ratings, by the published test."
+            f"Each of {len(tried)} intervals is at 95 % by itself, not all together. Advice without effect is said to "
+            "hold in .05 of tables at most: simulated for grouping and loads, on ratings, by the published test."
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simlab.answers.query import WITHIN_ERROR, CellFields, QueriedCells
+from simlab.answers.query import WITHIN_ERROR, CellFields, CellStatistics, QueriedCells
 from simlab.drawing.reports import cells, references
+from simlab.drawing.reports.answers import query_statistics
 from simlab.drawing.reports.terms import Points, Report, Section, Table
 from simlab.drawing.wording import say_drawn
 from simlab.messages import join_words, several, word
@@ -14,8 +15,10 @@ MOST_MARKED = 6
 """So many cells of a pivot are named that lie within the error of a bound; in other tables each row says so."""
 
 
-def report(found: QueriedCells) -> Report:
-    """Make the report of an answer of `simlab query`."""
+def report(found: QueriedCells | CellStatistics) -> Report:
+    """Make the report of an answer of `simlab query`: of cells, or of a statistic over worlds, axes or a curve."""
+    if isinstance(found, CellStatistics):
+        return query_statistics.report(found)
     rows, names = found.rows(), list(found.measures)
     known = cells.known_names(rows, names)
     told = tuple(_sentences(found))

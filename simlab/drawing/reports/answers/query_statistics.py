@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from simlab.answers.query_statistics import CellStatistics
+from simlab.answers.query import CellStatistics
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
 from simlab.drawing.reports.values import said
