@@ -18,7 +18,6 @@ from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
-from simlab.engine.ledger import is_archive
 from simlab.messages import legible, nearest, shown, split_values, word
 from simlab.types import InputError
 
@@ -59,7 +58,7 @@ def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | N
     if not words:
         return _list_all(config_dir, plugins)
     first, *conditions = words
-    if isinstance(first, str) and (os.path.isdir(first) or is_archive(Path(first))):
+    if isinstance(first, str) and (os.path.isdir(first) or _is_archive(first)):
         is_name = first.isidentifier() and not conditions
         if is_name and is_sweep(first):
             return explain(first, config_dir, plugins)
@@ -92,6 +91,15 @@ def _stores_in(folder: Path, conditions: Sequence[str | Mapping[str, object]]) -
         return None
     kept = keep_matching(found, _read_conditions(conditions), legible(folder))
     return StoredSweeps(tuple(one.entry for one in kept))
+
+
+def _is_archive(name: str) -> bool:
+    if not os.path.isfile(name):
+        return False
+    # Without a file of that name nothing is loaded that needs numpy.
+    from simlab.engine.ledger import is_archive
+
+    return is_archive(Path(name))
 
 
 def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[str, list[str]]:

@@ -32,7 +32,10 @@ UNITS: Mapping[str, str] = {
     "undecided": "pairs",
     "n_systems": "systems",
     "kld": "nat",
-    **dict.fromkeys(("load_entropy_reached", "p_value", "adjusted_p_value", "theta", "p_mean", "p_low", "p_high"), "1"),
+    "ess": "draws",
+    **dict.fromkeys(
+        ("load_entropy_reached", "p_value", "adjusted_p_value", "theta", "r_hat", "p_mean", "p_low", "p_high"), "1"
+    ),
     **dict.fromkeys(("reference_p", "true_p", "true_gamma", "true_correlation", "true_efficiency"), "1"),
     **dict.fromkeys(("youden", "youden_low", "youden_high"), "1"),
     **dict.fromkeys(("judged", "judgements_planned"), "judgements"),

@@ -13,11 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
-from scipy.special import ndtri
-
 from simlab.messages import legible, word
 from simlab.parts import is_own, parameters
-from simlab.rng import stream
 from simlab.types import InputError
 
 SECTIONS = ("systems", "raters", "metric")
@@ -45,6 +42,8 @@ class Law(NamedTuple):
         share = min(max(share, LEAST), 1 - LEAST * 2)
         if self.name == "uniform":
             return self.first + (self.second - self.first) * share
+        from scipy.special import ndtri
+
         deviation = self.second * float(ndtri(share))
         return self.first + deviation if self.name == "normal" else self.first * math.exp(min(deviation, 709.0))
 
@@ -140,6 +139,9 @@ def _calls(section: Mapping[str, Any], plugins: Sequence[str]) -> Iterator[tuple
 
 def draw_value(law: Law, seed: int, world: int, key: str) -> float:
     """Draw the value that a key has in a world."""
+    # Reading how laws are written, which each verb does, loads no numpy.
+    from simlab.rng import stream
+
     return law.quantile(float(stream(seed, "world", world, "drawn", key).random()))
 
 

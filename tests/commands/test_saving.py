@@ -43,7 +43,7 @@ def test_an_answer_is_kept_under_what_it_came_from(capsys: pytest.CaptureFixture
 
 def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     found = made_predictions.backtest([made_predictions.prediction()])
-    monkeypatch.setattr(backtest, "carry_out", lambda *_, **__: found)
+    monkeypatch.setitem(backtest.CARRY_OUT, None, lambda *_, **__: found)
     for form in ("table", "json"):
         said(capsys, "backtest", "--quick", "--save", "kept.json", "--format", form)
         kept = json.loads(Path("kept.json").read_text())["answer"]

@@ -168,7 +168,8 @@ def test_two_hundred_stores_take_a_second_of_a_core(outputs: Path) -> None:
 
 def test_a_store_that_is_none_is_no_reason_to_fail(tmp_path: Path) -> None:
     (tmp_path / "odd/results.zarr").mkdir(parents=True)
-    (tmp_path / "odd/results.zarr/zarr.json").write_text('{"attributes": {"schema": 5, "sweep": "[]", "config": "1"}}')
+    attributes = {"schema": schemas.STORE, "sweep": "[]", "config": "1"}
+    (tmp_path / "odd/results.zarr/zarr.json").write_text(json.dumps({"attributes": attributes}))
     (tmp_path / "link").symlink_to(tmp_path / "odd")
     found = [catalogue.describe_store(one).entry for one in catalogue.find_stores(tmp_path)]
     assert [bool(one.problem) for one in found] == [True]

@@ -18,6 +18,7 @@ import pytest
 import xarray as xr
 
 import simlab
+from simlab import schemas
 from simlab.config.sweep import Axis
 from simlab.store import exporting, filling, parquet
 from simlab.store.coordinates import as_written
@@ -128,7 +129,7 @@ def test_parquet_says_where_its_rows_come_from(folder: Path, tmp_path: Path) -> 
         said = {key.decode(): value.decode() for key, value in pq.read_schema(file).metadata.items()}
         assert said["simlab"] == attributes["simlab"]
         assert json.loads(said["simlab.config"]) == json.loads(attributes["config"])
-        assert (said["simlab.schema"], said["simlab.seed"]) == ("6", "1")
+        assert (said["simlab.schema"], said["simlab.seed"]) == (str(schemas.STORE), "1")
     field = pq.read_schema(files[1]).field("estimate")
     assert field.metadata[b"dims"] == b"system"
 

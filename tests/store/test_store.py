@@ -267,7 +267,7 @@ def test_a_folder_without_results_is_named(tmp_path: Path, folder: Path) -> None
     with pytest.raises(InputError, match="holds no results"):
         simlab.open_results(tmp_path)
     metadata = lay(fake_studies.sweep(), tmp_path) / "results.zarr/zarr.json"
-    metadata.write_text(metadata.read_text().replace('"schema": 5', '"schema": 1'))
+    metadata.write_text(metadata.read_text().replace(f'"schema": {schemas.STORE}', '"schema": 1'))
     with pytest.raises(InputError, match="is a store of schema 1, made by simlab"):
         simlab.open_results(tmp_path)
     metadata.write_text("{")

@@ -17,6 +17,7 @@ from simlab.drawing.reports.sweeping.seeing import Seen
 from simlab.drawing.reports.terms import Axis, Cell, Drill, Section, Table, Value
 from simlab.drawing.view import declared
 from simlab.drawing.wording import measured_axis
+from simlab.messages import word
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of
 from simlab.types import OK, UNRUN, Floats
@@ -114,6 +115,6 @@ def _table(whole: xr.Dataset, axes: Sequence[str], measure: str, counted: Sequen
         place = np.unravel_index(k, shape) if shape else ()
         shown = Value(value, mcse=error if math.isfinite(error) else None) if math.isfinite(value) else None
         line = f"{replay} {counted[k]}.0.0" if replay else ""
-        rows.append((*(str(of[int(j)]) for of, j in zip(held, place, strict=True)), shown, line))
+        rows.append((*(word(of[int(j)]) for of, j in zip(held, place, strict=True)), shown, line))
     caption = f"The first campaign of {len(rows)} of {len(counted):,} cells"
     return Table(caption, (*axes, measured_axis(whole, measure), "its replay"), tuple(rows))
