@@ -371,7 +371,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: simlab.backtest(splits=0), "splits=0 must be a whole number >= 1"),
     (lambda: simlab.detect(solve="n_humans", difference=0.1), "did you mean n_human"),  # type: ignore[arg-type]
     (lambda: simlab.compare("nowhere"), "name the axis with --by"),
-    (lambda: simlab.compare(["a", "b"], by="grouping"), "name the axis with --by"),
+    (lambda: simlab.compare(["a", "b"], by="grouping"), "give both of these, or neither"),
     (lambda: simlab.config_of(xr.Dataset()), "no attribute config"),
     (lambda: simlab.query(), "nothing was run here yet"),
 ]

@@ -161,15 +161,18 @@ def read_record(
 
     Raises InputError, in one line, naming the first value that is not of its type, in the model that it fits best.
     """
-    errors = []
+    failures = []
     # As JSON, in which a list is a tuple: strict records take none in Python.
     text = json.dumps(held)
-    for one in (model, *others):
+    # An answer that has the names of one model is not tried as another, in which thousands of its rows would be wrong.
+    named = [one for one in (model, *others) if isinstance(held, dict) and held.keys() == one.model_fields.keys()]
+    for one in named[:1] or (model, *others):
         try:
             return one.model_validate_json(text)
         except ValidationError as error:
-            errors.append(error.errors(include_url=False))
-    first = min(errors, key=len)[0]
+            failures.append(error)
+    best = min(failures, key=lambda error: error.error_count())
+    first = best.errors(include_url=False, include_context=False)[0]
     raise InputError(f"{_path(where, first['loc'])}: {_reason(first)}; {remedy}")
 
 

@@ -69,7 +69,9 @@ def compose_sweep(
     kinds = kinds_among(settings.values(), options, plugins)
     left = _keys_left_out(declared, settings, options, plugins)
     composed = _composed(declared, settings, options, plugins, kinds, left)
-    settings, adapted = adapt_sizes(settings, composed.values(), kinds[0]) if len(kinds) == 1 else (settings, "")
+    # A study file says what its study is: nothing of it is changed.
+    adapts = len(kinds) == 1 and not declared.one_cell
+    settings, adapted = adapt_sizes(settings, composed.values(), kinds[0]) if adapts else (settings, "")
     axes = _axes(settings, composed, options, plugins)
     first = next(iter(composed.values()))
     if not quick:

@@ -122,11 +122,14 @@ def laws_of(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str,
     return {
         f"{section}.{name}": read_law(f"{section}.{name}", value)
         for section in SECTIONS
-        for name, value in _calls(config.get(section, {}), plugins)
+        for name, value in _calls(config.get(section), plugins)
     }
 
 
-def _calls(section: Mapping[str, Any], plugins: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _calls(section: object, plugins: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """List the keys of a section that are laws; none of a section that is no part, as studies without a metric have."""
+    if not isinstance(section, Mapping):
+        return
     found = [(name, value) for name, value in section.items() if is_call(value)]
     if not found:
         return
