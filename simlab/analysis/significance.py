@@ -80,7 +80,7 @@ def normal(rng: np.random.Generator, total: Floats) -> Floats:
     return np.asarray(erfc(z / np.sqrt(2.0)))
 
 
-def test_by_permutation(
+def compare_by_permutation(
     rng: np.random.Generator, rated: Rated, *, permutations: int, p_value: Literal["add_one", "published"]
 ) -> Family:
     """Return the statistic of each pair as it is, and under each pattern of swaps: `|sum d| / sqrt(sum d^2)`.

@@ -7,7 +7,7 @@ import pytest
 from rated_tables import rated, scattered, side_by_side
 from scipy import stats
 
-from simlab.analysis.raters.crossed import crossed_flips, test_by_crossed_flips
+from simlab.analysis.raters.crossed import compare_by_crossed_flips, crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.uncertainty import uncertainty_of_both, uncertainty_of_documents, uncertainty_of_raters
 from simlab.analysis.settling import Seen, least_detectable_difference, units_needed
@@ -75,7 +75,7 @@ def test_large_differences_are_found_in_families_of_any_size() -> None:
         data.share,
         data.total + 20.0 * np.arange(12),
     )
-    assert test_by_crossed_flips(stream(1), grown, flips=2048).max_t().max() < 0.05
+    assert compare_by_crossed_flips(stream(1), grown, flips=2048).max_t().max() < 0.05
 
 
 def test_of_documents_the_variance_is_that_of_a_mean() -> None:

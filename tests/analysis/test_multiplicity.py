@@ -10,8 +10,8 @@ from rated_tables import from_totals, side_by_side
 from scipy import stats
 
 from simlab.analysis.multiplicity import Family, bh, holm
-from simlab.analysis.raters.flips import test_by_flips
-from simlab.analysis.significance import permutation, test_by_permutation
+from simlab.analysis.raters.flips import compare_by_flips
+from simlab.analysis.significance import compare_by_permutation, permutation
 from simlab.rng import stream
 
 P_VALUES = [
@@ -50,8 +50,8 @@ def step_down_by_hand(observed: np.ndarray, null: np.ndarray) -> np.ndarray:
 def test_max_t_is_step_down_by_hand_and_never_below_the_pairs_own(seed: int) -> None:
     data = side_by_side(stream(seed, "family"), 7, 5, 4, taste=0.8)
     for family in (
-        test_by_flips(stream(1), data, flips=2048),
-        test_by_permutation(stream(1), from_totals(data.total[:9], 3), permutations=512, p_value="add_one"),
+        compare_by_flips(stream(1), data, flips=2048),
+        compare_by_permutation(stream(1), from_totals(data.total[:9], 3), permutations=512, p_value="add_one"),
     ):
         assert family.every
         np.testing.assert_allclose(family.max_t(), step_down_by_hand(family.observed, family.null))
@@ -61,7 +61,7 @@ def test_max_t_is_step_down_by_hand_and_never_below_the_pairs_own(seed: int) -> 
 
 def test_max_t_is_closed_testing_by_the_largest_statistic() -> None:
     data = side_by_side(stream(2, "family"), 7, 5, 3, taste=0.8)
-    family = test_by_flips(stream(1), data, flips=2048)
+    family = compare_by_flips(stream(1), data, flips=2048)
     sets = [list(s) for k in (1, 2, 3) for s in itertools.combinations(range(3), k)]
     own = {tuple(s): (family.null[:, s].max(1) >= family.observed[s].max() - 1e-9).mean() for s in sets}
     closed = [max(p for s, p in own.items() if i in s) for i in range(3)]
@@ -70,9 +70,9 @@ def test_max_t_is_closed_testing_by_the_largest_statistic() -> None:
 
 def test_document_flips_are_those_of_the_published_test() -> None:
     total = stream(3).gamma(1.0, 2.0, size=(25, 5)).round(1)
-    family = test_by_permutation(stream(1), from_totals(total, 5), permutations=500, p_value="add_one")
+    family = compare_by_permutation(stream(1), from_totals(total, 5), permutations=500, p_value="add_one")
     np.testing.assert_allclose(family.p_values(), permutation(stream(1), total, permutations=500, p_value="add_one"))
-    published = test_by_permutation(stream(1), from_totals(total, 5), permutations=500, p_value="published")
+    published = compare_by_permutation(stream(1), from_totals(total, 5), permutations=500, p_value="published")
     np.testing.assert_allclose(
         published.p_values(), permutation(stream(1), total, permutations=500, p_value="published")
     )
@@ -81,7 +81,7 @@ def test_document_flips_are_those_of_the_published_test() -> None:
 def test_the_least_p_value_of_max_t_does_not_depend_on_the_number_of_pairs() -> None:
     data = side_by_side(stream(4), 7, 3, 12, taste=0.0)
     total = data.total + np.where(np.arange(12) < 6, 100.0, 0.0)
-    family = test_by_flips(stream(1), from_totals(total[np.argsort(np.arange(21) % 3, kind="stable")], 7), flips=64)
+    family = compare_by_flips(stream(1), from_totals(total[np.argsort(np.arange(21) % 3, kind="stable")], 7), flips=64)
     first, second = np.triu_indices(12, 1)
     across = (first < 6) & (second >= 6)
     assert family.max_t()[across].max() == 1 / 64

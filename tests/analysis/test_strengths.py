@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from vote_worlds import World, draw
 
-from simlab.analysis.preferences.scales import drop, scale, test_scale
+from simlab.analysis.preferences.scales import drop, explain_scale, scale
 from simlab.analysis.preferences.strengths import (
     contrast_errors,
     covariances,
@@ -114,10 +114,10 @@ def test_numbers_of_clusters_count_by_their_loads() -> None:
 
 def test_one_strength_each_is_put_to_a_test() -> None:
     held = draw(np.random.default_rng(6), World(SIX, 900, 900, 900))
-    assert test_scale(held, "vote", fit(held.counts(), 6)).p_value > 0.01
+    assert explain_scale(held, "vote", fit(held.counts(), 6)).p_value > 0.01
     cycle = np.array([[40, 0, 10], [10, 0, 40], [40, 0, 10]])
     round_ = Votes(np.repeat([0, 1, 2], 50), _values(cycle), np.arange(150), np.arange(150), 3)
-    assert test_scale(round_, "vote", fit(cycle, 3)).p_value < 1e-6
+    assert explain_scale(round_, "vote", fit(cycle, 3)).p_value < 1e-6
 
 
 def test_a_handful_of_votes_holds_up_a_narrow_top() -> None:

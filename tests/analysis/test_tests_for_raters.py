@@ -11,7 +11,7 @@ from rated_tables import rated, scattered, side_by_side
 from scipy import linalg, stats
 
 from simlab.analysis.raters.contributions import lay_out_by_pair, spread
-from simlab.analysis.raters.flips import rater_flips, test_by_flips
+from simlab.analysis.raters.flips import compare_by_flips, rater_flips
 from simlab.analysis.raters.t_tests import by_rater, two_way
 from simlab.rng import stream
 from simlab.types import Rated
@@ -179,8 +179,8 @@ def test_flipping_is_studentised_so_that_scales_of_pairs_do_not_matter() -> None
     scale = np.array([1.0, 1.0, 100.0, 100.0])
     scaled = replace(data, value=data.value * scale[data.system], total=data.total * scale)
     for pair in (0, 5):  # pairs of systems with one scale
-        assert test_by_flips(stream(1), scaled, flips=2048).observed[pair] == pytest.approx(
-            test_by_flips(stream(1), data, flips=2048).observed[pair]
+        assert compare_by_flips(stream(1), scaled, flips=2048).observed[pair] == pytest.approx(
+            compare_by_flips(stream(1), data, flips=2048).observed[pair]
         )
 
 

@@ -351,7 +351,7 @@ def some_claims(
     return found, documents
 
 
-def test_without_documents(of: Segments, documents: list[Ints], level: float) -> Bools:
+def decide_without_documents(of: Segments, documents: list[Ints], level: float) -> Bools:
     """Mark which studies claim something by tests of single outputs, each pair by itself, that know of no documents."""
     counts = np.stack([np.bincount(at, minlength=len(of.n)) for at in documents]).astype(float)
     n, total, square = counts @ of.n, counts @ of.sums, counts @ of.squares

@@ -88,7 +88,7 @@ def quantile(freedom: float, level: float) -> float:
     return float(stdtrit(max(freedom, 1.0), 1 - level / 2))
 
 
-def test_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
+def explain_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     """Test wins less losses of each pair against what strengths imply; clusters inflate what chance does.
 
     Pearson's chi-square over the mean dispersion. Source: Rao and Scott 1984 (first-order correction).

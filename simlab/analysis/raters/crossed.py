@@ -53,10 +53,10 @@ def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Fl
     own level, as there. Source: Cameron, Gelbach and Miller 2011 for the variance; Canay, Romano and Shaikh 2017 for
     flips of few.
     """
-    return test_by_crossed_flips(rng, rated, flips=flips).p_values()
+    return compare_by_crossed_flips(rng, rated, flips=flips).p_values()
 
 
-def test_by_crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
+def compare_by_crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     """Return the statistic of each pair as it is, and under each pattern of flips.
 
     For t it is `|t| / sqrt(1 + t^2)`, which is 1 where nothing is left to vary.

@@ -23,11 +23,11 @@ def rater_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floa
     a harsh rater who saw more of one system would count as a taste. A difference of the other sign than that of the
     means is none: p = 1. Source: Canay, Romano and Shaikh 2017.
     """
-    family = test_by_flips(rng, rated, flips=flips)
+    family = compare_by_flips(rng, rated, flips=flips)
     return family.p_values()
 
 
-def test_by_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
+def compare_by_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
     """Return the statistic of each pair as it is, and under each pattern: `|sum u| / sqrt(sum u^2)`, u by rater.
 
     Student's t is a growing function of it, the same for all pairs, and its denominator is the same for all patterns.

@@ -37,7 +37,7 @@ def control(
     found, documents = document_pairs.some_claims(
         stream(seed, "conclude", "control"), of, places, corrected=corrected, level=level, studies=studies
     )
-    naive = document_pairs.test_without_documents(_segments(evidence, systems, places), documents, level)
+    naive = document_pairs.decide_without_documents(_segments(evidence, systems, places), documents, level)
     promised, plain = float(found.mean()), float(naive.mean())
     return Control(
         studies=studies,

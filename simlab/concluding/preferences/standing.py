@@ -22,7 +22,7 @@ from simlab.analysis.preferences.assurance import (
 from simlab.analysis.preferences.cluster_flips import PRIOR, least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import are_places_balanced, contributions, known_orders, systems_at_one_place
-from simlab.analysis.preferences.scales import Dropped, Explained, Scale, drop, quantile, scale, test_scale
+from simlab.analysis.preferences.scales import Dropped, Explained, Scale, drop, explain_scale, quantile, scale
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import Strengths, contrast_errors, effective_clusters, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, choose_way, clusters, own_number, way_of_all
@@ -188,7 +188,7 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
     return Standing(
         fitted=fitted,
         scale=scale(stream(seed, "conclude", "strengths"), votes, way, fitted, level),
-        explained=test_scale(votes, choose_way(held.design), fitted),
+        explained=explain_scale(votes, choose_way(held.design), fitted),
         dropped=None if systems_at_one_place(votes).any() else drop(counts, fitted),
         way=way,
         ranks_by="strengths" if sparse else "pairs",

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.multiplicity import Family, Multiplicity
-from simlab.analysis.raters.crossed import crossed_flips, test_by_crossed_flips
-from simlab.analysis.raters.flips import rater_flips, test_by_flips
+from simlab.analysis.raters.crossed import compare_by_crossed_flips, crossed_flips
+from simlab.analysis.raters.flips import compare_by_flips, rater_flips
 from simlab.analysis.raters.model_comparisons import (
     SimulatedStudies,
     mixed_model,
@@ -26,7 +26,7 @@ from simlab.analysis.raters.moderated import (
     moderated_family,
     moderated_studies,
 )
-from simlab.analysis.significance import permutation, test_by_permutation
+from simlab.analysis.significance import compare_by_permutation, permutation
 from simlab.analysis.studentized_range import TFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
@@ -35,9 +35,9 @@ from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, Rated, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | TFamily]] = {
-    permutation: test_by_permutation,
-    rater_flips: test_by_flips,
-    crossed_flips: test_by_crossed_flips,
+    permutation: compare_by_permutation,
+    rater_flips: compare_by_flips,
+    crossed_flips: compare_by_crossed_flips,
     mixed_model: model_family,
     moderated: moderated_family,
 }

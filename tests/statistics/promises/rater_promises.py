@@ -14,8 +14,8 @@ from promise_rows import Row, numbers, stream
 from rated_tables import from_totals, rated
 
 from simlab.analysis.multiplicity import Family
-from simlab.analysis.raters.flips import test_by_flips
-from simlab.analysis.significance import test_by_permutation
+from simlab.analysis.raters.flips import compare_by_flips
+from simlab.analysis.significance import compare_by_permutation
 from simlab.config import compose
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
@@ -162,11 +162,11 @@ def families(n: int, laws: tuple[str, ...] = tuple(LAWS), sizes: tuple[int, ...]
 
 
 def _flips(rng: np.random.Generator, data: Rated) -> Family:
-    return test_by_flips(rng, data, flips=512)
+    return compare_by_flips(rng, data, flips=512)
 
 
 def _swaps(rng: np.random.Generator, data: Rated) -> Family:
-    return test_by_permutation(rng, data, permutations=500, p_value="add_one")
+    return compare_by_permutation(rng, data, permutations=500, p_value="add_one")
 
 
 def _family(
