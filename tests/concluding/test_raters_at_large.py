@@ -34,7 +34,7 @@ def _check(seed, taste, studies=1_000):
     return control(study, table_world(study.ratings, seed, DRAWS), seed, studies)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_other_raters_claim_for_theirs_as_often_as_is_said():
     true = _true_share(2.0)
     checks = [_check(seed, 2.0) for seed in range(4)]

@@ -38,7 +38,7 @@ def test_true_repetitions_lie_where_they_are_expected():
     assert held.sum() >= 8
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_other_people_confirm_less_often_than_the_same():
     rows, _ = _held(range(4, 5), Truth(system=2.5, rater_system=1.5))
     predicted = {way: np.mean([row.predicted for row in rows if row.way == way]) for way in WAYS}
@@ -75,7 +75,7 @@ def test_a_sign_comes_again_more_often_than_a_claim(short_effort):
         assert 1 - anew.value >= (1 - sign.value) / claimed - 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_as_many_claims_are_claimed_again_as_is_said():
     held = pilot(np.random.default_rng(5), TRUTH, n_systems=6, n_documents=30)
     study = study_of(table_of(held))

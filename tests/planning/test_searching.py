@@ -46,7 +46,7 @@ def sloppy(made: Problem, seed: int) -> Design | None:
     return min(reach, key=lambda design: looked[design]["money"].value, default=None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_choices_are_right_as_often_as_they_say() -> None:
     of_kinds = {kind: [searched(kind, seed) for seed in range(SEEDS)] for kind in KINDS}
     every = [one for ones in of_kinds.values() for one in ones]

@@ -56,7 +56,7 @@ def test_a_mean_is_that_of_control_variates_by_definition() -> None:
     np.testing.assert_array_equal(constant.value, value)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_metric_narrows_the_error_and_leaves_the_mean() -> None:
     keys = [*SIZE, "raters.noise_share=0.1", "design.studies_per_document_set=1", "worlds=1", "studies=150"]
     errors, means = [], []
