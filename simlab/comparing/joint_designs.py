@@ -62,6 +62,11 @@ def compare_jointly(
     if len(stores) > 1:
         check_stores(stores, measure)
     others = _other_axes(stores, by)
+    if levels is not None and not others:
+        raise InputError(
+            f"--at-equal {levels.name} needs an axis along which {levels.name} rises, and --by names them all; leave "
+            f"the one that makes studies larger out of --by, such as {by[-1]}"
+        )
     parts = [_take_part(name, dataset, by, others, measure, levels) for name, dataset in stores.items()]
     designs = [one for part in parts for one in part.designs]
     if len(stores) == 1:

@@ -139,6 +139,8 @@ def test_what_cannot_be_ranked_together_is_refused() -> None:
         compared_jointly({"": store()}, [], ["rater", "grouping"], "power", None, "cost")
     with pytest.raises(InputError, match="cost=999: no design has it, and nothing is extrapolated; choose from 10 to"):
         compare_jointly({"": store()}, ["raters", "grouping"], "power", levels=EqualLevels("cost", (999.0,)))
+    with pytest.raises(InputError, match="--by names them all; leave the one that makes studies larger out of --by"):
+        compare_jointly({"": store()}, list(AXES), "power", levels=EqualLevels("cost"))
     for text in ("cost=", "cost=a", "cost=nan"):
         with pytest.raises(InputError, match="write cost, or cost=VALUE"):
             read_levels(text)
