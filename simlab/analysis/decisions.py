@@ -7,6 +7,7 @@ and whether it stops. The protocol reads on to the first stop, or to where the b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -117,12 +118,11 @@ def bayes(
     Raises InputError for a `rater` or `mu` that is no confusion matrix, for a metric that does what it is said not to
     do, and for keys that do not go together.
     """
-    from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
-
     _refuse_what_cannot_be(evidence, two_outcomes, rater, mu, sharing)
     if posterior == "nuts":
-        return _decide_by_sampling(evidence, level, two_outcomes, rater, mu, sharing)
-    model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater, "mu": mu}
+        decide, summarise = _sample_posteriors(level, two_outcomes, rater, mu, sharing)
+    else:
+        decide, summarise = _integrate_posteriors(level, two_outcomes, rater, mu)
     pairs = len(evidence.human) // evidence.campaigns
 
     def known_confusion(confusion: Ints) -> dict[str, Any]:
@@ -138,34 +138,43 @@ def bayes(
             name: prior[open_]
             for name, prior in known_confusion(evidence.confusion[np.arange(len(read)), read]).items()
         }
-        human, confusion, metric = _counts_at(evidence, open_, look)
-        theta_there, _, said = win_decisions(human, confusion, metric, level=level, **model, **more)
-        theta[open_, look], verdict[open_, look] = theta_there, said
-        open_ = open_[said == 0]
+        counts = (each[open_, look] for each in (evidence.human, evidence.confusion, evidence.metric))
+        theta[open_, look], verdict[open_, look] = decide(*counts, **more)
+        open_ = open_[verdict[open_, look] == 0]
         if not len(open_):
             break
 
-    def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
-        return posterior_summary(human, confusion, metric, **model, **known_confusion(confusion))
+    def summarise_pairs(human: Ints, confusion: Ints, metric: Ints) -> Summary:
+        return summarise(human, confusion, metric, **known_confusion(confusion))
 
     if sharing == "own":
-        return Verdicts(verdict, verdict != 0, theta, summarise)
-    return _repeat_verdicts(verdict, theta, summarise)
+        return Verdicts(verdict, verdict != 0, theta, summarise_pairs)
+    return _repeat_verdicts(verdict, theta, summarise_pairs)
 
 
-def _counts_at(evidence: Evidence, rows: Ints, look: int) -> tuple[Ints, Ints, Ints]:
-    return evidence.human[rows, look], evidence.confusion[rows, look], evidence.metric[rows, look]
+def _integrate_posteriors(
+    level: float, two_outcomes: bool, rater: list[list[float]] | None, mu: list[list[float]] | None
+) -> tuple[Callable[..., tuple[Floats, Array]], Callable[..., Summary]]:
+    """Return what gives theta and a verdict of counts, and what sums them up, by quadrature."""
+    from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
+
+    model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater, "mu": mu}
+
+    def decide(human: Ints, confusion: Ints, metric: Ints, **prior: Any) -> tuple[Floats, Array]:
+        theta, _, verdict = win_decisions(human, confusion, metric, level=level, **model, **prior)
+        return theta, verdict
+
+    return decide, partial(posterior_summary, **model)
 
 
-def _decide_by_sampling(
-    evidence: Evidence,
+def _sample_posteriors(
     level: float,
     two_outcomes: bool,
     rater: list[list[float]] | None,
     mu: list[list[float]] | None,
     sharing: str,
-) -> Verdicts:
-    """Decide by NUTS, look by look, the pairs that are open."""
+) -> tuple[Callable[..., tuple[Floats, Array]], Callable[..., Summary]]:
+    """Return the same by NUTS; raise InputError for what the published model does not know."""
     from simlab.analysis.chains import AGREE, SHORT
     from simlab.analysis.preferences.nuts import sample_posterior
 
@@ -180,22 +189,16 @@ def _decide_by_sampling(
         matrices = None if mu is None else np.broadcast_to(np.asarray(mu, float), confusion.shape)
         return sample_posterior(human, confusion, metric, mu=matrices, two_outcomes=two_outcomes, size=SHORT)
 
-    verdict = np.zeros(evidence.human.shape[:2], np.int8)
-    theta = np.full(verdict.shape, np.nan)
-    open_ = np.arange(len(verdict))
-    for look in range(1, len(evidence.annotations)):
-        drawn = sample(*_counts_at(evidence, open_, look))
-        theta[open_, look] = np.where(drawn.r_hat > AGREE, np.nan, drawn.theta)
-        verdict[open_, look] = _find_verdict(theta[open_, look], level)
-        open_ = open_[verdict[open_, look] == 0]
-        if not len(open_):
-            break
+    def decide(human: Ints, confusion: Ints, metric: Ints) -> tuple[Floats, Array]:
+        drawn = sample(human, confusion, metric)
+        theta = np.where(drawn.r_hat > AGREE, np.nan, drawn.theta)
+        return theta, _find_verdict(theta, level)
 
     def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
         drawn = sample(human, confusion, metric)
         return Summary(drawn.mean, drawn.low, drawn.high, drawn.r_hat, drawn.ess)
 
-    return Verdicts(verdict, verdict != 0, theta, summarise)
+    return decide, summarise
 
 
 def _find_verdict(theta: Floats, level: float) -> Array:

@@ -89,6 +89,8 @@ def _stores_in(folder: Path, conditions: Sequence[str | Mapping[str, object]]) -
     found = [describe_store(one) for one in find_stores(folder)]
     if not found:
         return None
+    if folder.is_file() and (why := found[0].entry.problem):
+        raise InputError(why)
     kept = keep_matching(found, _read_conditions(conditions), legible(folder))
     return StoredSweeps(tuple(one.entry for one in kept))
 

@@ -86,6 +86,21 @@ def test_grids_without_an_answer_are_refused() -> None:
         grid_importance(AXES, np.ones(CELLS.shape), none)
 
 
+def test_shares_of_a_variance_that_may_be_nothing_are_seldom_told() -> None:
+    """The null: cells that differ by their noise only. The control: the same noise beside cells that differ."""
+    refused = {True: 0, False: 0}
+    for seed in range(200):
+        value, influence = noisy(seed, 60, own=1.0, shared=0.0)
+        for differ in refused:
+            try:
+                grid_importance(AXES, value - (0 if differ else CELLS), influence)
+            except InputError:
+                refused[differ] += 1
+    # Told at .025, and three standard errors of 200 grids beyond.
+    assert refused[False] / 200 >= 0.975 - 3 * 0.011
+    assert refused[True] == 0
+
+
 def ishigami(x: Floats) -> Floats:
     return np.asarray(np.sin(x[:, 0]) + 7 * np.sin(x[:, 1]) ** 2 + 0.1 * x[:, 2] ** 4 * np.sin(x[:, 0]))
 
