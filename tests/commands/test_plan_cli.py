@@ -78,6 +78,7 @@ def test_the_same_plan_goes_on_where_it_was(planned: Path, tmp_path: Path) -> No
     assert (planned / "my" / "study.yaml").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_its_folder_takes_no_other_plan(planned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer([*SMALL, *FEW, "--out", str(planned / "my")]) == REFUSED
     said = capsys.readouterr().err.strip()
@@ -85,6 +86,7 @@ def test_its_folder_takes_no_other_plan(planned: Path, capsys: pytest.CaptureFix
     assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_the_study_is_one_that_runs(planned: Path, tmp_path: Path) -> None:
     study = planned / "my" / "study.yaml"
     assert answer(["run", str(study), "worlds=2", "studies=2", "--out", str(tmp_path / "run"), "--jobs", "1"]) == DONE
