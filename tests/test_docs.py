@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from simlab.config import load_sweep
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "examples"
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
+SECONDS = re.compile(r"(?m)^[\d.]+(?: and [\d.]+)? CPU seconds")
 QUICK = ["mutt"]
 APART = {
     "choose-a-design": ".",
@@ -55,8 +58,73 @@ def test_every_page_shows_something_that_is_carried_out() -> None:
     assert shown == {page.stem for page in DOCS.glob("*.md")}
 
 
+ANSWERED = "daily"
+"""The page that shows what each command prints, and what it takes."""
+
+
+def _answered(text: str) -> list[tuple[str, list[str], float]]:
+    """Return each command of a page with the lines shown below it and the CPU seconds said behind its block."""
+    commands = []
+    for found in BLOCK.finditer(text):
+        blocks = [block.splitlines() for block in re.split(r"(?m)^\$ simlab ", found.group(2))[1:]]
+        said = SECONDS.match(text, found.end() + 2)
+        assert said, f"no CPU seconds behind {blocks[0][0]}"
+        seconds = [float(number) for number in re.findall(r"[\d.]+", said.group())]
+        commands += [(line, shown, each) for (line, *shown), each in zip(blocks, seconds, strict=True)]
+    return commands
+
+
+def _missing(shown: Iterable[str], printed: str) -> str | None:
+    """Return the first line that was not printed where it is shown; `...` stands for any lines, or the end of one."""
+    lines = printed.splitlines()
+    at, skipping = 0, False
+    for line in shown:
+        if line == "...":
+            skipping = True
+            continue
+        begun = line.removesuffix("...")
+        fits = [
+            k for k, one in enumerate(lines) if k >= at and (one.startswith(begun) if begun != line else one == line)
+        ]
+        if not fits or (fits[0] != at and not skipping):
+            return line
+        at, skipping = fits[0] + 1, False
+    return None
+
+
+def test_a_line_that_was_not_printed_there_is_found() -> None:
+    printed = "two cells\n\na  .41 ± .02  3 MiB\nb  .52 ± .02  4 MiB\nnext: simlab show"
+    assert _missing(["two cells", "", "a  .41 ± .02 ...", "...", "next: simlab show"], printed) is None
+    assert _missing(["...", "b  .52 ± .02  4 MiB"], printed) is None
+    assert _missing(["two cells", "", "a  .42 ± .02 ..."], printed) == "a  .42 ± .02 ..."
+    assert _missing(["two cells", "b  .52 ± .02  4 MiB"], printed) == "b  .52 ± .02  4 MiB"
+    assert _missing(["...", "next: simlab show", "two cells"], printed) == "two cells"
+    with pytest.raises(AssertionError, match="no CPU seconds behind show x"):
+        _answered("```console\n$ simlab show x\n```\n\nNothing is said.")
+
+
+def test_the_questions_of_a_day_are_ten_with_an_answer_each() -> None:
+    text = (DOCS / f"{ANSWERED}.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"(?m)^## .*\?$", text)) == len(BLOCK.findall(text)) == 10
+    assert all(shown for _, shown, _ in _answered(text))
+
+
+@pytest.mark.slow
+def test_the_questions_of_a_day_are_answered_as_shown_and_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line, shown, seconds in _answered(PARTS[ANSWERED]):
+        words = shlex.split(line)
+        began = time.process_time()
+        assert answer([*words, *(["--jobs", "1"] if words[0] == "sweep" and "--write" not in words else [])]) == DONE
+        took = time.process_time() - began
+        assert _missing(shown, capsys.readouterr().out) is None, line
+        assert took < 3 * seconds, f"{line} took {took:.1f} CPU s"
+
+
 @pytest.mark.usefixtures("short_effort")
-@pytest.mark.parametrize("page", slow_except(QUICK, list(PARTS)))
+@pytest.mark.parametrize("page", slow_except(QUICK, [page for page in PARTS if page != ANSWERED]))
 def test_a_page_does_as_it_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(EXAMPLES)

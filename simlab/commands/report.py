@@ -36,21 +36,23 @@ _OPENED: Mapping[Form, str] = {
 
 
 class ReportPage(NamedTuple):
-    """Hold a report, the lines that say what is to be doubted in it, and the exit code of that."""
+    """A report, the lines that say what is to be doubted in it, the exit code of that, and what the page leaves out."""
 
     report: Report
     doubts: Sequence[str] = ()
     code: int = DONE
+    left_out: str = ""
 
 
 class WrittenReport(NamedTuple):
-    """Hold the text of a report in its form, of what it is, what is to be doubted in it, and the exit code."""
+    """A report's text in its form, its targets, what is to be doubted in it, the exit code, and what it leaves out."""
 
     text: str
     form: Form
     targets: Sequence[Path]
     doubts: Sequence[str]
     code: int
+    left_out: Sequence[str]
 
 
 def carry_out(
@@ -75,7 +77,8 @@ def carry_out(
     if out is not None:
         _write(out, text)
     doubts = [line for one in reports for line in one.doubts]
-    return WrittenReport(text, form or "html", wanted, doubts, max(one.code for one in reports))
+    left_out = [one.left_out for one in reports if one.left_out]
+    return WrittenReport(text, form or "html", wanted, doubts, max(one.code for one in reports), left_out)
 
 
 def fill(targets: Sequence[Path], given: Given) -> Given:
@@ -86,7 +89,8 @@ def fill(targets: Sequence[Path], given: Given) -> Given:
 def write(found: WrittenReport, form: AnswerForm, given: Given) -> Launched:
     """Say where a report stands."""
     said = f"{legible(given['out'], 200)}: {_size(found.text)}, {_OPENED[found.form]}"
-    return Launched(f"{said}\n\n{_next(found.targets, given['out'], found.form)}", found.doubts, found.code)
+    following = _next(found.targets, given["out"], found.form)
+    return Launched("\n".join([said, *found.left_out, "", following]), found.doubts, found.code)
 
 
 def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> ReportPage:
@@ -113,6 +117,7 @@ def written(reports: Sequence[Report], form: Form) -> str:
 
 def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
     from simlab.drawing.reports import datasheet, sweep
+    from simlab.drawing.reports.sweeping.browsing import name_excess
     from simlab.store.opening import open_results
 
     with open_results(folder) as dataset:
@@ -126,8 +131,9 @@ def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
         doubts = [*wrong, *launch.doubted(dataset)]
         made = sweep.report(dataset, folder, wrong, plugins, _number_cells(folder))
         known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
+        left_out = name_excess(dataset)
     report = _with(made, datasheet.sections(known)) if heds else made
-    return ReportPage(report, doubts, code or (RESERVED if doubts else DONE))
+    return ReportPage(report, doubts, code or (RESERVED if doubts else DONE), left_out)
 
 
 def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:

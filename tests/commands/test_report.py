@@ -72,6 +72,17 @@ def test_a_store_becomes_a_page_with_the_rows_of_query(store: Path, capsys: pyte
 
 
 @pytest.mark.slow
+def test_more_cells_than_a_page_walks_into_are_said(
+    store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simlab.drawing.reports.sweeping.browsing.MOST_CELLS", 3)
+    assert answer(["report", str(store)]) == DONE
+    said = "4 cells are more than the 3 whose worlds and campaigns a page holds."
+    assert capsys.readouterr().out.splitlines()[1] == said
+    assert said in (store / "report.html").read_text("utf-8")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["md", "tex"])
 def test_tables_and_a_paragraph_are_for_a_paper(store: Path, form: str) -> None:
     assert answer(["report", str(store), "--format", form]) == DONE

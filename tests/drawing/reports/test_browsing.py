@@ -14,7 +14,7 @@ from simlab.drawing.reports import html, sweep
 from simlab.drawing.reports.paper import still
 from simlab.drawing.reports.sweeping import browsing
 from simlab.drawing.reports.sweeping.seeing import see
-from simlab.drawing.reports.terms import Drill, Section
+from simlab.drawing.reports.terms import Code, Drill, Prose, Section
 from simlab.types import BLOCK_FAILED, OK, UNRUN
 
 WORLDS, STUDIES, PAIRS = 3, 2, 4
@@ -75,6 +75,25 @@ def test_what_a_page_does_not_hold_is_said_with_the_command(monkeypatch: pytest.
     assert "simlab export 'my store' AXIS=VALUE --as parquet --out cell.parquet" in block.note
     assert "keeps measures only" in drill(store.drop_vars("significant"), None).note
     assert browsing.section(see(store), store.drop_vars("status"), Path("s"), None) is None
+
+
+def test_a_store_of_more_cells_than_a_page_walks_into_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = with_campaigns(made_store(2, 3))
+    assert browsing.name_excess(store) == ""
+    monkeypatch.setattr(browsing, "MOST_CELLS", 5)
+    said = "6 cells are more than the 5 whose worlds and campaigns a page holds."
+    assert browsing.name_excess(store) == said
+    assert browsing.name_excess(store.drop_vars("status")) == ""
+    for numbers, replayed in (({("rule1", 20, 0.01): 0}, True), (None, False)):
+        found = browsing.section(see(store), store, Path("my store"), numbers)
+        assert isinstance(found, Section)
+        text, commands = found.blocks
+        assert isinstance(text, Prose)
+        assert text.text.startswith(said)
+        assert isinstance(commands, Code)
+        assert commands.text.startswith("simlab query 'my store' AXIS=VALUE\n")
+        assert ("simlab verify 'my store' --replay CELL.WORLD.STUDY\n" in commands.text) is replayed
+    assert said in html.page(sweep.report(store, Path("large")))
 
 
 @pytest.mark.parametrize("worlds", [pytest.param(10, marks=pytest.mark.slow), 2])

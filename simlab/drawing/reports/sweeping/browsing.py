@@ -14,7 +14,7 @@ import numpy as np
 from simlab.drawing.reports.sweeping.exploring import axis
 from simlab.drawing.reports.sweeping.origin import SIZES, shown_folder
 from simlab.drawing.reports.sweeping.seeing import Seen
-from simlab.drawing.reports.terms import Axis, Cell, Drill, Section, Table, Value
+from simlab.drawing.reports.terms import Axis, Cell, Code, Drill, Prose, Section, Table, Value
 from simlab.drawing.view import declared
 from simlab.drawing.wording import measured_axis
 from simlab.messages import word
@@ -25,6 +25,7 @@ from simlab.types import OK, UNRUN, Floats
 if TYPE_CHECKING:
     import xarray as xr
 
+HEADING = "Worlds and campaigns"
 MOST_CAMPAIGNS = 400_000
 """Of so many campaigns, two or three bytes each, a page holds what they claimed."""
 MOST_CELLS = 50_000
@@ -38,14 +39,15 @@ Numbers = Mapping[tuple[Any, ...], int]
 def section(seen: Seen, whole: xr.Dataset, folder: Path, numbers: Numbers | None) -> Section | None:
     """Lay out all cells of a store; `numbers` is how its ledger counts them, by their values on the axes.
 
-    Without `numbers` there is no ledger to replay from. None for a calculation, which has no campaigns, and for more
-    cells than a page holds.
+    Without `numbers` there is no ledger to replay from. None for a calculation, which has no campaigns. Of more cells
+    than a page holds the section says so, with the commands that show one.
     """
     axes = axes_of(whole)
-    shape = [whole.sizes[name] for name in axes]
-    if "status" not in whole or math.prod(shape) > MOST_CELLS or not seen.measures:
+    if "status" not in whole or not seen.measures:
         return None
     where = shlex.quote(shown_folder(folder))
+    if too_many := name_excess(whole):
+        return Section(HEADING, (Prose(f"{too_many} These commands show one cell:"), _commands(where, numbers)))
     values, errors = (_rounded(whole[name].transpose(*axes).values) for name in (seen.measure, f"{seen.measure}_mcse"))
     sweep = declared(whole)
     sizes = [int(sweep.get(name) or 1) for name in SIZES]
@@ -66,7 +68,25 @@ def section(seen: Seen, whole: xr.Dataset, folder: Path, numbers: Numbers | None
         note,
         _table(whole, axes, seen.measure, counted, replay),
     )
-    return Section("Worlds and campaigns", (drill,), light=True)
+    return Section(HEADING, (drill,), light=True)
+
+
+def name_excess(whole: xr.Dataset) -> str:
+    """Return why a page does not walk into the cells of a store: there are more than it holds; '' where it does."""
+    n_cells = math.prod(whole.sizes[name] for name in axes_of(whole))
+    if "status" not in whole or n_cells <= MOST_CELLS:
+        return ""
+    return f"{n_cells:,} cells are more than the {MOST_CELLS:,} whose worlds and campaigns a page holds."
+
+
+def _commands(where: str, numbers: Numbers | None) -> Code:
+    replay = [f"simlab verify {where} --replay CELL.WORLD.STUDY"] if numbers is not None else []
+    lines = [
+        f"simlab query {where} AXIS=VALUE",
+        *replay,
+        f"simlab export {where} AXIS=VALUE --as parquet --out cell.parquet",
+    ]
+    return Code("\n".join(lines), "console")
 
 
 def _axis(seen: Seen, whole: xr.Dataset, name: str) -> Axis:
