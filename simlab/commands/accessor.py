@@ -98,17 +98,18 @@ class Accessor:
         with self._narrowed(measure, conditions) as held:
             return over_cells.world_shares_better(held, by, measure, margin, baseline)
 
-    def importance(self, measure: str, *conditions: Setting) -> xr.Dataset:
+    def importance(self, measure: str, *conditions: Setting, by: str | None = None) -> xr.Dataset:
         """Share the variance of a measure over the cells out to the axes, with Monte-Carlo noise removed.
 
         Returns, over `axis`, `main` (what an axis explains alone) and `total` (with its interactions), each with
-        `_mcse`, `_low` and `_high` (95 %). Raises InputError where a cell has no value, where cells do not differ by
-        more than their noise, and for what the store does not hold.
+        `_mcse`, `_low` and `_high` (95 %); with `by`, of the difference between the two designs along that axis. Raises
+        InputError where a cell has no value, where cells do not differ by more than their noise, where `by` has other
+        than two designs, and for what the store does not hold.
 
         >>> simlab.open_results("outputs/item_grouping").simlab.importance("power")  # doctest: +SKIP
         """
         with self._narrowed(measure, conditions) as held:
-            return over_cells.axis_importance(held, measure)
+            return over_cells.axis_importance(held, measure, by)
 
     def solve(self, axis: str, *conditions: Setting, **target: float) -> xr.Dataset:
         """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.

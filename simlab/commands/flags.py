@@ -174,6 +174,10 @@ class QueryOptions(TypedDict, total=False):
     importance: Annotated[
         str | None, typer.Option(metavar="MEASURE", help="What share of its variance each axis explains.")
     ]
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="With --importance: of the difference between two designs along AXIS."),
+    ]
     solve: Annotated[str | None, typer.Option(metavar="AXIS", help="From where on along AXIS the --target is reached.")]
     target: Annotated[
         str | None, typer.Option(metavar="MEASURE=VALUE", help="What --solve looks for, such as power=.8.")

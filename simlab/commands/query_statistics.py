@@ -27,13 +27,15 @@ OPTIONS = ("quantiles", "share", "importance", "solve")
 def choose_statistic(given: Mapping[str, Any]) -> str | None:
     """Return the statistic that is asked for, if one is.
 
-    Raises InputError for several, and for a target without --solve.
+    Raises InputError for several, for a target without --solve, and for --by without --importance.
     """
     named = [name for name in OPTIONS if given.get(name) is not None]
     if len(named) > 1:
         raise InputError(f"--{named[0]} and --{named[1]} are two questions; ask one at a time")
     if given.get("target") is not None and named != ["solve"]:
         raise InputError("--target is the value that a measure is to reach; name the axis with --solve AXIS")
+    if given.get("by") is not None and named != ["importance"]:
+        raise InputError("--by takes two designs apart for --importance MEASURE; `simlab compare` compares designs")
     return named[0] if named else None
 
 
@@ -61,7 +63,7 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
         about = laid[_first(laid)].attrs.get("long_name", measure)
         return CellStatistics(
             statistic=statistic,  # type: ignore[arg-type]
-            measure=measure,
+            measure=laid.attrs.get("measure", measure),
             quantity=about,
             axes=axes,
             level=level,
@@ -78,7 +80,7 @@ def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, 
         bound = over_cells.read_bound(text)
         return bound.name, lambda dataset: over_cells.world_shares(dataset, bound)
     if statistic == "importance":
-        return text, lambda dataset: over_cells.axis_importance(dataset, text)
+        return text, lambda dataset: over_cells.axis_importance(dataset, text, given.get("by"))
     if statistic == "solve":
         target = _read_target(given.get("target"))
         return target.name, lambda dataset: over_cells.solve_axis(dataset, text, target)

@@ -168,36 +168,61 @@ def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
     return replace(said, rows=rows)
 
 
-def axis_importance(dataset: xr.Dataset, measure: str) -> xr.Dataset:
+def axis_importance(dataset: xr.Dataset, measure: str, by: str | None = None) -> xr.Dataset:
     """Share the variance of a measure over a grid out to its axes: `main[axis]` and `total[axis]` with their intervals.
 
     Where worlds drew keys, the variance is that over cells and worlds, and what was drawn follows the axes as
-    `drawn_NAME`; `rest` is what neither explains. Raises InputError where cells have no value, do not differ by more
-    than their noise, and where worlds that drew keys are fewer than 50.
+    `drawn_NAME`; `rest` is what neither explains. With `by`, an axis of two designs, it is the variance of the
+    difference between them, in the same worlds. Raises InputError where cells have no value, do not differ by more
+    than their noise, where worlds that drew keys are fewer than 50, and where `by` is no axis of two values.
     """
     import xarray as xr
 
     axes, drawn = axes_of(dataset), inputs_in(dataset)
+    of, difference = _difference(dataset, measure, by)
     if drawn:
         panel = panel_of_cells(dataset, measure, dataset.sizes["of_world"])
-        found = sobol_importance(drawn, panel, axes)
+        found = sobol_importance(drawn, difference(panel), axes)
     else:
         value = dataset[measure].transpose(*axes).values
         influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
-        found = grid_importance(axes, value, influence)
+        known = difference(np.isfinite(influence).astype(int))
+        if by is not None and known.any():
+            raise InputError(f"{of}: these cells met different worlds, and a difference needs the same")
+        found = grid_importance(axes, difference(value), difference(influence))
     words = {"main": "alone", "total": "with all its interactions"}
+    about_it = "" if by is None else f" of {of}"
     variables = {
         name if not end else f"{name}_{end}": (
             ("axis",),
             [getattr(getattr(one, name), end or "value") for one in found.axes],
-            {"long_name": f"share of the variance that an axis explains {said}" if not end else BOUNDS[end]},
+            {"long_name": f"share of the variance{about_it} that an axis explains {said}" if not end else BOUNDS[end]},
         )
         for name, said in words.items()
         for end in ("", "mcse", "low", "high")
     }
-    about = {"measure": measure, "sd": found.sd, "n": found.n, "interactions": found.interactions.value}
+    about = {"measure": of, "sd": found.sd, "n": found.n, "interactions": found.interactions.value}
     rest = dict(zip(("rest", "rest_mcse", "rest_low", "rest_high"), found.rest, strict=True))
     return xr.Dataset(variables, {"axis": [one.name for one in found.axes]}, {**about, **rest})
+
+
+def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str, Callable[[Array], Array]]:
+    """Name what is asked about, and return what takes cells `[axis, ...]` apart: the first design less the second."""
+    if by is None:
+        return measure, lambda cells: cells
+    axes = axes_of(dataset)
+    if by not in axes:
+        raise InputError(f"the store has no axis {by}; {or_nearest(by, axes)}")
+    designs = [word(value) for value in as_written(dataset[by].values)]
+    if len(designs) != 2:
+        held = ",".join(designs[:2]) if len(designs) > 1 else "A,B"
+        raise InputError(
+            f"--by {by}: a difference is between two designs, and {by} has {len(designs)} here; name two of them, "
+            f"such as {by}={held}"
+        )
+    k = axes.index(by)
+    named = f"{measure} of {by}={designs[0]} less that of {by}={designs[1]}"
+    return named, lambda cells: -np.diff(cells, axis=k)
 
 
 def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:

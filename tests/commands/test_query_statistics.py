@@ -54,6 +54,8 @@ def test_pages_say_what_decides_and_what_numbers_rest_on(store: str) -> None:
     first = max(rows(store, "--importance", "power"), key=lambda row: float(str(row["total"])))
     assert page.startswith(f"{first['axis']} decides most: ")
     assert "with interactions" in page
+    _, page, _ = told("query", store, "documents=6,40", "--importance", "power", "--by", "documents")
+    assert "of the variance of power of documents=6 less that of documents=40" in " ".join(page.split())
     _, page, _ = told("query", store, "--share", "power>=.4")
     assert "20 worlds of 2 studies or more behind each value, the noise of studies removed" in " ".join(page.split())
     _, page, _ = told("query", store, "--solve", "documents", "--target", "power=.999")
@@ -83,6 +85,10 @@ def test_conditions_narrow_the_cells_and_csv_has_all_columns(store: str) -> None
         (["--importance", "powr"], "powr"),
         (["--importance", "power", "--top", "3"], "--importance answers for every cell"),
         (["power>=.4", "--importance", "power"], "narrow axes, not measures"),
+        (["--by", "grouping"], "--by takes two designs apart for --importance MEASURE"),
+        (["--share", "power>=.4", "--by", "grouping"], "--by takes two designs apart for --importance MEASURE"),
+        (["--importance", "power", "--by", "documents"], "documents has 4 here; name two of them"),
+        (["--importance", "power", "--by", "groupin"], "the store has no axis groupin; did you mean grouping"),
     ],
 )
 def test_what_is_asked_wrongly_gets_one_line(store: str, words: list[str], line: str) -> None:

@@ -120,6 +120,44 @@ def test_axes_have_the_shares_of_a_sum_of_lines() -> None:
     assert found["total"].values == pytest.approx(shares)
 
 
+def test_a_difference_of_designs_has_shares_of_its_own() -> None:
+    rows = {"a": [[0.1 + k / 100] * 12 for k in (20, 40, 60, 80)], "b": [[0.4] * 12 for _ in range(4)]}
+    axes = '{"axes": [{"name": "grouping"}, {"name": "documents"}]}'
+    crossing = store(rows, [20, 40, 60, 80]).assign_attrs(sweep=axes)
+    found = over_cells.axis_importance(crossing, "srp", by="grouping")
+    assert (found["axis"].values.tolist(), found["main"].values.tolist()) == (["documents"], [1.0])
+    assert found.attrs["measure"] == "srp of grouping=a less that of grouping=b"
+    assert over_cells.axis_importance(crossing, "srp")["main"].sel(axis="documents") < 0.6
+    # Documents decide the measure, and nothing decides a difference that is the same everywhere.
+    with pytest.raises(InputError, match="differ by no more than their Monte-Carlo errors"):
+        over_cells.axis_importance(curves(), "srp", by="grouping")
+    with pytest.raises(InputError, match=r"--by documents: .* documents has 4 here; name two .* documents=20,40"):
+        over_cells.axis_importance(crossing, "srp", by="documents")
+    with pytest.raises(InputError, match="no axis design"):
+        over_cells.axis_importance(crossing, "srp", by="design")
+    unlike = crossing.copy(deep=True)
+    unlike["srp_influence"][{"grouping": 0, "cluster": 0}] = np.nan
+    with pytest.raises(InputError, match="met different worlds"):
+        over_cells.axis_importance(unlike, "srp", by="grouping")
+
+
+def test_what_worlds_draw_decides_a_difference_by_what_one_design_feels(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = stream(3, "difference")
+    felt, shared = rng.random(200), rng.random(200)
+    panel = np.zeros((2, 4, 200, 4)) + 3 * shared[:, None]
+    panel[0] += felt[:, None]
+    panel += 0.2 * rng.normal(size=panel.shape)
+    monkeypatch.setattr(over_cells, "inputs_in", lambda _: {"drawn_felt": felt, "drawn_shared": shared})
+    monkeypatch.setattr(over_cells, "panel_of_cells", lambda *_: panel)
+    dataset = curves().assign_coords(of_world=range(200))
+    whole = over_cells.axis_importance(dataset, "srp")["total"]
+    assert whole.sel(axis="drawn_shared") > 0.8
+    apart = over_cells.axis_importance(dataset, "srp", by="grouping")["total"]
+    assert apart.sel(axis="drawn_felt") > 0.95
+    assert apart.sel(axis="drawn_shared") < 0.05
+    assert apart["axis"].values.tolist() == ["documents", "drawn_felt", "drawn_shared"]
+
+
 def test_comparisons_say_in_what_share_of_worlds_designs_are_better_or_worse(dataset: xr.Dataset) -> None:
     said = compare_designs(dataset, "grouping", "power", dataset["grouping"].values[0])
     assert over_cells.add_world_shares(dataset, said) is said, "five worlds are too few"
