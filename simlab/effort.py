@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 
-class Chains(NamedTuple):
+class ChainEffort(NamedTuple):
     """Say how many chains run side by side, and how many draws of each are thrown away and kept.
 
     Chains that do not agree are run on by as many again, for so many rounds at most.
@@ -48,11 +48,11 @@ class Effort(NamedTuple):
     `quoting_seconds`.
     """
 
-    scales: Chains = Chains(4, 150, 200, 12)
-    rough_scales: Chains = Chains(2, 60, 60)
+    scales: ChainEffort = ChainEffort(4, 150, 200, 12)
+    rough_scales: ChainEffort = ChainEffort(2, 60, 60)
     outputs: ManyChains = ManyChains(4, 100, 8, 4, 30)
-    preferences: Chains = Chains(4, 200, 150, 16)
-    nuts: Chains = Chains(4, 500, 500)
+    preferences: ChainEffort = ChainEffort(4, 200, 150, 16)
+    nuts: ChainEffort = ChainEffort(4, 500, 500)
     mqm_tables: tuple[int, ...] = (100, 80, 150, 280)
     draws: int = 100
     checked_tables: int = 300

@@ -28,7 +28,7 @@ BUILT_IN = "simlab:"
 """What comes behind it is no file of the user, but a table that simlab brings along."""
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """Hold what changes when a file does, so that what was read can be kept for as long as it is the same."""
 
     mtime_ns: int
@@ -59,7 +59,7 @@ def _built_in() -> dict[str, Path]:
     return {file.name.partition(".")[0]: file for file in sorted(folder.glob("*.tsv*"))}
 
 
-def regular(path: Path, where: str, *, remedy: str) -> State:
+def regular(path: Path, where: str, *, remedy: str) -> FileState:
     """Return the state of a regular file.
 
     Raises InputError where there is none, and for folders, pipes and devices, which could hang whoever reads them.
@@ -72,7 +72,7 @@ def regular(path: Path, where: str, *, remedy: str) -> State:
         raise InputError(f"{where}: is a directory; {remedy}")
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{where}: is not a regular file; {remedy}")
-    return State(status.st_mtime_ns, status.st_size, status.st_ino)
+    return FileState(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def content(path: Path, where: str, *, most: int, remedy: str) -> bytes:

@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from simlab.supervision import Ended
+    from simlab.supervision import CommandEnd
 
 COMPLETION = (["--install-completion"], ["--show-completion"])
 
@@ -39,7 +39,7 @@ def _answer() -> int:
     return answer(sys.argv[1:])
 
 
-def _left(ended: Ended) -> int:
+def _left(ended: CommandEnd) -> int:
     """Say how a command ended that could not say so itself; return the exit code."""
     from simlab.commands.exit_codes import NOTHING, name_remains
 

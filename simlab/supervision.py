@@ -26,7 +26,7 @@ SHOW_CURSOR = "\x1b[?25h\n"
 _told: int | None = None
 
 
-class Ended(NamedTuple):
+class CommandEnd(NamedTuple):
     """Hold how a command ended: its exit code (None: it left without one), what is to be said, in which phase."""
 
     code: int | None
@@ -46,7 +46,7 @@ def entering(phase: str, plugins: Sequence[str] = ()) -> None:
         os.write(_told, f"while {phase}{whose}\n".encode())
 
 
-def supervised(command: Callable[[], int], before: Collection[int], *, halts: bool = True) -> Ended:
+def supervised(command: Callable[[], int], before: Collection[int], *, halts: bool = True) -> CommandEnd:
     """Carry out a command in a child process, and end it with all its descendants when a signal says so.
 
     Returns, in the child, the command's own exit code. Ignored signals (as by nohup) stay ignored; `before` are the
@@ -72,7 +72,7 @@ def supervised(command: Callable[[], int], before: Collection[int], *, halts: bo
     _leave_signals_to_parent(heard)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     threading.Thread(target=_end_with_parent, args=(watched,), daemon=True).start()
-    return Ended(_carry_out(command, telling))
+    return CommandEnd(_carry_out(command, telling))
 
 
 def _carry_out(command: Callable[[], int], telling: int) -> int:
@@ -103,20 +103,20 @@ def _end_with_parent(watched: int) -> None:
     os._exit(1)
 
 
-def _await(child: int, heard: set[signal.Signals], listening: int) -> Ended:
+def _await(child: int, heard: set[signal.Signals], listening: int) -> CommandEnd:
     while True:
         received = signal.Signals(signal.sigwait({*heard, signal.SIGCHLD}))
         if received != signal.SIGCHLD:
             # From here on signals wait, and are never heard.
             _end(child)
             _restore_terminal()
-            return Ended(128 + received, ENDING[received.name])
+            return CommandEnd(128 + received, ENDING[received.name])
         ended, state = os.waitpid(child, os.WNOHANG)
         if ended:
             return _told_of(state, listening)
 
 
-def _told_of(state: int, listening: int) -> Ended:
+def _told_of(state: int, listening: int) -> CommandEnd:
     """Read what a child that has ended said of itself."""
     os.set_blocking(listening, False)
     try:
@@ -125,10 +125,10 @@ def _told_of(state: int, listening: int) -> Ended:
         lines = []
     *_, last = ["", *lines]
     if last.startswith(ANSWERED):
-        return Ended(int(last.removeprefix(ANSWERED)))
+        return CommandEnd(int(last.removeprefix(ANSWERED)))
     _restore_terminal()
     code = os.waitstatus_to_exitcode(state)
-    return Ended(None, f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}", last)
+    return CommandEnd(None, f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}", last)
 
 
 def _end(child: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.types import Floats
 
 
@@ -34,7 +34,7 @@ class World:
     unequal: bool = False
 
 
-def drawn(rng: np.random.Generator, world: World) -> Evidence:
+def drawn(rng: np.random.Generator, world: World) -> OutputEvidence:
     """Draw a table."""
     n_systems, n_documents = len(world.means), world.n_documents
     sizes = np.minimum(rng.geometric(1 / world.size, n_documents), 15)
@@ -51,7 +51,7 @@ def drawn(rng: np.random.Generator, world: World) -> Evidence:
     picked = rng.permutation(n_documents) < max(3, round(world.labelled * n_documents))
     seen = picked & (rng.random((n_systems, n_documents)) < share)
     human = np.where(seen[:, document], human, np.nan)
-    return Evidence(
+    return OutputEvidence(
         system_names=tuple(f"s{k + 1}" for k in range(n_systems)),
         system=np.repeat(np.arange(n_systems), n_items),
         item=np.tile(np.arange(n_items), n_systems),

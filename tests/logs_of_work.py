@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.types import COMPARE, JUDGE, RATE, Asked, Collected, Frame, Log, Seen, Streams
+from simlab.types import COMPARE, JUDGE, RATE, Collected, Frame, Log, Seen, SlotAssignment, Streams
 from simlab.types.collection import DEADLINE, DROPPED_OUT, EXCLUDED, HANDED_IN
 
 NAN = float("nan")
@@ -80,4 +80,4 @@ def collected(question: str = RATE, *, clock: bool = True) -> Collected:
         "days": 2.0,
     }
     known = {"log": held} if clock else {}
-    return Collected(frame, None, Asked(np.zeros((3, 4, 1), int)), seen, None, known, paid, Streams(1, ()))
+    return Collected(frame, None, SlotAssignment(np.zeros((3, 4, 1), int)), seen, None, known, paid, Streams(1, ()))

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simlab.answers.conclude import Conclusion, Control, Followed, Promise, RepeatedShares, Repetition
-from simlab.answers.standings import Estimated, Interval, Metric, More, Pair, Rated, Rater, System
+from simlab.answers.conclude import Conclusion, Control, PlanCompliance, Promise, RepeatedShares, Repetition
+from simlab.answers.standings import Estimated, Interval, Metric, MetricQuality, More, Pair, Rater, System
 
 INF, NAN = float("inf"), float("nan")
 MEANS = {"S3": 74.1, "S1": 70.2, "S5": 69.3, "S2": 66.0, "S4": 65.8, "S6": 64.9, "S7": 60.3, "S8": 59.8}
@@ -136,7 +136,8 @@ def planned(**more: Any) -> Conclusion:
     """Make up a conclusion that left its plan."""
     deviations = ["r5 was replaced by r7", "9 of 1,040 planned ratings are missing"]
     return rated(
-        plan=Followed(name="my/study.yaml", digest="3f9c2a7b11", planned=1040, deviations=deviations, look=1), **more
+        plan=PlanCompliance(name="my/study.yaml", digest="3f9c2a7b11", planned=1040, deviations=deviations, look=1),
+        **more,
     )
 
 
@@ -145,7 +146,7 @@ def interim(**more: Any) -> Conclusion:
     promise = DRAWN.changed(holds=False, broken="520 of 1,040 planned ratings: an interim look; look again at the end")
     return rated(
         promise=promise,
-        plan=Followed(name="study.yaml", digest="3f9c2a7b11", planned=1040, deviations=[], look=2),
+        plan=PlanCompliance(name="study.yaml", digest="3f9c2a7b11", planned=1040, deviations=[], look=2),
         **more,
     )
 
@@ -232,7 +233,7 @@ def _votes(pair: Pair) -> More | None:
 
 def _metric(name: str, shares: Mapping[str, float], pairs: Sequence[Pair], *, last: bool) -> Metric:
     quality = [
-        Rated(system=k, value=0.02 if last else 0.4 + 0.05 * i, low=-0.1 + 0.4 * (not last), high=0.7)
+        MetricQuality(system=k, value=0.02 if last else 0.4 + 0.05 * i, low=-0.1 + 0.4 * (not last), high=0.7)
         for i, k in enumerate(shares)
     ]
     estimates = [

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from simlab.answers.plan import SIZE, Limits, Loads, Robust, Smallest, StudyPlan, Target
 from simlab.planning.answer import answer
 from simlab.planning.bench import is_within_limits, reaches
-from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, Lever, Wanted, family, size_of
+from simlab.planning.terms import Assumption, Design, Flip, Ground, Lever, PlanRequest, SearchResult, family, size_of
 
 SIZES = (20, 40, 80, 120, 160, 240, 320)
 WORLDS = 200
@@ -72,11 +72,12 @@ def wanted(
     deadline: str | None = None,
     currency: str | None = "EUR",
     **more: Any,
-) -> Wanted:
+) -> PlanRequest:
     targets = (Target(measure="power", least=power), Target(measure="no_wrong_claim", least=0.95))
     limits = Limits(money=money, currency=currency, deadline=deadline)
     return replace(
-        Wanted(targets, limits, Smallest(value=2.0, unit="points", why="half of the spread of the systems")), **more
+        PlanRequest(targets, limits, Smallest(value=2.0, unit="points", why="half of the spread of the systems")),
+        **more,
     )
 
 
@@ -103,7 +104,7 @@ def ground(**changes: Any) -> Ground:
     return replace(made, **changes)
 
 
-def found(asked: Wanted, bench: MadeBench, worlds: int = WORLDS) -> Found:
+def found(asked: PlanRequest, bench: MadeBench, worlds: int = WORLDS) -> SearchResult:
     """Search by looking at all designs, and taking what is best by the formula."""
     designs = [design(size, *kind) for kind in KINDS for size in SIZES]
     tried = bench.look(dict.fromkeys(designs, worlds))
@@ -114,7 +115,7 @@ def found(asked: Wanted, bench: MadeBench, worlds: int = WORLDS) -> Found:
     chosen = advice or best
     groups = {family(one) for one in designs} - {family(chosen)}
     rivals = [max((one for one in designs if family(one) == group), key=probit) for group in groups]
-    return Found(advice, best, tuple(rivals), tried, 0.96, len(designs), bench.campaigns, "sure")
+    return SearchResult(advice, best, tuple(rivals), tried, 0.96, len(designs), bench.campaigns, "sure")
 
 
 def robust() -> Robust:
@@ -161,7 +162,7 @@ def loads() -> Loads:
 
 
 def answered(
-    asked: Wanted | None = None,
+    asked: PlanRequest | None = None,
     *,
     clock: float | None = None,
     stands_on: Ground | None = None,

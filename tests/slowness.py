@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from simlab.effort import Chains, Effort, ManyChains
+from simlab.effort import ChainEffort, Effort, ManyChains
 
 SHORT = Effort(
-    scales=Chains(2, 150, 150),
+    scales=ChainEffort(2, 150, 150),
     outputs=ManyChains(2, 100, 8, 4, 6),
-    preferences=Chains(2, 150, 100),
-    nuts=Chains(2, 150, 150),
+    preferences=ChainEffort(2, 150, 100),
+    nuts=ChainEffort(2, 150, 150),
     mqm_tables=(30, 40),
     draws=40,
     checked_tables=60,

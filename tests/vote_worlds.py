@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.analysis.preferences.cluster_flips import Pooling, flip_leads, lead_observed, studentise_lead, sum_clusters
 from simlab.analysis.preferences.strengths import probabilities
 from simlab.analysis.preferences.votes import Votes
@@ -99,5 +99,5 @@ def flips_of_studies(lead: Ints, votes: int, patterns: int = 1999, at_once: int 
         observed, flipped = (
             np.abs(studentise_lead(one, alone, sums[0].n).statistic) for one in (lead_observed(sums), null)
         )
-        found.append(Family(observed, flipped, every, 1e-6).p_values())
+        found.append(FlipFamily(observed, flipped, every, 1e-6).p_values())
     return np.concatenate(found)

@@ -3,8 +3,8 @@
 All that a user of von Däniken et al. 2022 needs, gathered from the rooms in which it is worked out.
 """
 
-from simlab.analysis.adequacy.grid import PUBLISHED, Drawn, drawn_differences, measurable_grid
-from simlab.analysis.adequacy.inverse import Mix, Prices, find_cheapest_mix, find_smallest_number
+from simlab.analysis.adequacy.grid import PUBLISHED, DrawnDifferences, drawn_differences, measurable_grid
+from simlab.analysis.adequacy.inverse import Mix, RatingPrices, find_cheapest_mix, find_smallest_number
 from simlab.analysis.adequacy.joint_power import joint_detectable_difference, joint_power
 from simlab.analysis.adequacy.measurable_difference import (
     Among,
@@ -16,19 +16,19 @@ from simlab.analysis.adequacy.measurable_difference import (
     measurable_difference,
 )
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.adequacy.posterior import Posterior, alpha_posterior
+from simlab.analysis.adequacy.posterior import AlphaPosterior, alpha_posterior
 from simlab.analysis.adequacy.thresholds import best_threshold, rates_at_threshold, tuned_threshold
 
 __all__ = [
     "PUBLISHED",
+    "AlphaPosterior",
     "Among",
-    "Drawn",
+    "DrawnDifferences",
     "Joint",
     "Measurable",
     "Mix",
     "Plan",
-    "Posterior",
-    "Prices",
+    "RatingPrices",
     "alpha_posterior",
     "approximate_power",
     "best_threshold",

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.types import Array, Floats
 
 AGREE = 1.05
 """R-hat above which chains do not have the same law (1.1 in Gelman et al. 2013, 1.01 in Vehtari et al. 2021)."""
-PUBLISHED = Chains(5, 2000, 10_000)
+PUBLISHED = ChainEffort(5, 2000, 10_000)
 """The chains of von Däniken et al. 2022 and Deriu et al. 2023 (appendix B)."""
-SHORT = Chains(4, 500, 1000)
+SHORT = ChainEffort(4, 500, 1000)
 """Chains for one of many posteriors: theta within .009 where it is .5, .003 where it is .975."""
 
 
@@ -34,7 +34,7 @@ def make_chains(model: Callable[..., None], *, chains: int, warmup: int, draws: 
 
 
 @cache
-def make_sampler(model: Callable[..., None], site: str, size: Chains) -> Callable[..., tuple[Floats, int]]:
+def make_sampler(model: Callable[..., None], site: str, size: ChainEffort) -> Callable[..., tuple[Floats, int]]:
     """Return a function of a seed and of the model's arrays that draws `site` `[chain, draw, ...]`.
 
     It also counts divergent transitions. It is compiled once for each shape of the arrays, not once for each posterior.

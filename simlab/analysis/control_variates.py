@@ -16,7 +16,7 @@ from simlab.analysis.means.components import VarianceComponents, variance_compon
 from simlab.analysis.means.documents import DocumentMean, Totals, document_mean, totals
 from simlab.analysis.means.estimates import (
     Finite,
-    Interval,
+    IntervalBounds,
     MeanEstimate,
     Rest,
     control_variates,
@@ -47,7 +47,7 @@ from simlab.analysis.means.stopping import (
 __all__ = [
     "DocumentMean",
     "Finite",
-    "Interval",
+    "IntervalBounds",
     "Looks",
     "MeanEstimate",
     "Rest",

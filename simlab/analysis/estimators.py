@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
-from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.joint import AdequacyCounts
 from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.means import estimates
 from simlab.analysis.means.estimates import Finite, Rest
@@ -151,7 +151,7 @@ def binary(
     m, said = judged.rest[0], judged.rest[1]
     if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or not isinstance(judged.nominal, KnownRates):
         raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
-    counts = Counts(n_plus, n, np.round(m * said), np.full(len(n), float(m)))
+    counts = AdequacyCounts(n_plus, n, np.round(m * said), np.full(len(n), float(m)))
     if quality == "known":
         return estimate_with_known_rates(counts, judged.nominal, level)
     if sharing == "own":

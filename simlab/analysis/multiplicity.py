@@ -16,7 +16,7 @@ Multiplicity: TypeAlias = Literal["none", "holm", "max_t", "bh"]
 claims among all is at most the level on average."""
 
 
-class Family(NamedTuple):
+class FlipFamily(NamedTuple):
     """Hold what a test by flips saw of all pairs at once.
 
     `observed[pair]` is the statistic, `null[pattern, pair]` the same under each pattern of flips; `every`: all patterns
@@ -54,7 +54,7 @@ class Family(NamedTuple):
         """Return `max_t`, which steps down."""
         return self.max_t()
 
-    def keep(self, pairs: Bools) -> Family:
+    def keep(self, pairs: Bools) -> FlipFamily:
         """Return the family of some of its pairs."""
         slack = self.slack[pairs] if isinstance(self.slack, np.ndarray) else self.slack
         return self._replace(observed=self.observed[pairs], null=self.null[:, pairs], slack=slack)

@@ -4,13 +4,13 @@ All that a user of Deriu et al. 2023 needs, gathered from the rooms in which it 
 """
 
 from simlab.analysis.preferences.partial_order import PartialOrder, is_on_cycle, partial_order
-from simlab.analysis.preferences.posterior import Posterior, posterior_summary, win_decisions, win_posterior
-from simlab.analysis.preferences.sequential import Claims, claims
+from simlab.analysis.preferences.posterior import OutcomePosterior, posterior_summary, win_decisions, win_posterior
+from simlab.analysis.preferences.sequential import PairClaimRates, claims
 
 __all__ = [
-    "Claims",
+    "OutcomePosterior",
+    "PairClaimRates",
     "PartialOrder",
-    "Posterior",
     "claims",
     "is_on_cycle",
     "partial_order",

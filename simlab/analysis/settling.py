@@ -20,7 +20,7 @@ NORMAL_FROM = 1_000.0
 """Degrees of freedom from which on an error counts as known."""
 
 
-class Needed(NamedTuple):
+class NeededUnits(NamedTuple):
     """Hold the median and the middle half of the numbers that are needed; inf: beyond the limit."""
 
     median: float
@@ -28,7 +28,7 @@ class Needed(NamedTuple):
     high: float
 
 
-class Seen(NamedTuple):
+class ObservedEstimate(NamedTuple):
     """Hold an estimate from `n` units: its `value`, the part `noise` of its variance that n shrinks, and what `lasts`.
 
     `bar` is the number of standard errors by which an estimate must differ from 0 to be claimed.
@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     n: float
 
 
-def units_needed(seen: Seen, limit: float) -> Needed:
+def units_needed(seen: ObservedEstimate, limit: float) -> NeededUnits:
     """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
 
     What n units without end would show has, given what was seen, the law N(value, noise). For each of its quantiles the
@@ -52,7 +52,7 @@ def units_needed(seen: Seen, limit: float) -> Needed:
     from scipy.special import ndtr, ndtri
 
     if not (np.isfinite(seen.bar) and np.isfinite(seen.noise) and seen.n > 0):
-        return Needed(np.inf, np.inf, np.inf)
+        return NeededUnits(np.inf, np.inf, np.inf)
     more = np.unique(np.round(np.geomspace(1, limit, STEPS)))
     end = seen.value + np.sqrt(seen.noise) * ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
     whole = seen.n + more
@@ -64,10 +64,10 @@ def units_needed(seen: Seen, limit: float) -> Needed:
         claims = ndtr((mean - bar) / error) + ndtr((-mean - bar) / error)
     settled = claims >= POWER
     number = np.where(settled.any(1), more[settled.argmax(1)], np.inf)
-    return Needed(*(_quantile(number, share) for share in (0.5, 0.25, 0.75)))
+    return NeededUnits(*(_quantile(number, share) for share in (0.5, 0.25, 0.75)))
 
 
-def units_needed_alone(seen: Seen, limit: float) -> Needed:
+def units_needed_alone(seen: ObservedEstimate, limit: float) -> NeededUnits:
     """Return of how many units a new study makes a claim, of whatever sign, with a probability of .80, by itself.
 
     What was seen says what a difference may be, as in `units_needed`, and is then left out. `lasting` is not
@@ -76,13 +76,13 @@ def units_needed_alone(seen: Seen, limit: float) -> Needed:
     from scipy.special import ndtr, ndtri
 
     if not (np.isfinite(seen.bar) and np.isfinite(seen.noise) and seen.n > 0 and seen.noise > 0):
-        return Needed(np.inf, np.inf, np.inf)
+        return NeededUnits(np.inf, np.inf, np.inf)
     number = np.unique(np.round(np.geomspace(1, limit, STEPS)))
     end = np.abs(seen.value + np.sqrt(seen.noise) * ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
     ratio = end[:, None] / np.sqrt(seen.lasting + seen.noise * seen.n / number)
     settled = ndtr(ratio - seen.bar) + ndtr(-ratio - seen.bar) >= POWER
     least = np.where(settled.any(1), number[settled.argmax(1)], np.inf)
-    return Needed(*(_quantile(least, share) for share in (0.5, 0.25, 0.75)))
+    return NeededUnits(*(_quantile(least, share) for share in (0.5, 0.25, 0.75)))
 
 
 def _quantile(number: Floats, share: float) -> float:

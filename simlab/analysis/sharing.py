@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.joint import AdequacyCounts
 from simlab.analysis.adequacy.partial_rates import partial_rates
 from simlab.analysis.adequacy.posterior import alpha_posterior
 from simlab.analysis.adequacy.shared_rates import (
@@ -50,7 +50,7 @@ def check_sharing(quality: str, sharing: str, youden_bound: float, alpha_slope_s
         )
 
 
-def estimate_with_known_rates(counts: Counts, rates: KnownRates, level: float) -> Estimates:
+def estimate_with_known_rates(counts: AdequacyCounts, rates: KnownRates, level: float) -> Estimates:
     """Estimate each alpha by its posterior given rho and eta."""
     rho, eta = rates
     found = alpha_posterior(*counts, rho=rho, eta=eta, level=level)
@@ -58,7 +58,7 @@ def estimate_with_known_rates(counts: Counts, rates: KnownRates, level: float) -
     return Estimates(found.mean, found.sd, found.low, found.high, youden=Youden(known, known, known))
 
 
-def estimate_with_own_rates(counts: Counts, calibration: Floats, constrain: bool, level: float) -> Estimates:
+def estimate_with_own_rates(counts: AdequacyCounts, calibration: Floats, constrain: bool, level: float) -> Estimates:
     """Estimate each alpha by its posterior given its own `calibration[system, 4]`, as published.
 
     What is said of rho + eta - 1 is what the calibration alone says.
@@ -70,7 +70,7 @@ def estimate_with_own_rates(counts: Counts, calibration: Floats, constrain: bool
 
 
 def estimate_with_joint_rates(
-    counts: Counts, calibration: Floats, constrain: bool, level: float, youden_bound: float = 0.0
+    counts: AdequacyCounts, calibration: Floats, constrain: bool, level: float, youden_bound: float = 0.0
 ) -> Estimates:
     """Estimate all alphas together by their joint posterior, rho and eta the same for all systems.
 
@@ -94,7 +94,7 @@ def estimate_with_joint_rates(
 
 
 def estimate_with_partial_rates(
-    counts: Counts, calibration: Floats, constrain: bool, level: float, alpha_slope_sd: float = 0.0
+    counts: AdequacyCounts, calibration: Floats, constrain: bool, level: float, alpha_slope_sd: float = 0.0
 ) -> Estimates:
     """Estimate all alphas together, rho and eta being alike as far as the systems themselves show.
 

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 
 from simlab.analysis import signs
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.formulas import pairs
-from simlab.types import Floats, Ints, Rated
+from simlab.types import Floats, Ints, ScoredRatings
 from simlab.types.bounds import Count
 
 CHUNK = 2**16
@@ -81,8 +81,8 @@ def normal(rng: np.random.Generator, total: Floats) -> Floats:
 
 
 def compare_by_permutation(
-    rng: np.random.Generator, rated: Rated, *, permutations: int, p_value: Literal["add_one", "published"]
-) -> Family:
+    rng: np.random.Generator, rated: ScoredRatings, *, permutations: int, p_value: Literal["add_one", "published"]
+) -> FlipFamily:
     """Return the statistic of each pair as it is, and under each pattern of swaps: `|sum d| / sqrt(sum d^2)`.
 
     Given the same generator these are the patterns of `permutation`. The denominator, the same for all patterns, makes
@@ -96,7 +96,7 @@ def compare_by_permutation(
     each = np.divide(gap, length, out=np.zeros_like(gap), where=length > 0)
     null = np.abs(patterns(rng, len(each), permutations) @ each)
     every = is_enumerable(len(each), permutations)
-    return Family(np.abs(each.sum(0)), null, every, RELATIVE_TOLERANCE, add_one=p_value == "add_one")
+    return FlipFamily(np.abs(each.sum(0)), null, every, RELATIVE_TOLERANCE, add_one=p_value == "add_one")
 
 
 def is_enumerable(n_documents: int, permutations: int) -> bool:

@@ -1,7 +1,8 @@
 """Stop judging a system once its mean is known well enough: options of `decision` for studies of judgements.
 
-A rule is called with `Followed` and answers with `Stops`: it looks after each batch, and the first interval that is at
-most `width` wide ends the judging of a system. Each says what it promises of the interval where it stops.
+A rule is called with `JudgementSequence` and answers with `Stops`: it looks after each batch, and the first
+interval that is at most `width` wide ends the judging of a system. Each says what it promises of the interval where
+it stops.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.means import stopping
-from simlab.types import Followed, InputError, Ints, Stops
+from simlab.types import InputError, Ints, JudgementSequence, Stops
 from simlab.types.bounds import Value
 
 Level = Annotated[float, Gt(0), Lt(1)]
@@ -22,7 +23,7 @@ Batch = Annotated[int, Ge(3), Le(10**7)]
 
 
 def fixed_width(
-    followed: Followed, *, level: Level, width: Width, batch_size: Batch, form: Literal["naive", "spread"]
+    followed: JudgementSequence, *, level: Level, width: Width, batch_size: Batch, form: Literal["naive", "spread"]
 ) -> Stops:
     """Stop at the estimator's own interval.
 
@@ -41,7 +42,7 @@ def fixed_width(
 
 
 def betting_width(
-    followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
+    followed: JudgementSequence, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
 ) -> Stops:
     """Stop at a betting confidence sequence of the human judgements, which holds whenever one looks.
 
@@ -59,7 +60,7 @@ def betting_width(
 
 
 def ppi_width(
-    followed: Followed, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
+    followed: JudgementSequence, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
 ) -> Stops:
     """Stop at a betting confidence sequence of what the metric leaves open: sequential prediction-powered inference.
 
@@ -76,7 +77,7 @@ def ppi_width(
     return _stops(n, width, at, followed.level, level)
 
 
-def list_looks(followed: Followed, batch_size: int) -> Ints:
+def list_looks(followed: JudgementSequence, batch_size: int) -> Ints:
     """Return after how many of the judgements that came one looks, all of them included.
 
     Raises InputError for a batch that is larger than what is planned.
@@ -87,7 +88,7 @@ def list_looks(followed: Followed, batch_size: int) -> Ints:
     return np.unique(np.append(np.arange(batch_size, n + 1, batch_size), n))
 
 
-def ends(followed: Followed, rule: str, low: float | None, high: float | None) -> tuple[float, float]:
+def ends(followed: JudgementSequence, rule: str, low: float | None, high: float | None) -> tuple[float, float]:
     """Return the ends of the scale of judgements: as told, else as those who judge have it.
 
     Raises InputError where there are none, and for judgements that lie beyond.
@@ -111,14 +112,16 @@ def ends(followed: Followed, rule: str, low: float | None, high: float | None) -
     return low, high
 
 
-def _metric(followed: Followed) -> stopping.Metric:
+def _metric(followed: JudgementSequence) -> stopping.StoppingMetric:
     if followed.g is None or followed.other is None:
         raise InputError(
             "decision=ppi_width bets against what the metric says of other outputs; choose a metric with "
             "systems.test_set=fixed, or raise budget.metric_ratings to budget.human_ratings at least"
         )
     noise = 1 / followed.fresh if followed.fresh else 0.0
-    return stopping.Metric(np.clip(followed.g, *followed.metric_scale), followed.other, followed.metric_scale, noise)
+    return stopping.StoppingMetric(
+        np.clip(followed.g, *followed.metric_scale), followed.other, followed.metric_scale, noise
+    )
 
 
 def _stops(

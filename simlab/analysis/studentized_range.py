@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.formulas import passes
 from simlab.types import Bools, Floats, Ints
 
@@ -140,7 +140,7 @@ class SimulatedFamily(NamedTuple):
 
     def step_down(self) -> Floats:
         """Return p-values by stepping down: what is found no longer raises the bar for the rest."""
-        return Family(self.size, self.null, every=False, slack=0.0).max_t()
+        return FlipFamily(self.size, self.null, every=False, slack=0.0).max_t()
 
     def keep(self, pairs: Bools) -> SimulatedFamily:
         """Return the family of some of its pairs."""

@@ -177,7 +177,7 @@ class PlannedFigure(Record):
     missing: str = ""
 
 
-class Followed(Record):
+class PlanCompliance(Record):
     """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included.
 
     `targets` are what was planned beside what is found (empty: the plan does not say what it was to find).
@@ -191,7 +191,7 @@ class Followed(Record):
     targets: ListOf[PlannedFigure] = ()
 
 
-class Words(Record):
+class AnalysisWords(Record):
     """Hold what sentences are made of; the rest of `about` is for programs."""
 
     model_config = ConfigDict(extra="ignore")
@@ -213,7 +213,7 @@ class LeftOut(Record):
     why: str
 
 
-class Counted(Record):
+class ReadCounts(Record):
     """Hold what the line about a table counts; the rest of `read` is for programs."""
 
     model_config = ConfigDict(extra="ignore")
@@ -261,7 +261,7 @@ class Conclusion(Record):
     """
 
     question: str
-    read: Annotated[Values, _holding(Counted)]
+    read: Annotated[Values, _holding(ReadCounts)]
     unit: str
     better: Literal["higher", "lower"]
     promise: Promise
@@ -277,9 +277,9 @@ class Conclusion(Record):
     detectable: Num | None = None
     confounded: Whole = 0
     cycles: ListOf[ListOf[str]] = ()
-    plan: Followed | None = None
+    plan: PlanCompliance | None = None
     without: Mapping[str, Conclusion] = Field(default={})
-    about: Annotated[Values, _holding(Words)] = Field(default={})
+    about: Annotated[Values, _holding(AnalysisWords)] = Field(default={})
     notes: ListOf[str] = ()
     warnings: Annotated[Sequence[Said], AfterValidator(in_order)] = ()
     family: Family | None = None

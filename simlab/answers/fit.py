@@ -119,7 +119,7 @@ class HoursByCut(Record):
     hours: Num
 
 
-class Estimate(Record):
+class SpeedEstimate(Record):
     """Hold an estimate with its 95 % interval."""
 
     estimate: Num
@@ -143,20 +143,20 @@ class RaterSpeed(Record):
     segments: Count
 
 
-class Speeds(Record, extra="allow"):
+class PilotSpeeds(Record, extra="allow"):
     """Hold how fast people work: the rule by which gaps are cut at `cut` seconds, what was there, and estimates."""
 
     rule: str
     cut: Num
     hours: tuple[HoursByCut, ...]
     people: Count
-    seconds_per_answer: Estimate
-    rater_sd: Estimate
+    seconds_per_answer: SpeedEstimate
+    rater_sd: SpeedEstimate
     hours_again: HoursAgain
     raters: dict[str, RaterSpeed]
 
     @model_validator(mode="after")
-    def _check_hours(self) -> Speeds:
+    def _check_hours(self) -> PilotSpeeds:
         if self.cut not in {one.cut for one in self.hours}:
             raise ValueError(f"hours: has none cut at {self.cut:g} s")
         return self
@@ -181,7 +181,7 @@ class Fit(Record):
     each: tuple[ErrorByRatings, ...] = ()
     price: tuple[Upper, Upper, Upper] | None = None
     not_identified: tuple[str, ...]
-    speeds: Speeds | None = None
+    speeds: PilotSpeeds | None = None
     diagnosis: dict[str, Any]
     unmixed: tuple[str, ...] = ()
     written: str | None = None

@@ -268,7 +268,7 @@ class Loads(Record):
     per_rater_documents: Known
 
 
-class RaterPool(Record):
+class NeededRaters(Record):
     """Hold how many raters a study needs whose findings are to hold for raters that were not asked.
 
     `design` is that of such a pool, as pairs of keys and values, with its figures; `raters` is None where no number
@@ -349,7 +349,7 @@ class StudyPlan(Record):
     raters: Count
     these_raters: bool
     all_new: dict[str, Figure]
-    pool: RaterPool | None
+    pool: NeededRaters | None
     pilot: str | None
     world: str
     assumed: tuple[str, ...]

@@ -238,7 +238,7 @@ class Estimated(Record):
     high: Num
 
 
-class Rated(Record):
+class MetricQuality(Record):
     """Hold a system's rho + eta - 1 of a metric, or its correlation where labels are no yes and no."""
 
     system: str
@@ -282,16 +282,16 @@ class Metric(Record):
     reason: str
     labels: More | None
     quality_of: str
-    quality: ListOf[Rated]
+    quality: ListOf[MetricQuality]
     spread: Interval
     width: Num
     estimates: ListOf[Estimated]
     pairs: ListOf[Pair]
-    bias: ListOf[Rated] = ()
+    bias: ListOf[MetricQuality] = ()
     bias_pairs: ListOf[MetricError] = ()
     bias_worst: MetricError | None = None
     bias_factor: Num | None = None
-    favour: ListOf[Rated] = ()
+    favour: ListOf[MetricQuality] = ()
     favour_slope: Interval | None = None
     worth_labels: Interval | None = None
     labels_at_random: Flag | None = None

@@ -16,7 +16,7 @@ from simlab.drawing.reports.text import page
 from simlab.drawing.text.tables import Form, write_tables
 from simlab.fitting.agreement import agreement_of, predict_hours
 from simlab.messages import legible
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.times import CUT, check_cut
 from simlab.world.recorded import table
 
@@ -29,7 +29,7 @@ def write(found: Agreement, form: Form, given: Given) -> Launched:
 
 
 def measure(
-    file: Path | None, plot: Path | None, told: Told, cut: float = CUT, speeds: Path | None = None
+    file: Path | None, plot: Path | None, told: ColumnOverrides, cut: float = CUT, speeds: Path | None = None
 ) -> Agreement:
     """Measure how far the raters of a table agree (None: of the built-in one); draw their scores if asked.
 

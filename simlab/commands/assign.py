@@ -16,12 +16,12 @@ from simlab.concluding.assigning import platforms, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.assigning.writing import As
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.text import assignments as text
 from simlab.drawing.text.tables import Form, to_csv
 from simlab.engine.bounds import refuse_large
 from simlab.messages import legible
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.held import NOTHING, ColumnOverrides
 
 LANGUAGES = "eng-deu"
 
@@ -43,10 +43,10 @@ class AssignOptions(NamedTuple):
     spoken: str = LANGUAGES
     after: Path | None = None
     alone: bool = False
-    told: Told = NOTHING
+    told: ColumnOverrides = NOTHING
 
 
-class Sheets(NamedTuple):
+class WrittenSheets(NamedTuple):
     """Hold an assignment, the folder of its plan, and the sheets, the key and the study that were written."""
 
     assigned: Assigned
@@ -54,7 +54,7 @@ class Sheets(NamedTuple):
     files: list[Path]
 
 
-def carry_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -> Sheets:
+def carry_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -> WrittenSheets:
     """Assign a study, or what a first batch left open, and write its sheets.
 
     Raises InputError, before anything is written, for what does not fit.
@@ -63,15 +63,15 @@ def carry_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -
     if asked.after is not None:
         from simlab.commands.assign_after import following
 
-        wanted = Wanted(told=asked.told, again=False)
+        wanted = ConcludeOptions(told=asked.told, again=False)
         second = following(folder, asked.after, asked.items, wanted, alone=asked.alone, plugins=plugins)
         folder, said = second.folder, (second.batch.why,)
         asked = asked._replace(items=second.items, after=None)
     assigned, files = carried_out(folder, asked, plugins)
-    return Sheets(replace(assigned, said=(*said, *assigned.said)), folder, files)
+    return WrittenSheets(replace(assigned, said=(*said, *assigned.said)), folder, files)
 
 
-def write(found: Sheets, form: Form, given: Given) -> Launched:
+def write(found: WrittenSheets, form: Form, given: Given) -> Launched:
     """Write an assignment in a form; as csv it says who gets how many ratings."""
     if form == "table":
         return Launched(text.page(_sheets(*found)))
@@ -92,9 +92,9 @@ def carried_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ())
     return assigned, writing.write(assigned, out, asked.form, languages)
 
 
-def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Sheets:
+def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.AssignmentSummary:
     frame, ratings = assigned.seated.frame, len(assigned.dealt.collected.seen.value)
-    return text.Sheets(
+    return text.AssignmentSummary(
         study=assigned.study.digest,
         systems=frame.n_systems,
         documents=frame.n_documents - len(assigned.left_out),

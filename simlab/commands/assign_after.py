@@ -15,9 +15,9 @@ from simlab.commands.notes import note
 from simlab.concluding.assigning.items import read_items
 from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.concluding import conclude
-from simlab.concluding.following import Batch, Room, second_batch
+from simlab.concluding.following import Room, SecondBatch, second_batch
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible
 from simlab.planning import folder
 from simlab.tables.reading import listed
@@ -32,11 +32,11 @@ class Following(NamedTuple):
 
     folder: Path
     items: Path
-    batch: Batch
+    batch: SecondBatch
 
 
 def following(
-    first: Path, after: Path, items: Path, wanted: Wanted, *, alone: bool, plugins: Sequence[str] = ()
+    first: Path, after: Path, items: Path, wanted: ConcludeOptions, *, alone: bool, plugins: Sequence[str] = ()
 ) -> Following:
     """Conclude from what came, as is `wanted`, and write the study of the open pairs into a folder below the first.
 
@@ -64,7 +64,7 @@ def following(
     return Following(out, out / ITEMS, batch)
 
 
-def _study(config: Mapping[str, Any], batch: Batch) -> dict[str, Any]:
+def _study(config: Mapping[str, Any], batch: SecondBatch) -> dict[str, Any]:
     """Return the study of a batch: its systems, documents and, where they settle pairs, raters; all else as before."""
     systems, design = dict(config["systems"]), {**config["design"], "documents": batch.documents}
     if "names" in systems:
@@ -103,7 +103,7 @@ def _items(items: Path, systems: set[str], documents: set[str]) -> str:
     return held.getvalue()
 
 
-def _record(batch: Batch) -> dict[str, Any]:
+def _record(batch: SecondBatch) -> dict[str, Any]:
     return SecondStudy(
         systems=batch.systems,
         documents=batch.documents,

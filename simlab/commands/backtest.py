@@ -17,7 +17,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting.backtest.carrying_out import Plan, backtest_of, compare, fitted, observe, predict, target_of
+from simlab.fitting.backtest.carrying_out import BacktestRun, backtest_of, compare, fitted, observe, predict, target_of
 from simlab.fitting.backtest.choosing import AUTO
 from simlab.fitting.backtest.designs import designs
 from simlab.fitting.backtest.planning import (
@@ -25,8 +25,8 @@ from simlab.fitting.backtest.planning import (
     FULL,
     QUICK,
     SOME,
-    Size,
-    Task,
+    PredictionTask,
+    SimulationSize,
     check,
     pilot_documents,
     sources,
@@ -35,7 +35,7 @@ from simlab.fitting.backtest.planning import (
 )
 from simlab.messages import several
 from simlab.tables import preferences, understood
-from simlab.tables.held import NOTHING, Told, as_errors
+from simlab.tables.held import NOTHING, ColumnOverrides, as_errors
 from simlab.types import InputError, World
 
 Advice: TypeAlias = Literal["pilot", "papers"]
@@ -53,10 +53,10 @@ class BacktestOptions(NamedTuple):
     seed: int = 0
     jobs: int | None = None
     law: str = AUTO
-    told: Told = NOTHING
+    told: ColumnOverrides = NOTHING
 
     @property
-    def size(self) -> Size:
+    def size(self) -> SimulationSize:
         """Say how much is simulated."""
         return QUICK if self.quick else FULL
 
@@ -162,7 +162,7 @@ def _predict_preferences(
     return PREFERENCE, read, records
 
 
-def planned(table: Path | None, options: BacktestOptions) -> Plan:
+def planned(table: Path | None, options: BacktestOptions) -> BacktestRun:
     """Read a table and choose the law for it.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
@@ -183,10 +183,10 @@ def planned(table: Path | None, options: BacktestOptions) -> Plan:
     if not designs(world, size.thirds, size.ratings_per_item):
         # Nobody else rated an output: studies of all documents cannot be repeated, those of some can, on others.
         size = replace(size, thirds=SOME)
-    return Plan(world, chosen(laws(), ratings, options.law), ratings, options.pilot_share, size, options.seed)
+    return BacktestRun(world, chosen(laws(), ratings, options.law), ratings, options.pilot_share, size, options.seed)
 
 
-def _observed(task: Task) -> tuple[int, str]:
+def _observed(task: PredictionTask) -> tuple[int, str]:
     """Name the real studies that a task is held against; those on all documents are the same in every split."""
     return (0 if task.target == "all" else task.source.split), task.target
 
@@ -225,7 +225,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     )
 
 
-def _plan_advice(table: Path | None, options: BacktestOptions) -> Plan:
+def _plan_advice(table: Path | None, options: BacktestOptions) -> BacktestRun:
     from simlab.fitting.backtest import advising
 
     if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):

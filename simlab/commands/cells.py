@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.messages import legible, or_nearest, shown
 from simlab.types import InputError
 
 
-def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[Entry, dict[str, Any]]:
+def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict[str, Any]]:
     """Return the cell that meets conditions, and its values on the axes.
 
     Raises InputError where none or several do, for an axis or a value that the folder does not have, and where the
@@ -52,7 +52,7 @@ def _condition(text: str, axes: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     return names[name], value
 
 
-def _values(entry: Entry, axes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _values(entry: LedgerEntry, axes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {axis["name"]: axis["values"][k] for axis, k in zip(axes, entry.position, strict=True)}
 
 

@@ -20,9 +20,9 @@ from simlab.commands import conclude_next
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
 from simlab.commands.typed import Given, Launched
-from simlab.concluding.checking import Checked
+from simlab.concluding.checking import TableCheck
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted, refuse_half
+from simlab.concluding.wanted import ConcludeOptions, refuse_half
 from simlab.drawing.figures import files
 from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
@@ -34,21 +34,21 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from simlab.concluding.plans import Plan
+    from simlab.concluding.plans import LoadedPlan
 
 NOTHING_SHOWN = "--check shows no result that could be kept or drawn; leave one of them out"
 NO_TABLE = "is for a table, and only a plan is named; leave it out, or name TABLE"
 
 
-class Answered(NamedTuple):
+class ConcludeAnswer(NamedTuple):
     """Hold what came of a table or a campaign, the command that comes next, and what is said beside it.
 
     `found` is a conclusion, what a check read, or a plan that has no table yet. `written` are the files beside the
     answer; `lost` is True where something was not kept that should have been.
     """
 
-    found: Conclusion | Checked | Plan
-    wanted: Wanted
+    found: Conclusion | TableCheck | LoadedPlan
+    wanted: ConcludeOptions
     following: str = ""
     written: Sequence[Path] = ()
     notes: Sequence[str] = ()
@@ -58,14 +58,14 @@ class Answered(NamedTuple):
 def carry_out(
     words: Sequence[str],
     plan: Path | None,
-    wanted: Wanted,
+    wanted: ConcludeOptions,
     place: Mapping[str, int | None],
     figure: Path | None,
     paragraph: Path | None,
     plugins: Sequence[str],
     *,
     check: bool,
-) -> Answered:
+) -> ConcludeAnswer:
     """Conclude from a table or a campaign; draw it and write the paragraph where files for that are named.
 
     With `check` a table is read, and nothing that it shows is said; no look is recorded. Without a table there is a
@@ -82,7 +82,9 @@ def carry_out(
     if folder:
         found, following, doubts = campaigns.conclude_campaign(folder, conditions, place, wanted, plugins)
         written, unkept = _write_beside(found, figure, paragraph)
-        return Answered(found, wanted, following, written, (*found.notes, *unkept, *doubts), bool(unkept or doubts))
+        return ConcludeAnswer(
+            found, wanted, following, written, (*found.notes, *unkept, *doubts), bool(unkept or doubts)
+        )
     if table is None:
         return _answer_plan(wanted, figure)
     found = conclude(table, wanted, note)
@@ -95,12 +97,12 @@ def carry_out(
 
         unkept += _keep_in_plan(found, wanted.plan)
         lost = bool(unkept) or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in found.warnings)
-    return Answered(found, wanted, following, written, (*found.notes, *unkept), lost)
+    return ConcludeAnswer(found, wanted, following, written, (*found.notes, *unkept), lost)
 
 
 def understand(
-    words: Sequence[str], plan: Path | None, wanted: Wanted, plugins: Sequence[str] = ()
-) -> tuple[Path | None, Wanted]:
+    words: Sequence[str], plan: Path | None, wanted: ConcludeOptions, plugins: Sequence[str] = ()
+) -> tuple[Path | None, ConcludeOptions]:
     """Tell tables from settings, and add them to what is asked; raise InputError for what cannot be meant."""
     tables_named = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     overrides = tuple(word for word in words if Path(word) not in tables_named)
@@ -129,13 +131,13 @@ def understand(
     return table, replace(wanted, plan=followed, second=second, family=family, overrides=overrides)
 
 
-def _read_plan(path: Path, plugins: Sequence[str]) -> Plan:
+def _read_plan(path: Path, plugins: Sequence[str]) -> LoadedPlan:
     from simlab.concluding.plans import read_plan
 
     return read_plan(path, plugins)
 
 
-def _refuse_large(plan: Plan) -> None:
+def _refuse_large(plan: LoadedPlan) -> None:
     """Raise InputError for a plan whose file says whom it expects, and whose world would not fit into memory."""
     from simlab.engine.bounds import refuse_large
 
@@ -143,7 +145,7 @@ def _refuse_large(plan: Plan) -> None:
         refuse_large(plan.config)
 
 
-def _check(table: Path | None, wanted: Wanted, figure: Path | None, paragraph: Path | None) -> Answered:
+def _check(table: Path | None, wanted: ConcludeOptions, figure: Path | None, paragraph: Path | None) -> ConcludeAnswer:
     from simlab.concluding.checking import check
 
     for option, given in (("--figure", figure), ("--paragraph", paragraph)):
@@ -156,10 +158,10 @@ def _check(table: Path | None, wanted: Wanted, figure: Path | None, paragraph: P
     again = [] if found.finished else ["--check"]
     following = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted), *again])}"
     unkept = (found.unlisted,) if found.unlisted else ()
-    return Answered(found, wanted, following, notes=(*found.notes, *unkept), lost=bool(unkept))
+    return ConcludeAnswer(found, wanted, following, notes=(*found.notes, *unkept), lost=bool(unkept))
 
 
-def _answer_plan(wanted: Wanted, figure: Path | None) -> Answered:
+def _answer_plan(wanted: ConcludeOptions, figure: Path | None) -> ConcludeAnswer:
     """Answer with a plan, before anything is rated; raise InputError for what means nothing then."""
     if wanted.plan is None:
         raise InputError(
@@ -170,10 +172,10 @@ def _answer_plan(wanted: Wanted, figure: Path | None) -> Answered:
     for option, given in _in_vain(wanted):
         if given:
             raise InputError(f"{option}: {NO_TABLE}")
-    return Answered(wanted.plan, wanted)
+    return ConcludeAnswer(wanted.plan, wanted)
 
 
-def _keep_in_plan(found: Conclusion, plan: Plan) -> list[str]:
+def _keep_in_plan(found: Conclusion, plan: LoadedPlan) -> list[str]:
     """Keep a conclusion in the folder of its plan; return a line that says why that could not be."""
     from simlab.concluding.assigning.studying import CONCLUSION
 
@@ -219,11 +221,11 @@ def write_paragraph(found: Conclusion) -> str:
     return paragraph(found)
 
 
-def write(answered: Answered, form: Form, given: Given) -> Launched:
+def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
     """Write an answer in a form; exit code 3 where its promise does not hold, or something was not kept."""
     found, notes = answered.found, answered.notes
     code = RESERVED if answered.lost else DONE
-    if isinstance(found, Checked):
+    if isinstance(found, TableCheck):
         return Launched(_write_check(answered, found, form, given), notes, code)
     if not isinstance(found, Conclusion):
         return Launched(_write_plan(found, form, given))
@@ -246,7 +248,7 @@ def page(found: Conclusion) -> str:
     return text.page(report(found))
 
 
-def _write_check(answered: Answered, found: Checked, form: Form, given: Given) -> str:
+def _write_check(answered: ConcludeAnswer, found: TableCheck, form: Form, given: Given) -> str:
     from simlab.drawing.text import checks
 
     if given.get("save"):
@@ -258,7 +260,7 @@ def _write_check(answered: Answered, found: Checked, form: Form, given: Given) -
     return checks.page(found, answered.following)
 
 
-def _write_plan(plan: Plan, form: Form, given: Given) -> str:
+def _write_plan(plan: LoadedPlan, form: Form, given: Given) -> str:
     """Write how a study that is planned will be concluded, and the paragraph where a file for it is named."""
     if form == "csv":
         raise InputError(f"--format csv: {NO_TABLE}")
@@ -270,7 +272,7 @@ def _write_plan(plan: Plan, form: Form, given: Given) -> str:
     return said
 
 
-def _in_vain(wanted: Wanted) -> list[tuple[str, bool]]:
+def _in_vain(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     """Say which options are given that mean nothing without a table."""
     return [
         ("--promise", wanted.promise is not None),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from simlab.answers.conclude import Conclusion
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import refuse_misplaced
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, shown
 from simlab.types import InputError, Place
 
@@ -44,7 +44,7 @@ def conclude_campaign(
     folder: Path,
     conditions: Sequence[str],
     place: Mapping[str, int | None],
-    wanted: Wanted,
+    wanted: ConcludeOptions,
     plugins: Sequence[str] = (),
 ) -> tuple[Conclusion, str, Sequence[str]]:
     """Carry out a campaign again up to what it collects, and conclude from that as its study does.
@@ -55,7 +55,7 @@ def conclude_campaign(
     from simlab.commands.export import carried_out
     from simlab.concluding.campaigns import digest
     from simlab.concluding.following import of_collected
-    from simlab.concluding.plans import Plan
+    from simlab.concluding.plans import LoadedPlan
     from simlab.studies.kinds import kind_of
 
     if wanted.level is not None:
@@ -67,13 +67,13 @@ def conclude_campaign(
     again = carried_out(folder, conditions, at, plugins)
     question = kind_of(again.config).question
     refuse_misplaced(wanted, question)
-    plan = Plan(folder, question, again.config, digest(again.config), None, folder)
+    plan = LoadedPlan(folder, question, again.config, digest(again.config), None, folder)
     found = of_collected(again.collected, replace(wanted, again=False), plan, note)
     found = found.changed(line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
     return found, _export(folder, conditions, at), again.doubts
 
 
-def _of_tables(wanted: Wanted) -> list[tuple[str, bool]]:
+def _of_tables(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     """Say which options are given that tell of a table, or change what is taken from it."""
     told = wanted.told
     return [

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.types import JUDGE
 
 FIGURE, PARAGRAPH = Path("order.png"), Path("paragraph.md")
 
 
-def following(table: Path, wanted: Wanted, question: str, figure: Path | None, paragraph: Path | None) -> str:
+def following(table: Path, wanted: ConcludeOptions, question: str, figure: Path | None, paragraph: Path | None) -> str:
     """Return a command that works where it is typed, with all that was asked for here.
 
     What is not drawn or written yet is; where all is, the next step is what the table says about other studies.
@@ -28,7 +28,7 @@ def following(table: Path, wanted: Wanted, question: str, figure: Path | None, p
     return f"{program()} {shlex.join(words)}"
 
 
-def asked(table: Path, wanted: Wanted) -> list[str]:
+def asked(table: Path, wanted: ConcludeOptions) -> list[str]:
     """Write what was asked as the words of the command line."""
     return [
         str(table),

@@ -35,7 +35,7 @@ SEARCH = [
 """Fewer designs, and less patience, than a plan has when these are left out."""
 
 
-class Step(NamedTuple):
+class DemoStep(NamedTuple):
     """Hold a step: what it is for, its command line, and which lines of its answer are shown.
 
     A passage goes from a line that matches the first expression to before one that matches the second.
@@ -91,33 +91,33 @@ def _story(out: Path, truth: planted.Planted, carry_out: Command) -> Iterator[st
     yield from _truth(out, truth)
 
 
-def _steps(out: Path) -> tuple[Step, ...]:
+def _steps(out: Path) -> tuple[DemoStep, ...]:
     """Return the steps, in their order."""
     study = str(out / places.STUDY)
     budget = ("budget.price_per_rating=.5", "budget.total=300", "budget.currency=EUR")
     steps = (
-        Step(
+        DemoStep(
             "Fit: make a world of the pilot. How far would scores lie apart if there were one reason only?",
             ("fit", str(out / "pilot.csv"), "--out", str(out / "world.yaml"), "--save", str(out / "fit.json")),
             (("^Checks", "^$"), ("^what makes scores differ", "^$")),
         ),
-        Step(
+        DemoStep(
             "Plan: which study finds 80 % of differences of 4 points or more, within 300 EUR? (50 x 2: documents by\n"
             "ratings of each output; ≥: 95 % bound; without --over and --at-most, more designs and more patience)",
             ("plan", str(out / "world.yaml"), *budget, "--smallest-difference", "4", *SEARCH, "--out", study),
             (("^Buy|^Open|^Nothing", "^$"), ("^design ", "^$"), ("^finds:", "^All rows|^This design")),
         ),
-        Step(
+        DemoStep(
             "Assign: who rates what, in which order, without knowing the systems?",
             ("assign", study, "--items", str(out / "items.csv")),
             (("^Study", "^Raters"), ("^Order", "^$"), ("^wrote", "^next:")),
         ),
-        Step(
+        DemoStep(
             "Conclude: who is better, and with which promise?",
             ("conclude", str(out / "filled.csv"), "--plan", study),
             (("^", "^Read: "), ("^rank", "^$")),
         ),
-        Step(
+        DemoStep(
             "Report: one file that anyone can open.",
             ("report", study, "--out", str(out / "report.html")),
             (("^", "^$"),),
@@ -126,7 +126,7 @@ def _steps(out: Path) -> tuple[Step, ...]:
     return steps if find_spec("simlab.commands.report") else steps[:-1]
 
 
-def _told(step: Step, carry_out: Command) -> Iterator[str]:
+def _told(step: DemoStep, carry_out: Command) -> Iterator[str]:
     """Say a step, carry it out, and show what its answer comes to; raise Stopped where there is none."""
     yield f"\n{step.why}\n$ {program()} {shlex.join(step.words)}"
     said, errors = io.StringIO(), io.StringIO()

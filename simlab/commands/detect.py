@@ -172,7 +172,7 @@ def _plan(row: Row) -> Plan[float]:
     return Plan(row["n_human"], row["n_metric"], rho, eta, row["alpha"], n)
 
 
-def _prices(given: str | None) -> inverse.Prices:
+def _prices(given: str | None) -> inverse.RatingPrices:
     rule = "write --prices human=.15,metric=.001 (and calibration=.2 for an output with both ratings)"
     prices: dict[str, float] = {}
     for part in given.split(",") if given else ():
@@ -183,7 +183,7 @@ def _prices(given: str | None) -> inverse.Prices:
             raise InputError(f"--prices {part.strip()} is not NAME=NUMBER; {rule}") from None
     if not {"human", "metric"} <= set(prices) <= {"human", "metric", "calibration"}:
         raise InputError(f"--solve mix needs the prices of a human and a metric rating; {rule}")
-    return inverse.Prices(**prices)
+    return inverse.RatingPrices(**prices)
 
 
 def _reached(row: Row, difference: float) -> Row:

@@ -15,7 +15,7 @@ from simlab.types import Collected, InputError, Place
 
 if TYPE_CHECKING:
     from simlab.commands.stores import Condition
-    from simlab.engine.ledger import Entry
+    from simlab.engine.ledger import LedgerEntry
     from simlab.store.exporting import Whole
 
 
@@ -185,7 +185,7 @@ def carried_out(
     return RepeatedCampaign(config, study, values, place, collected, tuple(doubts))
 
 
-def _engine(entry: Entry) -> dict[str, Any]:
+def _engine(entry: LedgerEntry) -> dict[str, Any]:
     """Return how a cell was computed, wherever that was, so that its study can be run again."""
     from simlab.config import compose
 

@@ -22,11 +22,11 @@ from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.fitting import report as reports
-from simlab.fitting.laws import Posterior
-from simlab.fitting.report import AUTO, DIFFER, Report, Say, report
+from simlab.fitting.laws import SampledPosterior
+from simlab.fitting.report import AUTO, DIFFER, FitReport, Say, report
 from simlab.messages import legible
 from simlab.tables import preferences
-from simlab.tables.held import Told, as_errors
+from simlab.tables.held import ColumnOverrides, as_errors
 from simlab.tables.times import CUT, check_cut
 from simlab.types import InputError
 from simlab.world import recorded
@@ -50,7 +50,7 @@ class FitResult:
     option: str
     world: Mapping[str, Any]
     notes: tuple[str, ...]
-    posterior: Posterior | None = None
+    posterior: SampledPosterior | None = None
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -64,7 +64,13 @@ class FitResult:
 
 
 def carry_out(
-    table: Path | None, told: Told, law: str, out: Path | None, plot: Path | None, seed: int, cut: float = CUT
+    table: Path | None,
+    told: ColumnOverrides,
+    law: str,
+    out: Path | None,
+    plot: Path | None,
+    seed: int,
+    cut: float = CUT,
 ) -> FitResult:
     """Fit a world to a table; write the world, and draw it, where files for that are named.
 
@@ -94,7 +100,7 @@ def write(found: FitResult, form: Form, given: Given) -> Launched:
     return Launched(text, found.notes, code)
 
 
-def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float = CUT) -> FitResult:
+def found_in(table: Path | None, told: ColumnOverrides, law: str, seed: int, say: Say, cut: float = CUT) -> FitResult:
     """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
 
     Speeds are learnt from the times of ratings, gaps cut at `cut` seconds.
@@ -111,7 +117,7 @@ def found_in(table: Path | None, told: Told, law: str, seed: int, say: Say, cut:
     return _of_ratings(table, told, law, seed, say, cut)
 
 
-def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, cut: float) -> FitResult:
+def _of_ratings(table: Path | None, told: ColumnOverrides, law: str, seed: int, say: Say, cut: float) -> FitResult:
     from simlab.fitting.laws import law_named
     from simlab.tables import understood
 
@@ -129,7 +135,7 @@ def _of_ratings(table: Path | None, told: Told, law: str, seed: int, say: Say, c
     )
 
 
-def _of_preferences(table: Path, told: Told, seed: int, say: Say) -> FitResult:
+def _of_preferences(table: Path, told: ColumnOverrides, seed: int, say: Say) -> FitResult:
     """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
     from simlab.fitting.preferences.checks import checks, components, content
     from simlab.fitting.preferences.fitting import fitted as fitted_to
@@ -170,7 +176,7 @@ def _list_components(said: Mapping[str, Mapping[str, Any]]) -> Iterator[Componen
             yield Component(name=name, sd=one["estimate"], low=one["low"], high=one["high"])
 
 
-def about(table: Path | None, found: Report) -> dict[str, Any]:
+def about(table: Path | None, found: FitReport) -> dict[str, Any]:
     """Name the table that a world comes from, and how its law was chosen."""
     source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
     rows = (one.plain() for one in found.compared)
@@ -193,7 +199,7 @@ def draw(fit: Fit, out: Path) -> None:
     files.write(lambda: figure_of(make_report(fit)), out)
 
 
-def following(found: FitResult, out: Path | None, table: Path | None, told: Told) -> str:
+def following(found: FitResult, out: Path | None, table: Path | None, told: ColumnOverrides) -> str:
     """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters.
 
     A world that is not written yet is written first.

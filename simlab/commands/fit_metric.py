@@ -18,11 +18,11 @@ from simlab.files import check_writable, write_whole
 from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting
 from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.fitting import Fit, Learned, Options
+from simlab.fitting_metrics.fitting import Learned, MetricFit, Options
 from simlab.messages import legible
 from simlab.tables import evidence, understood
-from simlab.tables.held import NOTHING, Told
-from simlab.tables.judged import Outputs
+from simlab.tables.held import NOTHING, ColumnOverrides
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.understood import where_record
 from simlab.types import InputError
 
@@ -67,7 +67,7 @@ def learned_from(
     references: int | None,
     options: Options,
     out: Path | None,
-    beside: Told = NOTHING,
+    beside: ColumnOverrides = NOTHING,
 ) -> MetricFits:
     """Fit the metrics of a table and say what was learned; nothing is written.
 
@@ -78,7 +78,7 @@ def learned_from(
     data = evidence.read(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
-    if isinstance(data, Outputs) and data.far is not None:
+    if isinstance(data, JudgedOutputs) and data.far is not None:
         raise data.far.refusal(legible(file))
     told = options.human_lower_is_better or beside.better is not None
     line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
@@ -92,7 +92,7 @@ def learned_from(
     return MetricFits(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 
 
-def _directed(options: Options, beside: Told) -> Options:
+def _directed(options: Options, beside: ColumnOverrides) -> Options:
     """Take `--better` for the direction of human scores; raise InputError where it contradicts another option."""
     if beside.better is None:
         return options
@@ -101,7 +101,7 @@ def _directed(options: Options, beside: Told) -> Options:
     return replace(options, human_lower_is_better=beside.better == "lower")
 
 
-def _texts(fit: Fit, file: Path, options: Options) -> dict[str, str]:
+def _texts(fit: MetricFit, file: Path, options: Options) -> dict[str, str]:
     digest = digest_of(file)
     useful = [learned for learned in fit.metrics if learned.useful]
     texts = {held.name: files.text(held, fit, file.name, digest, signs=options.signs) for held in useful}
@@ -136,7 +136,7 @@ def _files(names: Sequence[str], source: Path, out: Path | None) -> dict[str, Pa
     return paths
 
 
-def _commands(fit: Fit, paths: dict[str, Path]) -> list[str]:
+def _commands(fit: MetricFit, paths: dict[str, Path]) -> list[str]:
     """Return commands that put to use what was learned: of all metrics together where a sweep can, else of the best."""
     contests = files.preferences_words(fit.contests) if fit.contests is not None else []
     systems = files.adequacy_words(fit.adequacy) if fit.adequacy is not None else []

@@ -14,7 +14,7 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.tables.held import Told
+    from simlab.tables.held import ColumnOverrides
 
     Store: TypeAlias = str | os.PathLike[str] | xr.Dataset
 else:
@@ -220,7 +220,7 @@ def told_of(
     alike: Alike = "refuse",
     wide: Wide = None,
     decimal: Decimal = None,
-) -> Told:
+) -> ColumnOverrides:
     """Put together what is told of a table beside what it holds, typed or as Python's values.
 
     Raises InputError for words that say nothing.
@@ -228,10 +228,10 @@ def told_of(
     from simlab.tables import columns as names
     from simlab.tables import direction
     from simlab.tables.columns import parse_where
-    from simlab.tables.held import Told
+    from simlab.tables.held import ColumnOverrides
 
     rows = tuple(_values(where)) if isinstance(where, Mapping) else parse_where(where)
-    return Told(
+    return ColumnOverrides(
         names.told(columns) if isinstance(columns, str) else columns or {},
         better,
         direction.scale(scale) if isinstance(scale, str) else scale,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form
     from simlab.engine.merging import Merged
     from simlab.engine.preparing import Failure
-    from simlab.engine.run import Summary
+    from simlab.engine.run import RunSummary
     from simlab.engine.shards import Shard
 
 OUTPUTS = Path("outputs")
@@ -284,7 +284,7 @@ def soundness(dataset: xr.Dataset) -> int:
     return DONE if (ran == OK).all() and UNDIVIDED not in dataset.attrs and not short else RESERVED
 
 
-def told(summary: Summary | Merged) -> list[str]:
+def told(summary: RunSummary | Merged) -> list[str]:
     """Say what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
     failed = _of_blocks(summary.failures)
     designs = _grouped(summary.failed_designs)

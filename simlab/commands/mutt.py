@@ -21,7 +21,7 @@ from simlab.files import check_writable, write_whole
 from simlab.messages import legible
 from simlab.metric_tests import files, metrics, scoring
 from simlab.metric_tests.agreement import metric_agreement
-from simlab.metric_tests.metrics import Metric
+from simlab.metric_tests.metrics import TestedMetric
 from simlab.metric_tests.pass_rates import pass_rates
 from simlab.metric_tests.scoring import ScorePairs
 from simlab.metric_tests.sentences import CorruptedSentences
@@ -99,7 +99,7 @@ def _following(source: Path, names: str, scores: Path | None) -> list[str]:
     return ["mutt", str(source), "--metrics", names, "--scores", "scores.csv"]
 
 
-def chosen(names: str, plugins: Sequence[str]) -> list[Metric]:
+def chosen(names: str, plugins: Sequence[str]) -> list[TestedMetric]:
     """Return the metrics of a comma-separated list: those of common packages, and functions of plug-ins by path."""
     words = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not words:
@@ -147,7 +147,7 @@ def _failures(pairs: Sequence[ScorePairs]) -> Iterator[str]:
             )
 
 
-def _own(path: str, plugins: Sequence[str]) -> Metric:
+def _own(path: str, plugins: Sequence[str]) -> TestedMetric:
     """Find a function of a plug-in package; nothing outside the packages that were named is imported."""
     from simlab.parts import resolve
 

@@ -13,7 +13,7 @@ from simlab.commands.notes import program
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.tables.held import Told
+    from simlab.tables.held import ColumnOverrides
 
 
 def step(*words: str | Path) -> str:
@@ -43,7 +43,7 @@ def reported(folder: Path) -> list[str]:
     return ["report", str(folder), "--out", "report.html"]
 
 
-def told_words(told: Told) -> Iterator[str]:
+def told_words(told: ColumnOverrides) -> Iterator[str]:
     """Write what was told of a table as the words of the command line."""
     columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items())
     yield from option("columns", columns or None)
@@ -70,6 +70,6 @@ def words_of(given: Mapping[str, Any]) -> Iterator[str]:
     yield from told_words(told_in(given))
 
 
-def told_in(given: Mapping[str, Any]) -> Told:
+def told_in(given: Mapping[str, Any]) -> ColumnOverrides:
     """Take what was told of a table from what a verb was given."""
     return told_of(**{name: given[name] for name in TableOptions.__annotations__})

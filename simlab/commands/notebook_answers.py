@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from simlab.answers.fit import Fit
     from simlab.commands.fit import FitResult
-    from simlab.fitting.laws import Posterior
+    from simlab.fitting.laws import SampledPosterior
 
 UNITS = {
     **KEYS,
@@ -121,7 +121,7 @@ def of_fit(found: FitResult) -> FittedWorld:
     return FittedWorld(listed("component", components), listed("trait", checks), found.world, fit, tree)
 
 
-def label_draws(drawn: Posterior | None, names: Mapping[str, Sequence[str]]) -> xr.DataTree:
+def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str]]) -> xr.DataTree:
     """Label what chains drew, `names[dim]` being the units of a dimension; a tree without groups where nothing was."""
     import xarray as xr
 

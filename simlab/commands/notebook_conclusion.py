@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from simlab.answers.conclude import Conclusion
-    from simlab.commands.conclude import Answered
+    from simlab.commands.conclude import ConcludeAnswer
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,7 +64,7 @@ class Concluded:
         return write_paragraph(self.found)
 
 
-def label_conclusion(answered: Answered) -> Concluded:
+def label_conclusion(answered: ConcludeAnswer) -> Concluded:
     """Label a conclusion; raise InputError for what the command line only shows."""
     from simlab.answers.conclude import Conclusion
     from simlab.commands.conclude import page

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.answers.plan import front_rows
 from simlab.commands.flags import File, path_of
 from simlab.commands.notebook_answers import listed
-from simlab.commands.plan import Planned, page
+from simlab.commands.plan import WrittenPlan, page
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,7 +62,7 @@ class PlannedStudy:
             return files.write(lambda: figure_of(report(self.found)), path_of(out))
 
 
-def of_plan(planned: Planned) -> PlannedStudy:
+def of_plan(planned: WrittenPlan) -> PlannedStudy:
     """Label a plan."""
     (record,) = planned.record.plain()
     return PlannedStudy(

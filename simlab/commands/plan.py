@@ -20,7 +20,7 @@ from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 from simlab.commands.typed import Launched
 from simlab.messages import legible
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
     from simlab.drawing.text.tables import Form
     from simlab.engine.ledger import Ledger
-    from simlab.planning.ground import Given
+    from simlab.planning.ground import GivenSettings
     from simlab.planning.terms import Ground
     from simlab.types import FamilyName
 
@@ -61,7 +61,7 @@ class PlanOptions(NamedTuple):
     out: Path | None = None
     jobs: int | None = None
     seed: int = 1
-    told: Told = NOTHING
+    told: ColumnOverrides = NOTHING
     force: bool = False
     family: FamilyName | None = None
     against: str | None = None
@@ -99,7 +99,7 @@ class PlanOptions(NamedTuple):
         return [Path(one.strip()) for one in (self.scenarios or "").split(",") if one.strip()]
 
 
-class Planned(NamedTuple):
+class WrittenPlan(NamedTuple):
     """Hold a plan, the composed study of its design, the folder that both were written to, and what was asked."""
 
     plan: StudyPlan
@@ -116,7 +116,7 @@ class Planned(NamedTuple):
         return PlanAnswer((self.plan.model_copy(update={"study": str(self.out / FOLDER_FILE)}),))
 
 
-def write(found: Planned, form: Form, given: Mapping[str, Any]) -> Launched:
+def write(found: WrittenPlan, form: Form, given: Mapping[str, Any]) -> Launched:
     """Write a plan in a form; exit code 3 where nothing reaches the targets."""
     from simlab.answers.plan import front_rows
     from simlab.drawing.text import tables
@@ -129,7 +129,7 @@ def write(found: Planned, form: Form, given: Mapping[str, Any]) -> Launched:
     return Launched(text[form]().rstrip("\n"), (), DONE if found.plan.reached else RESERVED)
 
 
-def page(planned: Planned) -> str:
+def page(planned: WrittenPlan) -> str:
     """Write a plan on a page, with the command that comes next."""
     from simlab.drawing.reports.answers.plan import report
     from simlab.drawing.reports.text import page as text_page
@@ -149,15 +149,15 @@ def family_of(asked: PlanOptions) -> FrozenFamily | None:
     return None if name is None else FrozenFamily(name, asked.against)
 
 
-def carried_out(asked: PlanOptions, say: Say) -> Planned:
+def carried_out(asked: PlanOptions, say: Say) -> WrittenPlan:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.answers.plan import Limits
     from simlab.concluding.ratings.families import refuse_contradiction
     from simlab.planning import carrying_out, folder, levers, request
     from simlab.planning.bench import Composer
-    from simlab.planning.carrying_out import Plan
-    from simlab.planning.ground import Given, smallest_difference
-    from simlab.planning.terms import Wanted
+    from simlab.planning.carrying_out import PlanSearch
+    from simlab.planning.ground import GivenSettings, smallest_difference
+    from simlab.planning.terms import PlanRequest
 
     began = time.monotonic()
     subject, words = request.split_words(asked.words)
@@ -172,7 +172,7 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
     named = {name: value for name, value in asked.said.items() if name not in folder.PATHS}
     out = asked.out or _usual_folder({**named, **pilot, "words": sorted(words)})
     said = {**asked.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
-    given = Given(words, asked.systems, asked.raters, asked.seed)
+    given = GivenSettings(words, asked.systems, asked.raters, asked.seed)
     with folder.lock(out, said) as book:
         ground = ground_of(subject, given, asked, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
@@ -183,7 +183,7 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
         ground = replace(ground, levers=levers.find_levers(designs))
         refuse_contradiction(compose(()), asked.family, f"--family {asked.family}")
         budget = compose(())["budget"]
-        wanted = Wanted(
+        wanted = PlanRequest(
             targets=wanted_targets,
             limits=Limits(money=budget["total"], currency=budget["currency"], deadline=budget["deadline"]),
             smallest=smallest_difference(ground, asked.smallest),
@@ -191,11 +191,11 @@ def carried_out(asked: PlanOptions, say: Say) -> Planned:
             confidence=confidence,
             seed=asked.seed,
         )
-        plan = Plan(ground, designs, wanted, out, book, given, patience, asked.worlds, asked.jobs, asked.force)
+        plan = PlanSearch(ground, designs, wanted, out, book, given, patience, asked.worlds, asked.jobs, asked.force)
         found, study = carrying_out.carried_out(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return Planned(keep(out, found, study, said, family, asked.command), study, out, asked)
+        return WrittenPlan(keep(out, found, study, said, family, asked.command), study, out, asked)
 
 
 def keep(
@@ -279,7 +279,7 @@ def _usual_folder(said: Mapping[str, Any]) -> Path:
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
-def ground_of(subject: Path | None, given: Given, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
+def ground_of(subject: Path | None, given: GivenSettings, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
     """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
@@ -296,7 +296,7 @@ def ground_of(subject: Path | None, given: Given, asked: PlanOptions, book: Ledg
     return _of_pilot(subject, given, asked, book, say)
 
 
-def _of_pilot(table: Path, given: Given, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
+def _of_pilot(table: Path, given: GivenSettings, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import report
     from simlab.planning import folder, ground
@@ -328,7 +328,7 @@ def _of_pilot(table: Path, given: Given, asked: PlanOptions, book: Ledger, say: 
     return ground.stand_on_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
 
 
-def _foreseen(given: Given, asked: PlanOptions) -> None:
+def _foreseen(given: GivenSettings, asked: PlanOptions) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
     from simlab.planning.ground import compose_study, refuse_systems

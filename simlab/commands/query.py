@@ -57,7 +57,7 @@ class _Selected(NamedTuple):
     where: Path | xr.Dataset
     dataset: xr.Dataset
     names: Sequence[str]
-    asked: query_words.Asked
+    asked: query_words.QuerySelection
     total: int
     selection: Selection | None
     kept: Ints | None

@@ -20,7 +20,7 @@ from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
 from simlab.store.measures import all_measures, means
 from simlab.store.opening import axes_of, declared_outcomes, measures_of
-from simlab.store.selections import Bound, Order
+from simlab.store.selections import Bound, SortOrder
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _RANGE = re.compile(r"(?P<low>.+)\.\.(?P<high>.+)")
 SIGNS = (">=", "<=", ">", "<")
 
 
-class Asked(NamedTuple):
+class QuerySelection(NamedTuple):
     """Hold what was asked of a store: values of axes, bounds, and the words of all that, as they are typed."""
 
     values: Sequence[tuple[str, Sequence[object]]]
@@ -48,7 +48,7 @@ def split_store(store: Store | None, conditions: Sequence[Setting]) -> tuple[Sto
     return store, list(conditions)
 
 
-def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> Asked:
+def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> QuerySelection:
     """Read the conditions on cells of a store.
 
     Raises InputError for what is no condition, a name that the store does not have, a value that is not on an axis,
@@ -66,14 +66,14 @@ def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> Asked
             raise InputError(f"{name} is given twice; write its values with commas, as {name}=1,2")
         values[name] = kept
         words.append(condition if isinstance(condition, str) else f"{name}={','.join(map(word, kept))}")
-    return Asked(list(values.items()), bounds, words)
+    return QuerySelection(list(values.items()), bounds, words)
 
 
-def read_order(dataset: xr.Dataset, text: str | None) -> Order | None:
+def read_order(dataset: xr.Dataset, text: str | None) -> SortOrder | None:
     """Read by which axis or measure cells are sorted; a minus before it sorts in descending order."""
     if text is None:
         return None
-    return Order(_name(dataset, text.removeprefix("-"), "--sort "), descending=text.startswith("-"))
+    return SortOrder(_name(dataset, text.removeprefix("-"), "--sort "), descending=text.startswith("-"))
 
 
 def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:

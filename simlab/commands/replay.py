@@ -17,8 +17,8 @@ from simlab.types import Array, InputError, Place
 if TYPE_CHECKING:
     from simlab.engine.addresses import Address, Finished
     from simlab.engine.block_checks import Fitting
-    from simlab.engine.ledger import Entry, Ledger
-    from simlab.engine.workers import Limits
+    from simlab.engine.ledger import Ledger, LedgerEntry
+    from simlab.engine.workers import BlockLimits
 
 ADDRESS_FORM = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
 KEY_LENGTH = 8
@@ -73,7 +73,7 @@ def parse_address(words: str) -> tuple[str, Place]:
     return cell, Place(*places) if len(places) == 4 else Place(places[0], study=places[1])
 
 
-def trusted_config(entry: Entry, plugins: Sequence[str], where: str) -> dict[str, Any]:
+def trusted_config(entry: LedgerEntry, plugins: Sequence[str], where: str) -> dict[str, Any]:
     """Return the config of a cell as it was asked for; raise InputError for one that nobody should carry out.
 
     A folder may come from a stranger: the packages that it names are imported only if the user names them, too, its
@@ -93,7 +93,7 @@ def trusted_config(entry: Entry, plugins: Sequence[str], where: str) -> dict[str
     return check(config, plugins=plugins)
 
 
-def _find_cell(book: Ledger, cell: str) -> Entry:
+def _find_cell(book: Ledger, cell: str) -> LedgerEntry:
     entries = book.entries()
     if len(cell) >= KEY_LENGTH:
         found = [entry for entry in entries if entry.cell.startswith(cell.lower())]
@@ -108,7 +108,7 @@ def _find_cell(book: Ledger, cell: str) -> Entry:
     return found[0]
 
 
-def find_block(book: Ledger, entry: Entry, place: Place) -> Finished | None:
+def find_block(book: Ledger, entry: LedgerEntry, place: Place) -> Finished | None:
     """Find the block that holds a campaign; one that failed only where no other does."""
     holding = [
         row.block
@@ -119,15 +119,15 @@ def find_block(book: Ledger, entry: Entry, place: Place) -> Finished | None:
     return min(holding, key=lambda block: block.failed, default=None)
 
 
-def block_limits(entry: Entry) -> Limits:
+def block_limits(entry: LedgerEntry) -> BlockLimits:
     """Return how long a block of a cell may take; what a file says beside numbers is not believed."""
-    from simlab.engine.workers import Limits
+    from simlab.engine.workers import BlockLimits
 
     seconds = entry.config.get("engine", {}).get("block_seconds")
-    return Limits(float(seconds) if type(seconds) in (int, float) and seconds > 0 else None)
+    return BlockLimits(float(seconds) if type(seconds) in (int, float) and seconds > 0 else None)
 
 
-def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
+def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: BlockLimits) -> Finished:
     """Carry out a block here, for as long as a block may take: past that the system ends this process."""
     from simlab.engine.replaying import replayed
     from simlab.engine.workers import start_clock, stop_clock
@@ -138,7 +138,7 @@ def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, li
     return finished
 
 
-def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: Limits) -> Finished:
+def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: BlockLimits) -> Finished:
     """Carry out a block here, without limits; where an exception leaves it, hand the terminal to the debugger."""
     import pdb
 

@@ -30,18 +30,18 @@ from simlab.commands.typed import verb
 from simlab.types import InputError
 
 if TYPE_CHECKING:
-    from simlab.commands.assign import Sheets
-    from simlab.commands.conclude import Answered
+    from simlab.commands.assign import WrittenSheets
+    from simlab.commands.conclude import ConcludeAnswer
     from simlab.commands.notebook_conclusion import Concluded
     from simlab.commands.notebook_plans import PlannedStudy
-    from simlab.commands.plan import Planned
+    from simlab.commands.plan import WrittenPlan
     from simlab.commands.report import WrittenReport
 
 Wanted: TypeAlias = Mapping[str, float] | str
 """Targets of a plan, by their measures, or as they are typed."""
 
 
-def _label_plan(planned: Planned) -> PlannedStudy:
+def _label_plan(planned: WrittenPlan) -> PlannedStudy:
     from simlab.commands.notebook_plans import of_plan
 
     return of_plan(planned)
@@ -99,7 +99,7 @@ def plan(
     force: Force = False,
     progress: bool = False,
     **told: Unpack[TableOptions],
-) -> Planned:
+) -> WrittenPlan:
     """Name the design to buy: the cheapest that finds what must be found.
 
     TABLE holds the ratings of a pilot, WORLD is what `simlab fit` wrote, or a study file; without either the presets'
@@ -150,7 +150,7 @@ def plan(
     return plans.carried_out(asked, say=note)
 
 
-def _label_assign(sheets: Sheets) -> list[Path]:
+def _label_assign(sheets: WrittenSheets) -> list[Path]:
     return sheets.files
 
 
@@ -186,7 +186,7 @@ def assign(
     columns: Columns = None,
     where: RowsWhere = None,
     plugins: Plugins = None,
-) -> Sheets:
+) -> WrittenSheets:
     """Assign a planned study: who rates what, in which order.
 
     DIR is the folder of a plan, or a study file. Sheets are a draw of the design that was simulated; systems are named
@@ -214,7 +214,7 @@ def assign(
     return assignments.carry_out(Path(plan), asked, list(plugins or ()))
 
 
-def _label_conclusion(answered: Answered) -> Concluded:
+def _label_conclusion(answered: ConcludeAnswer) -> Concluded:
     from simlab.commands.notebook_conclusion import label_conclusion
 
     return label_conclusion(answered)
@@ -293,7 +293,7 @@ def conclude(
     ] = None,
     progress: bool = False,
     **told: Unpack[TableOptions],
-) -> Answered:
+) -> ConcludeAnswer:
     """Conclude from a table: who is better, with a promise.
 
     TABLE holds ratings, preferences, or outputs that humans and metrics scored. A second one holds scores of a metric
@@ -310,10 +310,10 @@ def conclude(
     >>> found.plot("order.png")  # doctest: +SKIP
     """
     from simlab.commands import conclude as conclusions
-    from simlab.concluding.wanted import Wanted
+    from simlab.concluding.wanted import ConcludeOptions
 
     metrics = metric.split(",") if isinstance(metric, str) else metric or ()
-    wanted = Wanted(
+    wanted = ConcludeOptions(
         told=told_of(**told),
         promise=promise,
         level=level,

@@ -74,7 +74,7 @@ def _verified(page: str, lines: str, sound: bool) -> VerifiedStore:
     return VerifiedStore(record, page, DONE if sound else RESERVED)
 
 
-def _with_next(text: str, where: Path, report: verifying.Report) -> str:
+def _with_next(text: str, where: Path, report: verifying.StoreReport) -> str:
     """Add the next command: the sweep's own mends a folder, shards are merged, a store is made a report of."""
     if report.problems:
         return text if report.lost else _with_command(text, where)

@@ -20,7 +20,7 @@ from simlab.comparing.world_distribution import (
     share_of_worlds_better,
 )
 from simlab.comparing.world_values import panel_of_cells, values_by_study
-from simlab.measures.labels import Range
+from simlab.measures.labels import ValueRange
 from simlab.measures.precision import is_share
 from simlab.messages import legible, or_nearest, word
 from simlab.store.coordinates import as_written
@@ -99,7 +99,7 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
     within, sign = range_in(dataset, bound.name), 1 if _is_least(bound) else -1
     if not _is_least(bound):
         least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
-        within = Range(least, greatest, within.chance)
+        within = ValueRange(least, greatest, within.chance)
     found = _of_cells(
         dataset,
         lambda at: estimate_distribution(

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.means.intervals import wilson
-from simlab.measures.labels import ANY, Range
+from simlab.measures.labels import ANY, ValueRange
 from simlab.measures.precision import LEVEL, is_share, unseen_probability
 from simlab.rng import stream
 from simlab.types import Floats, InputError, Ints
@@ -64,11 +64,11 @@ class _Panel(NamedTuple):
 class _Wanted(NamedTuple):
     quantiles: Sequence[float]
     thresholds: Sequence[float]
-    within: Range
+    within: ValueRange
 
 
 def estimate_distribution(
-    values: Floats, quantiles: Sequence[float] = (), thresholds: Sequence[float] = (), within: Range = ANY
+    values: Floats, quantiles: Sequence[float] = (), thresholds: Sequence[float] = (), within: ValueRange = ANY
 ) -> WorldDistribution:
     """Estimate quantiles of the worlds' true values, and for each threshold the share of worlds that reach it.
 
@@ -182,7 +182,7 @@ def _between(mean: Floats, noise: Floats) -> Floats:
     return np.asarray(np.maximum(mean.var(-1, ddof=1) - noise.mean(-1), 0.0))
 
 
-def _resolution(panel: _Panel, within: Range) -> float:
+def _resolution(panel: _Panel, within: ValueRange) -> float:
     """Return how far the true value of a world can be from an end that all its studies show; 0 but for shares."""
     noise = float(panel.noise.mean())
     if not is_share(within) or noise == 0:
@@ -192,7 +192,7 @@ def _resolution(panel: _Panel, within: Range) -> float:
     return unseen_probability(int(trials))
 
 
-def _open_at_the_ends(found: WorldStatistic, shown: float, within: Range, edge: float) -> WorldStatistic:
+def _open_at_the_ends(found: WorldStatistic, shown: float, within: ValueRange, edge: float) -> WorldStatistic:
     """Widen the interval of a quantile where its world's studies all show an end of the range."""
     low, high = found.low, found.high
     if edge and within.greatest is not None and max(shown, high) >= within.greatest:

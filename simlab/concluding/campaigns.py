@@ -22,7 +22,20 @@ from simlab.config.sweep import canonical
 from simlab.files import check_writable, write_whole
 from simlab.messages import legible, shown
 from simlab.studies.kinds import kind_of
-from simlab.types import COMPARE, JUDGE, RATE, Array, Asked, Bools, Collected, Frame, InputError, Ints, Place, Streams
+from simlab.types import (
+    COMPARE,
+    JUDGE,
+    RATE,
+    Array,
+    Bools,
+    Collected,
+    Frame,
+    InputError,
+    Ints,
+    Place,
+    SlotAssignment,
+    Streams,
+)
 
 if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
@@ -38,7 +51,7 @@ _HOMES = {RATE: "ratings", COMPARE: "preferences", JUDGE: "judgements"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CampaignInfo:
     """Hold what one is told of a campaign beside its answers.
 
     `types[field]` are the types of what is seen (a field that nobody knows has none), `answers` counts what came,
@@ -47,7 +60,7 @@ class Told:
 
     frame: Frame
     documents: Bools | None
-    asked: Asked | None
+    asked: SlotAssignment | None
     metric: Any
     known: Mapping[str, Any]
     paid: Mapping[str, float]
@@ -97,7 +110,7 @@ def _seats(frame: Frame) -> Array:
     return by_bucket if same else frame.rater
 
 
-def taken(held: Any, where: str) -> Told:
+def taken(held: Any, where: str) -> CampaignInfo:
     """Read what one is told; raise InputError, beginning with `where`, for what cannot be."""
     parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
     if not isinstance(held, dict) or held.keys() != set(parts):
@@ -115,10 +128,10 @@ def taken(held: Any, where: str) -> Told:
     paid = {name: float("nan") if price is None else price for name, price in paid.items()}
     if not all(isinstance(price, int | float | np.generic) for price in paid.values()):
         refuse(where, "says something else than numbers of what was paid")
-    return Told(
+    return CampaignInfo(
         frame,
         documents,
-        None if slot is None else Asked(slot),
+        None if slot is None else SlotAssignment(slot),
         restored(held["metric"], f"{where}: metric"),
         known,
         paid,
@@ -214,21 +227,21 @@ def refuse(where: str, why: str) -> NoReturn:
     raise InputError(f"{where} {why}; it is damaged, or was changed by hand: export the campaign again")
 
 
-def in_type(values: Sequence[Any] | Array, told: Told, name: str) -> Array:
+def in_type(values: Sequence[Any] | Array, told: CampaignInfo, name: str) -> Array:
     """Return a column of what is seen in the type that it had."""
     return np.asarray(values).astype(told.types[name])
 
 
-def untold(n: int, told: Told, name: str) -> Ints:
+def untold(n: int, told: CampaignInfo, name: str) -> Ints:
     """Return a column that nobody knows: -1."""
     return np.full(n, -1).astype(told.types[name])
 
 
-class Campaign(NamedTuple):
+class CampaignSidecar(NamedTuple):
     """Hold what a sidecar says beside the study: the address of the campaign and what an analyst of it is told."""
 
     address: Mapping[str, Any]
-    told: Told
+    told: CampaignInfo
 
 
 def beside(table: Path) -> Path:
@@ -266,7 +279,7 @@ def text(
     return f"{write(config, family)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
 
 
-def campaign_of(line: str, config: Mapping[str, Any], where: str) -> Campaign:
+def campaign_of(line: str, config: Mapping[str, Any], where: str) -> CampaignSidecar:
     """Read what a sidecar says beside its study.
 
     Raises InputError, beginning with `where`, for what is no campaign, and for one of another study.
@@ -283,7 +296,7 @@ def campaign_of(line: str, config: Mapping[str, Any], where: str) -> Campaign:
     told = taken(held.get("told"), f"{where}: campaign")
     if told.streams.seed != config["seed"]:
         refuse(f"{where}:", f"has seed={config['seed']} and a campaign with the seed {told.streams.seed}")
-    return Campaign(held["address"], told)
+    return CampaignSidecar(held["address"], told)
 
 
 def planned(config: Mapping[str, Any]) -> ModuleType:
@@ -324,7 +337,7 @@ def export(
     return list(texts)
 
 
-def read(table: Path, config: Mapping[str, Any], told: Told, columns: Mapping[str, str] | None = None) -> Read:
+def read(table: Path, config: Mapping[str, Any], told: CampaignInfo, columns: Mapping[str, str] | None = None) -> Read:
     """Read an exported table, or events, as what was collected; `columns` are its own names of columns.
 
     Raises InputError for a table that does not belong to the campaign.

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.concluding.concluding import conclude_once, question_of
 from simlab.concluding.following import is_unfinished, of_collected, reading
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables.names import KEPT
 
 TELLING = ("ties", "range", "far")
 """What a record of a table says of its scores or votes, rather than of who rated what."""
 
 
-class Checked(NamedTuple):
+class TableCheck(NamedTuple):
     """What a table holds, and what would be promised of its claims; nothing that its scores or votes show.
 
     `read` is as in a conclusion, without what tells of scores. `planned` counts the answers of a plan and `deviations`
@@ -50,7 +50,7 @@ class Checked(NamedTuple):
         return {**rest, "read": dict(self.read), "promise": promise, "plan": plans, "notes": list(self.notes)}
 
 
-def check(table: Path, wanted: Wanted) -> Checked:
+def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
     """Read a table as `conclude` would, without a record of the look.
 
     Raises InputError for everything that `conclude` would refuse.
@@ -59,7 +59,7 @@ def check(table: Path, wanted: Wanted) -> Checked:
     plan = wanted.plan
     if plan is None:
         found = conclude_once(table, quick)
-        return Checked(
+        return TableCheck(
             question_of(table, wanted),
             _without_scores(found.read),
             _names(found),
@@ -69,7 +69,7 @@ def check(table: Path, wanted: Wanted) -> Checked:
         )
     read = reading(table, quick, plan)
     found = of_collected(read.collected, quick, plan, lambda words: None)
-    return Checked(
+    return TableCheck(
         plan.question,
         _without_scores(found.read),
         tuple(read.collected.frame.system_names),

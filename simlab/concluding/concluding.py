@@ -10,7 +10,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.concluding.consistency import check_consistent
 from simlab.concluding.far_scores import check_far_scores, raters_at_large, unmet_people
 from simlab.concluding.sheets import refuse_events
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible
 from simlab.tables import judged, preferences
 from simlab.tables.cells import opened
@@ -19,7 +19,7 @@ from simlab.types import COMPARE, JUDGE, RATE, InputError
 Say = Callable[[str], None]
 
 
-def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     """Conclude from a table what the kind of study allows; `say` is told what takes a while.
 
     Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
@@ -44,12 +44,12 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     return check_consistent(found.changed(without=without, warnings=(*found.warnings, *far)))
 
 
-def conclude_once(table: Path, wanted: Wanted) -> Conclusion:
+def conclude_once(table: Path, wanted: ConcludeOptions) -> Conclusion:
     """Conclude without a second look at scores far outside, raters left out or a repetition."""
     return _of_kind(table, wanted, lambda words: None)
 
 
-def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+def _of_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     if wanted.plan is not None:
         from simlab.concluding.following import conclude as as_planned
 
@@ -73,7 +73,7 @@ def _of_kind(table: Path, wanted: Wanted, say: Say) -> Conclusion:
     raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {question}")
 
 
-def refuse_misplaced(wanted: Wanted, question: str) -> None:
+def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
     """Raise InputError for what is asked and means nothing for a kind of study: it would be asked in vain."""
     if wanted.promise == "anytime" and question != COMPARE:
         raise InputError(
@@ -92,14 +92,14 @@ def refuse_misplaced(wanted: Wanted, question: str) -> None:
         )
 
 
-def question_of(table: Path, wanted: Wanted) -> str:
+def question_of(table: Path, wanted: ConcludeOptions) -> str:
     """Say which kind of study a table belongs to, by its columns."""
     if preferences.is_table(table, wanted.told):
         return COMPARE
     return JUDGE if wanted.metrics or _with_metrics(table, wanted) else RATE
 
 
-def _with_metrics(table: Path, wanted: Wanted) -> bool:
+def _with_metrics(table: Path, wanted: ConcludeOptions) -> bool:
     """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
         header = judged.with_runs(opened(table, judged.FORM, wanted.told), wanted.told.columns).header

@@ -9,7 +9,7 @@ from typing import Any
 
 from simlab.answers.conclude import Conclusion, UnmetPeople
 from simlab.answers.standings import Limit, Rank
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, several
 from simlab.tables.numbers import FarScores
 
@@ -36,7 +36,7 @@ def raters_at_large(found: Conclusion) -> int | None:
     return n if found.about.get("raters") == "drawn" and isinstance(n, int) and n > 0 else None
 
 
-def is_undecided(read: Mapping[str, Any], wanted: Wanted) -> bool:
+def is_undecided(read: Mapping[str, Any], wanted: ConcludeOptions) -> bool:
     """Tell whether a table has scores far outside, of which nobody knows yet whether they decide anything."""
     return read.get("far_outside") is not None and not wanted.far_checked
 

@@ -10,17 +10,17 @@ from math import ceil, inf, isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.analysis.settling import Seen, units_needed_alone
+from simlab.analysis.settling import ObservedEstimate, units_needed_alone
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Pair, Rank, ranked
 from simlab.concluding import campaigns
 from simlab.concluding.assigning import unblinding
-from simlab.concluding.assigning.unblinding import Sheets
+from simlab.concluding.assigning.unblinding import SheetKey
 from simlab.concluding.goals import figures
 from simlab.concluding.looks import Looked, look
-from simlab.concluding.plans import Plan, followed
+from simlab.concluding.plans import LoadedPlan, followed
 from simlab.concluding.sheets import Read, refuse_events
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, or_nearest, several
 from simlab.tables.held import NOTHING
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
@@ -38,7 +38,7 @@ AT_ONCE = ("max_t", "holm", "bh")
 """What judges all pairs at once; a bar for them is taken to be that of Bonferroni, which is not lower."""
 
 
-def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
+def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
     """Conclude from a table by its plan; record the look.
 
     Raises InputError for a table that contradicts its plan.
@@ -65,7 +65,7 @@ def conclude(table: Path, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
     return judged(found, read, plan, looked)
 
 
-def _line(line: str, read: Read, sheets: Sheets) -> str:
+def _line(line: str, read: Read, sheets: SheetKey) -> str:
     """Say of how many planned ratings a line on those that came speaks."""
     n, file = len(read.collected.seen.value), sheets.key.with_name(unblinding.NAME)
     said = f"{n:,} of {read.planned:,} planned ratings: {line.partition(' of ')[2]}"
@@ -73,7 +73,7 @@ def _line(line: str, read: Read, sheets: Sheets) -> str:
     return said if n == read.planned else f"{said}; {read.planned - n:,} missing{listed}"
 
 
-def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
+def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
     """Raise InputError for options that a plan of this kind leaves without meaning."""
     told, exported_one = wanted.told, plan.told is not None
     ignored = [
@@ -91,7 +91,7 @@ def _refuse_ignored(wanted: Wanted, plan: Plan) -> None:
             raise InputError(f"{option}: means nothing beside the plan {legible(plan.path)}; leave it out")
 
 
-def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
+def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
     """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
     if plan.told is not None and plan.sheets is not None:
         return unblinding.read(table, plan.sheets, plan.config, plan.told, wanted.told.columns)
@@ -107,7 +107,7 @@ def reading(table: Path, wanted: Wanted, plan: Plan) -> Read:
     return of_plan(table, wanted, plan.config)
 
 
-def of_collected(collected: Collected, wanted: Wanted, plan: Plan, say: Say) -> Conclusion:
+def of_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
     """Conclude from what was collected by a plan, table or campaign."""
     if plan.question == RATE:
         from simlab.concluding.ratings.planned import concluded
@@ -120,7 +120,7 @@ def of_collected(collected: Collected, wanted: Wanted, plan: Plan, say: Say) -> 
     return concluded(plan.config, collected, wanted, say)
 
 
-def without_raters(collected: Collected, wanted: Wanted, table: Path) -> Collected:
+def without_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -> Collected:
     """Leave out what raters said who are to be excluded; raise InputError for one that is not there."""
     if not wanted.exclude:
         return collected
@@ -138,7 +138,7 @@ def without_raters(collected: Collected, wanted: Wanted, table: Path) -> Collect
     return replace(collected, seen=replace(seen, **kept))
 
 
-def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclusion:
+def judged(found: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
     """Say whether the plan's promise holds at this look."""
     unkept = [line for line in (looked.warning, read.unlisted) if line]
     warnings = (*found.warnings, *ranked(Rank.PROMISE, unkept))
@@ -153,7 +153,7 @@ def judged(found: Conclusion, read: Read, plan: Plan, looked: Looked) -> Conclus
     return found.changed(promise=promise, plan=said, warnings=warnings)
 
 
-def _broken(promise: Promise, read: Read, looked: Looked, plan: Plan) -> str:
+def _broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> str:
     """Say why a promise that was made of the plan's end does not hold ("": it does)."""
     if promise.broken or promise.name == "anytime":
         return promise.broken
@@ -168,7 +168,7 @@ def _broken(promise: Promise, read: Read, looked: Looked, plan: Plan) -> str:
     return ""
 
 
-def is_unfinished(read: Read, plan: Plan) -> bool:
+def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
     """True for a table short of the end of which its plan promises something."""
     n, planned = len(read.collected.seen.value), read.planned
     if plan.question == COMPARE:
@@ -194,7 +194,7 @@ class Room(NamedTuple):
 NO_LIMIT = Room()
 
 
-class Asked(NamedTuple):
+class BatchPair(NamedTuple):
     """Hold what a batch asks about two systems: a number of documents or comparisons; half of such pairs need fewer."""
 
     first: str
@@ -202,7 +202,7 @@ class Asked(NamedTuple):
     number: int
 
 
-class Batch(NamedTuple):
+class SecondBatch(NamedTuple):
     """Hold what a second batch asks for.
 
     `documents` are asked about all `systems`, or compared for pairs as `asked` has it; these cost `ratings`. `raters`
@@ -217,7 +217,7 @@ class Batch(NamedTuple):
     documents: int
     ratings: int
     raters: int | None
-    asked: tuple[Asked, ...]
+    asked: tuple[BatchPair, ...]
     promise: Promise
     alone: bool
     new_raters: bool
@@ -233,7 +233,7 @@ class _Open(NamedTuple):
     raters: float | None
 
 
-def second_batch(plan: Plan, found: Conclusion, room: Room = NO_LIMIT, *, alone: bool = False) -> Batch:
+def second_batch(plan: LoadedPlan, found: Conclusion, room: Room = NO_LIMIT, *, alone: bool = False) -> SecondBatch:
     """Return what a second batch asks for, after a conclusion by the plan; `alone`: as a new study.
 
     It asks about as many of the open pairs as there is room for, those first that need least. Raises InputError where
@@ -245,7 +245,7 @@ def second_batch(plan: Plan, found: Conclusion, room: Room = NO_LIMIT, *, alone:
         raise InputError(f"{_where(plan)}: no pair is open that was asked about; there is nothing left to settle")
     order = sorted(there, key=lambda one: _need(one, found))
 
-    def of(n: int) -> Batch | None:
+    def of(n: int) -> SecondBatch | None:
         return _batch(plan, found, order[:n], alone=alone)
 
     # More pairs have more systems, a higher bar and more documents: what fits is a beginning of the order.
@@ -256,11 +256,11 @@ def second_batch(plan: Plan, found: Conclusion, room: Room = NO_LIMIT, *, alone:
     return batch
 
 
-def _where(plan: Plan) -> str:
+def _where(plan: LoadedPlan) -> str:
     return f"--after: plan {legible(plan.path)}"
 
 
-def _check(plan: Plan, found: Conclusion, *, alone: bool) -> None:
+def _check(plan: LoadedPlan, found: Conclusion, *, alone: bool) -> None:
     """Raise InputError where a second batch would break what was promised."""
     if plan.question == JUDGE:
         raise InputError(f"{_where(plan)}: a metric is corrected by one set of labels; plan a new study of more labels")
@@ -284,7 +284,7 @@ def _need(pair: Pair, found: Conclusion) -> float:
     return LIMIT * (1 + half / abs(pair.difference)) if pair.difference and isfinite(half) else inf
 
 
-def _batch(plan: Plan, found: Conclusion, pairs: Sequence[Pair], *, alone: bool) -> Batch | None:
+def _batch(plan: LoadedPlan, found: Conclusion, pairs: Sequence[Pair], *, alone: bool) -> SecondBatch | None:
     """Return a batch for some pairs; None where one of them is not settled within reach."""
     names = [one.system for one in found.systems]
     systems = tuple(name for name in names if any(name in (one.first, one.second) for one in pairs))
@@ -292,17 +292,17 @@ def _batch(plan: Plan, found: Conclusion, pairs: Sequence[Pair], *, alone: bool)
     settled = [_alone(one, plan, found, count) if alone else _on(one, plan) for one in pairs]
     if any(not isfinite(one.number) for one in settled):
         return None
-    asked = tuple(Asked(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
+    asked = tuple(BatchPair(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
     documents = max(one.number for one in asked)
     raters = max((ceil(one.raters) for one in settled if one.raters is not None), default=None)
     ratings = sum(one.number for one in asked) if plan.question == COMPARE else documents * len(systems) * _each(plan)
     promise = _promise_alone(found.promise, count) if alone else found.promise
     new_raters = alone and found.about.get("raters") == "drawn"
     why = f"{_settles(asked, systems, documents, ratings, plan)}{', by other raters' * new_raters}; {promise.says}"
-    return Batch(systems, documents, ratings, raters, asked, promise, alone, new_raters, why)
+    return SecondBatch(systems, documents, ratings, raters, asked, promise, alone, new_raters, why)
 
 
-def _on(pair: Pair, plan: Plan) -> _Open:
+def _on(pair: Pair, plan: LoadedPlan) -> _Open:
     """Say what settles a pair together with what was seen of it."""
     more = pair.more
     if more is None:
@@ -312,7 +312,7 @@ def _on(pair: Pair, plan: Plan) -> _Open:
     return _Open(pair, more.median, more.median * more.per_unit / (2 * _each(plan)), more.median)
 
 
-def _alone(pair: Pair, plan: Plan, found: Conclusion, count: int) -> _Open:
+def _alone(pair: Pair, plan: LoadedPlan, found: Conclusion, count: int) -> _Open:
     """Say of what size a new study settles a pair by itself, its `count` pairs at once.
 
     What a difference may be follows from its interval. Where more raters of the same would settle it, raters are
@@ -322,7 +322,7 @@ def _alone(pair: Pair, plan: Plan, found: Conclusion, count: int) -> _Open:
     by_raters = pair.more is not None and pair.more.unit == "raters"
     units, documents = _units(plan, found, by_raters=by_raters), _units(plan, found, by_raters=False)
     before, now = (_bar(promise, n) for n in (len(found.pairs), count))
-    seen = Seen(pair.difference, (half / before) ** 2, 0.0, now, units)
+    seen = ObservedEstimate(pair.difference, (half / before) ** 2, 0.0, now, units)
     number = units_needed_alone(seen, LIMIT).median
     size = max(number * documents / units, _fewest(plan))
     return _Open(pair, number, size, number if by_raters else None)
@@ -335,34 +335,34 @@ def _bar(promise: Promise, pairs: int) -> float:
     return float(ndtri(1 - promise.level / (2 * (pairs if promise.multiplicity in AT_ONCE else 1))))
 
 
-def _units(plan: Plan, found: Conclusion, *, by_raters: bool) -> float:
+def _units(plan: LoadedPlan, found: Conclusion, *, by_raters: bool) -> float:
     """Count the raters of a study, its documents, or the comparisons of a pair."""
     if plan.question == COMPARE:
         return float(found.read["used"]) / max(len(found.pairs), 1)
     return float(found.read["raters" if by_raters else "documents"])
 
 
-def _each(plan: Plan) -> int:
+def _each(plan: LoadedPlan) -> int:
     return int(plan.config["design"]["ratings_per_item"]) if plan.question == RATE else 1
 
 
-def _fewest(plan: Plan) -> int:
+def _fewest(plan: LoadedPlan) -> int:
     return int(plan.config["design"].get("min_documents", FEWEST)) if plan.question == RATE else 1
 
 
-def _fits(batch: Batch | None, plan: Plan, found: Conclusion, room: Room) -> bool:
+def _fits(batch: SecondBatch | None, plan: LoadedPlan, found: Conclusion, room: Room) -> bool:
     if batch is None:
         return False
     within = batch.documents <= _documents(plan, found, room) and batch.ratings <= (room.ratings or inf)
     return within and (batch.alone or plan.question != COMPARE or all(_left(one, plan, room) for one in batch.asked))
 
 
-def _documents(plan: Plan, found: Conclusion, room: Room) -> float:
+def _documents(plan: LoadedPlan, found: Conclusion, room: Room) -> float:
     """Return how many documents there are for a batch: as many as the study had, where nobody says more."""
     return _units(plan, found, by_raters=False) if room.documents is None else room.documents
 
 
-def _left(asked: Asked, plan: Plan, room: Room) -> bool:
+def _left(asked: BatchPair, plan: LoadedPlan, room: Room) -> bool:
     """Tell whether a plan has so many more comparisons of a pair."""
     came = room.came.get((asked.first, asked.second), room.came.get((asked.second, asked.first), 0))
     return came + asked.number <= int(plan.config["budget"]["annotations_per_pair"])
@@ -379,7 +379,7 @@ def _promise_alone(promise: Promise, pairs: int) -> Promise:
     return promise.changed(name="fixed", says=says, holds=True, broken="")
 
 
-def _settles(asked: Sequence[Asked], systems: Sequence[str], documents: int, ratings: int, plan: Plan) -> str:
+def _settles(asked: Sequence[BatchPair], systems: Sequence[str], documents: int, ratings: int, plan: LoadedPlan) -> str:
     first = asked[0]
     pairs = f"{legible(first.first, 40)} - {legible(first.second, 40)}"
     rest = f" and {several(len(asked) - 1, 'open pair')} more" if len(asked) > 1 else ""
@@ -388,14 +388,14 @@ def _settles(asked: Sequence[Asked], systems: Sequence[str], documents: int, rat
     return f"settles {pairs}{rest} with 80 %, if differences are the middle of what they may be: {size}{cost}"
 
 
-def _too_dear(nearest: Batch | None, pair: Pair, plan: Plan, found: Conclusion, room: Room) -> str:
+def _too_dear(nearest: SecondBatch | None, pair: Pair, plan: LoadedPlan, found: Conclusion, room: Room) -> str:
     name = f"{legible(pair.first, 40)} - {legible(pair.second, 40)}"
     if nearest is None:
         return f"no size within reach settles even {name} with 80 %; call the open systems alike, or mend the design"
     return f"{name} alone takes {'; '.join(_lacking(nearest, plan, found, room))}; leave it open, or find more"
 
 
-def _lacking(nearest: Batch, plan: Plan, found: Conclusion, room: Room) -> Iterator[str]:
+def _lacking(nearest: SecondBatch, plan: LoadedPlan, found: Conclusion, room: Room) -> Iterator[str]:
     unit, there = ("comparison" if plan.question == COMPARE else "document"), _documents(plan, found, room)
     if nearest.documents > there:
         whose = "there are" if room.documents is not None else "the study had"

@@ -75,7 +75,7 @@ def systems_apart(names: Sequence[str], plan: Expected, where: str) -> list[str]
     return said + ([f"no answers about {legible(', '.join(lacking), 80)}"] if lacking else [])
 
 
-class Planned(NamedTuple):
+class PlannedMeasure(NamedTuple):
     """Hold a figure of a plan, with its Monte-Carlo standard error (NaN: asked, or counted)."""
 
     value: float
@@ -91,10 +91,10 @@ class Goals(NamedTuple):
     """
 
     targets: Mapping[str, float]
-    claims: Planned | None
+    claims: PlannedMeasure | None
     smallest: float
     unit: str
-    sizes: Mapping[str, Planned]
+    sizes: Mapping[str, PlannedMeasure]
     currency: str
 
     def unit_of(self, scores: Array) -> str:
@@ -125,7 +125,7 @@ def goals_of(held: Mapping[str, Any], where: str) -> Goals | None:
         smallest=_number(smallest.get("value"), "smallest.value", where),
         unit=unit,
         sizes={
-            name: Planned(_number(n, f"sizes.{name}", where), _simulated(measures, name, where).mcse)
+            name: PlannedMeasure(_number(n, f"sizes.{name}", where), _simulated(measures, name, where).mcse)
             for name in SIZES
             if (n := sizes.get(name)) is not None
         },
@@ -158,7 +158,7 @@ def _of_target(name: str, least: float, found: Conclusion) -> PlannedFigure:
     if name in TRUTH:
         return asked.changed(missing="true differences are not")
     if name == "significant_share":
-        return _of_claims(Planned(least), found)
+        return _of_claims(PlannedMeasure(least), found)
     if name == "no_wrong_claim":
         if found.control is None:
             return asked.changed(missing=found.control_missing or "equal systems were not simulated")
@@ -175,7 +175,7 @@ def _of_target(name: str, least: float, found: Conclusion) -> PlannedFigure:
     return asked.changed(missing="one table does not tell it")
 
 
-def _of_claims(planned: Planned, found: Conclusion) -> PlannedFigure:
+def _of_claims(planned: PlannedMeasure, found: Conclusion) -> PlannedFigure:
     asked = PlannedFigure(
         measure="significant_share", unit="share", planned=planned.value, found=math.nan, planned_mcse=planned.mcse
     )
@@ -185,7 +185,7 @@ def _of_claims(planned: Planned, found: Conclusion) -> PlannedFigure:
     return asked.changed(found=sum(one.verdict != 0 for one in found.pairs) / len(found.pairs))
 
 
-def _of_size(name: str, planned: Planned, goals: Goals, counted: float | None) -> PlannedFigure:
+def _of_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:
     came = float(counted or math.nan)
     unit = (goals.currency or "money") if name == "money" else name
     why = "" if math.isfinite(came) else NO_TIMES if name == "hours" else "the table does not tell"
@@ -201,16 +201,16 @@ def _target(held: Mapping[str, Any], name: str, where: str) -> tuple[str, float]
     return measure, _number(held.get("least"), f"{name}.least", where, most=1.0)
 
 
-def _simulated(measures: Mapping[str, Any], name: str, where: str, most: float = LARGEST) -> Planned:
+def _simulated(measures: Mapping[str, Any], name: str, where: str, most: float = LARGEST) -> PlannedMeasure:
     """Return a measure of the design with its error; NaN where it was not simulated."""
     if name not in measures:
-        return Planned(math.nan)
+        return PlannedMeasure(math.nan)
     held = _object(measures, name, where)
     value, mcse = (
         math.nan if (n := held.get(part)) is None else _number(n, f"measures.{name}.{part}", where, most=most)
         for part in ("value", "mcse")
     )
-    return Planned(value, mcse)
+    return PlannedMeasure(value, mcse)
 
 
 def _object(held: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.answers.conclude import Followed, PlannedFigure
+from simlab.answers.conclude import PlanCompliance, PlannedFigure
 from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family, restored
-from simlab.concluding.assigning.unblinding import Sheets
-from simlab.concluding.campaigns import Campaign, Told, campaign_of, digest
+from simlab.concluding.assigning.unblinding import SheetKey
+from simlab.concluding.campaigns import CampaignInfo, CampaignSidecar, campaign_of, digest
 from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
 from simlab.messages import legible
@@ -25,7 +25,7 @@ FOLDER_FILE = "study.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoadedPlan:
     """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
 
     `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
@@ -38,9 +38,9 @@ class Plan:
     question: str
     config: Mapping[str, Any]
     digest: str
-    told: Told | None
+    told: CampaignInfo | None
     file: Path
-    sheets: Sheets | None = None
+    sheets: SheetKey | None = None
     family: FrozenFamily | None = None
     edited: bool = False
     goals: Goals | None = None
@@ -51,7 +51,7 @@ class Plan:
         return [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if self.edited else []
 
 
-def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
+def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     """Read a study file, the sidecar of an exported campaign, or a folder that holds a study.
 
     A study is composed as `simlab run FILE` does it; the sidecar of a campaign is held against its digest, and nothing
@@ -78,7 +78,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> Plan:
     # Another plan than that of the study says nothing of it.
     own = planned is not None and planned.digest == named
     goals = goals_of(planned.answer, where) if planned is not None and own else None
-    return Plan(path, kind_of(config).question, config, named, told, file, sheets, family, edited, goals)
+    return LoadedPlan(path, kind_of(config).question, config, named, told, file, sheets, family, edited, goals)
 
 
 def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:
@@ -108,13 +108,13 @@ def _file_of(path: Path) -> Path:
     return path / ASSIGNED if (path / ASSIGNED).exists() else path / FOLDER_FILE
 
 
-def _sheets(campaign: Campaign | None, file: Path, where: str) -> Sheets | None:
+def _sheets(campaign: CampaignSidecar | None, file: Path, where: str) -> SheetKey | None:
     held = None if campaign is None else campaign.address.get("assigned")
     if not isinstance(held, Mapping):
         return None
     if not isinstance(held.get("key_sha256"), str):
         raise InputError(f"{where}: does not say the digest of its key; assign the study again")
-    return Sheets(file.parent / KEY, restored(held.get("scale"), where), held["key_sha256"])
+    return SheetKey(file.parent / KEY, restored(held.get("scale"), where), held["key_sha256"])
 
 
 def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
@@ -125,12 +125,12 @@ def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
 
 
 def followed(
-    plan: Plan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
-) -> Followed:
+    plan: LoadedPlan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
+) -> PlanCompliance:
     """Say which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     said = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
-    return Followed(
+    return PlanCompliance(
         name=plan.path.name,
         digest=plan.digest,
         planned=planned,

@@ -17,7 +17,7 @@ import numpy as np
 from simlab.files import decimal
 from simlab.messages import legible, or_nearest, shown
 from simlab.tables.cells import opened, renamed
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.lines import numbered_lines
 from simlab.tables.opening import difference, first_record
 from simlab.types import Array, Collected, InputError, KnownCorrelation, KnownRates, Parts
@@ -63,7 +63,7 @@ class Sheet(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SheetRows:
     """Hold the cells of a table, or of events, as texts: `cells[column][k]`, "" = empty; `lines[k]` is where k stands.
 
     Columns have our names. `events` leave out what is empty.
@@ -127,23 +127,23 @@ def refuse_events(path: Path) -> None:
         )
 
 
-def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str], forms: str) -> Rows:
+def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str], forms: str) -> SheetRows:
     """Read a table or events; `usual` are other names of columns, `told` what their owner says of them.
 
     Raises InputError naming file and line for what is neither.
     """
     if is_events(path):
         return _read_events(path)
-    table = renamed(opened(path, forms, Told(columns=told)), usual, told)
+    table = renamed(opened(path, forms, ColumnOverrides(columns=told)), usual, told)
     lines, cells = [], []
     for line, row in table.rows:
         lines.append(line)
         cells.append(row)
     by_column = zip(*cells, strict=True) if cells else ([] for _ in table.header)
-    return Rows(table.where, {name: list(held) for name, held in zip(table.header, by_column, strict=True)}, lines)
+    return SheetRows(table.where, {name: list(held) for name, held in zip(table.header, by_column, strict=True)}, lines)
 
 
-def _read_events(path: Path) -> Rows:
+def _read_events(path: Path) -> SheetRows:
     where, events, lines = legible(path), [], []
     for line, written in numbered_lines(path):
         if written.strip():
@@ -151,7 +151,7 @@ def _read_events(path: Path) -> Rows:
             lines.append(line)
     names = dict.fromkeys(name for event in events for name in event if name != "order")
     columns = {name: [event.get(name, "") for event in events] for name in names}
-    return Rows(where, {"order" if name == TURN else name: cells for name, cells in columns.items()}, lines, True)
+    return SheetRows(where, {"order" if name == TURN else name: cells for name, cells in columns.items()}, lines, True)
 
 
 def _event(written: str, where: str) -> dict[str, str]:
@@ -164,7 +164,7 @@ def _event(written: str, where: str) -> dict[str, str]:
     return {name: _cell(value) for name, value in event.items()}
 
 
-def column(rows: Rows, name: str) -> list[str]:
+def column(rows: SheetRows, name: str) -> list[str]:
     """Return the cells of a column; raise InputError where it is not there."""
     if rows.events and name not in rows.cells:
         return [""] * len(rows)
@@ -175,7 +175,7 @@ def column(rows: Rows, name: str) -> list[str]:
     return rows.cells[name]
 
 
-def number(rows: Rows, name: str, k: int) -> float:
+def number(rows: SheetRows, name: str, k: int) -> float:
     """Read a number of a row; raise InputError where there is none."""
     text = column(rows, name)[k]
     value = decimal(text)
@@ -184,7 +184,7 @@ def number(rows: Rows, name: str, k: int) -> float:
     return value
 
 
-def known(rows: Rows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
+def known(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
     """Number what rows name as the plan does; only those that `came`, where it is said which.
 
     Raises InputError for a name that the plan does not have, and where it has none of them.

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.messages import legible
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.types import FamilyName, InputError
 
 if TYPE_CHECKING:
     from simlab.answers.conclude import PromiseName
-    from simlab.concluding.plans import Plan
+    from simlab.concluding.plans import LoadedPlan
 
 LEVEL = 0.05
 
@@ -29,7 +29,7 @@ def refuse_half(family: FamilyName | None, against: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ConcludeOptions:
     """Hold what is asked: everything has a default, so that a table alone is enough.
 
     `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
@@ -43,8 +43,8 @@ class Wanted:
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 
-    told: Told = NOTHING
-    plan: Plan | None = None
+    told: ColumnOverrides = NOTHING
+    plan: LoadedPlan | None = None
     promise: PromiseName | None = None
     level: float | None = None
     metrics: tuple[str, ...] = ()

@@ -223,12 +223,12 @@ def _read(
     """Read a table once, as long as it is the same; what is kept of it is a line."""
     from simlab.tables import columns
     from simlab.tables.columns import parse_where
-    from simlab.tables.held import Told
+    from simlab.tables.held import ColumnOverrides
     from simlab.tables.reading import read_for_config
     from simlab.tables.understood import line
 
     ratings = read_for_config(
-        file, Told(columns.told(names), better, None, people, parse_where(where.split(",")) if where else ())
+        file, ColumnOverrides(columns.told(names), better, None, people, parse_where(where.split(",")) if where else ())
     )
     better = "lower" if ratings.lower_is_better else "higher"
     return Understood(line(ratings), ratings.layout, better, ratings.better_from)

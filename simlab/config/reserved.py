@@ -10,7 +10,7 @@ from simlab.config.sweep import Sweep
 from simlab.messages import legible
 from simlab.parts import target_of
 from simlab.types import InputError
-from simlab.world.files.fitted_world import FailedCheck, failed_checks
+from simlab.world.files.fitted_world import FailedTrait, failed_checks
 from simlab.world.recorded import recorded
 
 
@@ -47,11 +47,11 @@ def _paths(sweep: Sweep) -> Iterator[str]:
     yield from (path for path in named if isinstance(path, str) and path.strip())
 
 
-def _counted(failed: tuple[FailedCheck, ...]) -> str:
+def _counted(failed: tuple[FailedTrait, ...]) -> str:
     return "a check" if len(failed) == 1 else f"{len(failed)} checks"
 
 
-def _said(failed: tuple[FailedCheck, ...]) -> str:
+def _said(failed: tuple[FailedTrait, ...]) -> str:
     first = failed[0]
     more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
     return f"{legible(first.name, 80)}: {first.real:.3g}, simulated {first.low:.3g} to {first.high:.3g}{more}"

@@ -9,11 +9,11 @@ import numpy as np
 
 from simlab.design.grouping import Groups
 from simlab.formulas import normalized_entropy
-from simlab.types import Asked, Bools, DesignFailure, Floats, Frame, Ints
+from simlab.types import Bools, DesignFailure, Floats, Frame, Ints, SlotAssignment
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DealTable:
     """Hold what a deal needs to know of a world and a grouping, whatever the documents.
 
     `slots[bucket, choice, k]` lists whom a unit of the bucket can go to (all k-subsets of its raters),
@@ -38,7 +38,7 @@ class Table:
         return np.asarray(np.all(somebody[self.groups.unit], axis=0))
 
 
-def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
+def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> DealTable:
     """Work out who can be asked about each unit, `ratings_per_item` raters at a time."""
     n_units = len(groups.pile)
     seats = find_seated_raters(frame)
@@ -47,7 +47,7 @@ def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
     bucket[groups.unit] = frame.bucket
     segments = np.bincount(frame.document, minlength=frame.n_documents)
     weight = np.bincount(groups.unit.ravel(), weights=np.tile(segments, frame.n_systems), minlength=n_units)
-    return Table(
+    return DealTable(
         groups,
         bucket,
         slots,
@@ -59,7 +59,7 @@ def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> Table:
     )
 
 
-def deal_evenly(rng: np.random.Generator, table: Table, documents: Bools) -> Asked:
+def deal_evenly(rng: np.random.Generator, table: DealTable, documents: Bools) -> SlotAssignment:
     """Shuffle each pile and deal it round-robin to the bucket's raters, themselves in random order.
 
     A unit that falls to somebody who never rated all of it (a gap) goes to a random rater who did.
@@ -78,8 +78,8 @@ def deal_evenly(rng: np.random.Generator, table: Table, documents: Bools) -> Ask
 
 
 def deal_to_entropy(
-    rng: np.random.Generator, table: Table, documents: Bools, *, target: float, tolerance: float, tries: int
-) -> Asked:
+    rng: np.random.Generator, table: DealTable, documents: Bools, *, target: float, tolerance: float, tries: int
+) -> SlotAssignment:
     """Deal so that the normalised entropy of the load in item ratings comes close to a target.
 
     Start from random raters; in random order re-assign each unit to the rater that brings the entropy closest
@@ -102,14 +102,14 @@ def deal_to_entropy(
     )
 
 
-def load(frame: Frame, asked: Asked) -> Ints:
+def load(frame: Frame, asked: SlotAssignment) -> Ints:
     """Count the item ratings that each rater of the pool is asked for."""
     slot = asked.slot[:, frame.document, :]
     system, item, k = np.nonzero(slot >= 0)
     return np.bincount(frame.rater[system, item, slot[system, item, k]], minlength=frame.n_raters)
 
 
-def _walk(rng: np.random.Generator, table: Table, units: Ints, piece: Ints, target: float) -> tuple[Ints, float]:
+def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, target: float) -> tuple[Ints, float]:
     """Re-assign every piece once, in random order; return the choice per piece and the entropy reached."""
     options = _options(rng, table, units, piece)
     weight = np.bincount(piece, weights=table.weight[units]).astype(int).tolist()
@@ -138,7 +138,7 @@ def _walk(rng: np.random.Generator, table: Table, units: Ints, piece: Ints, targ
     return np.array(choice), normalized_entropy(np.array(loads))
 
 
-def _options(rng: np.random.Generator, table: Table, units: Ints, piece: Ints) -> list[list[tuple[int, list[int]]]]:
+def _options(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints) -> list[list[tuple[int, list[int]]]]:
     """List for each piece its possible choices with their raters, in random order (so ties fall at random)."""
     n_pieces = int(piece.max()) + 1
     possible = np.ones((n_pieces, table.possible.shape[1]), bool)
@@ -188,13 +188,13 @@ def _mark_possible_choices(frame: Frame, groups: Groups, slots: Ints) -> Bools:
     return np.asarray(np.all(rated, axis=2) & (chosen[:, :, 0] >= 0))
 
 
-def _units(table: Table, documents: Bools) -> Ints:
+def _units(table: DealTable, documents: Bools) -> Ints:
     asked = np.zeros(len(table.groups.pile), bool)
     asked[table.groups.unit[:, documents]] = True
     return np.flatnonzero(asked)
 
 
-def _rank_in_pile(table: Table, units: Ints, key: Floats) -> Ints:
+def _rank_in_pile(table: DealTable, units: Ints, key: Floats) -> Ints:
     """Rank each unit within its pile by a random key, from 0."""
     pile = table.groups.pile[units]
     order = np.lexsort((key, pile))
@@ -204,7 +204,7 @@ def _rank_in_pile(table: Table, units: Ints, key: Floats) -> Ints:
     return rank
 
 
-def _shuffled_choices(rng: np.random.Generator, table: Table, n_piles: int) -> Ints:
+def _shuffled_choices(rng: np.random.Generator, table: DealTable, n_piles: int) -> Ints:
     """Shuffle the choices of every pile, those that its bucket lacks coming last."""
     bucket_of_pile = np.zeros(n_piles, np.int64)
     bucket_of_pile[table.groups.pile] = table.bucket
@@ -213,15 +213,15 @@ def _shuffled_choices(rng: np.random.Generator, table: Table, n_piles: int) -> I
     return key.argsort(1)
 
 
-def _list_asked_ratings(table: Table, units: Ints, choice: Ints, documents: Bools) -> Asked:
+def _list_asked_ratings(table: DealTable, units: Ints, choice: Ints, documents: Bools) -> SlotAssignment:
     slot = np.full((len(table.groups.pile), table.slots.shape[2]), -1, np.int64)
     slot[units] = table.slots[table.bucket[units], choice]
     asked = slot[table.groups.unit]
     asked[:, ~documents] = -1
-    return Asked(asked)
+    return SlotAssignment(asked)
 
 
-def deal_twin(rng: np.random.Generator, table: Table, documents: Bools, asked: Asked) -> Asked:
+def deal_twin(rng: np.random.Generator, table: DealTable, documents: Bools, asked: SlotAssignment) -> SlotAssignment:
     """Deal evenly once more so that no output goes to the rater who was asked before.
 
     For single ratings without gaps in buckets of at least two. The j-th units of each rater of a pile make a round;
@@ -243,7 +243,7 @@ def deal_twin(rng: np.random.Generator, table: Table, documents: Bools, asked: A
     )
 
 
-def bar_asked_raters(table: Table, asked: Asked) -> Table:
+def bar_asked_raters(table: DealTable, asked: SlotAssignment) -> DealTable:
     """Bar from a table everyone who was asked, so that a further deal shares no rater of any output."""
     before = np.full((len(table.groups.pile), asked.slot.shape[2]), -1, np.int64)
     before[table.groups.unit] = asked.slot
@@ -251,7 +251,9 @@ def bar_asked_raters(table: Table, asked: Asked) -> Table:
     return replace(table, possible=table.possible & ~taken)
 
 
-def overlap(rng: np.random.Generator, table: Table, documents: Bools, asked: Asked, share: float) -> Asked:
+def overlap(
+    rng: np.random.Generator, table: DealTable, documents: Bools, asked: SlotAssignment, share: float
+) -> SlotAssignment:
     """Deal a share of the documents, rounded, once more, each unit to another rater of its bucket.
 
     Units are dealt in random order, each to whoever has the fewest second ratings so far. Where nobody else has rated
@@ -270,9 +272,9 @@ def overlap(rng: np.random.Generator, table: Table, documents: Bools, asked: Ask
             taken = int(np.lexsort((rng.random(len(others)), loads[raters]))[0])
             second[unit] = table.slots[table.bucket[unit], others[taken], 0]
             loads[raters[taken]] += table.weight[unit]
-    return Asked(np.concatenate([asked.slot, second[table.groups.unit][:, :, None]], axis=2))
+    return SlotAssignment(np.concatenate([asked.slot, second[table.groups.unit][:, :, None]], axis=2))
 
 
-def _list_other_choices(table: Table, unit: int, slot: int) -> Ints:
+def _list_other_choices(table: DealTable, unit: int, slot: int) -> Ints:
     """List the choices of a unit that are not the slot which has it."""
     return np.flatnonzero(table.possible[unit] & (table.slots[table.bucket[unit], :, 0] != slot))

@@ -17,14 +17,14 @@ import numpy as np
 
 from simlab.config.sweep import Sweep
 from simlab.config.until import Target, Until
-from simlab.engine.ledger import Entry
-from simlab.measures.labels import CONDITIONAL, Range, measure_range
+from simlab.engine.ledger import LedgerEntry
+from simlab.measures.labels import CONDITIONAL, ValueRange, measure_range
 from simlab.measures.precision import (
     AHEAD,
     LEAST_CLUSTERS,
+    ErrorProgress,
     Halves,
-    Parts,
-    Standing,
+    VarianceParts,
     clusters_to_bound_unseen,
     gap,
     is_share,
@@ -69,14 +69,14 @@ class Goal:
         return f"variance of the error due to worlds, and to their {self.studies} studies each: {shares}" * bool(shares)
 
 
-class Question(NamedTuple):
+class ErrorQuestion(NamedTuple):
     """Ask for the error of a target in a cell, or of the difference between two."""
 
     target: Target
     cells: tuple[str, ...]
 
     @property
-    def within(self) -> Range:
+    def within(self) -> ValueRange:
         """Return between which values the measure lies."""
         return measure_range(self.target.measure)
 
@@ -86,7 +86,7 @@ class Question(NamedTuple):
         known = [one for one in found if one is not None and math.isfinite(one.value)]
         return known if len(known) == len(self.cells) else None
 
-    def standing(self, estimates: Estimates) -> Standing | None:
+    def standing(self, estimates: Estimates) -> ErrorProgress | None:
         """Hold the error against the target; None where a cell has no value."""
         known = self.known(estimates)
         if known is None:
@@ -103,7 +103,7 @@ def together(known: Sequence[Estimate]) -> tuple[Floats, int]:
     return gap(first, known[1].influence) if len(known) > 1 else (first, int(np.isfinite(first).sum()))
 
 
-def questions(targets: Sequence[Target], entries: Sequence[Entry]) -> list[Question]:
+def questions(targets: Sequence[Target], entries: Sequence[LedgerEntry]) -> list[ErrorQuestion]:
     """List what is asked: each target in each cell, or of each two cells that differ in the value on one axis."""
     neighbours = [
         (one.cell, other.cell)
@@ -111,13 +111,13 @@ def questions(targets: Sequence[Target], entries: Sequence[Entry]) -> list[Quest
         if sum(a != b for a, b in zip(one.position, other.position, strict=True)) == 1
     ]
     return [
-        Question(target, cells)
+        ErrorQuestion(target, cells)
         for target in targets
         for cells in (neighbours if target.difference else [(entry.cell,) for entry in entries])
     ]
 
 
-def onwards(goal: Goal, asked: Sequence[Question], estimates: Estimates, step: int = 1) -> Goal | None:
+def onwards(goal: Goal, asked: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
     """Return the next goal: more of the cells that have not reached a target; None where all rest.
 
     What grows grows by whole numbers of `step`. A cell without a value rests, too: more of the same would tell no
@@ -142,7 +142,7 @@ def _next(n: int, factor: float) -> int:
     return max(wanted, n + 1)
 
 
-def with_studies(goal: Goal, asked: Sequence[Question], halves: tuple[Estimates, Estimates], fits: Fits) -> Goal:
+def with_studies(goal: Goal, asked: Sequence[ErrorQuestion], halves: tuple[Estimates, Estimates], fits: Fits) -> Goal:
     """Choose how many studies a world has, for all cells: as few campaigns and worlds, by their costs, as will do."""
     told = [(question, found) for question in asked if (found := _parts(question, halves, goal.studies // 2))]
     candidates = [n for n in _doubled(goal.studies) if fits(n)]
@@ -166,7 +166,7 @@ def _doubled(first: int) -> Iterator[int]:
         n *= 2
 
 
-def _parts(question: Question, halves: tuple[Estimates, Estimates], studies: int) -> Parts | None:
+def _parts(question: ErrorQuestion, halves: tuple[Estimates, Estimates], studies: int) -> VarianceParts | None:
     found = [known for half in halves if (known := question.known(half)) is not None]
     if len(found) < len(halves):
         return None
@@ -174,7 +174,7 @@ def _parts(question: Question, halves: tuple[Estimates, Estimates], studies: int
     return parts(Halves(first, second, studies)) if len(first) == len(second) else None
 
 
-def _cost(told: Sequence[tuple[Question, Parts]], studies: int, ratio: float) -> float:
+def _cost(told: Sequence[tuple[ErrorQuestion, VarianceParts]], studies: int, ratio: float) -> float:
     """Add up what all cells cost, counted in studies, each with as many worlds as its hardest target needs."""
     worlds: dict[str, int] = {}
     for question, of in told:

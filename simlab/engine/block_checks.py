@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.conclusions import conclusions_of
-from simlab.engine.ledger import Ledger, Row
+from simlab.engine.ledger import Ledger, LedgerRow
 from simlab.engine.workers import BlockFunction, BlockLike, BlocksFunction, Ended
 from simlab.studies.kinds import built_in, kind_of
 from simlab.studies.outcomes import COMMON, IDENTITY
@@ -28,7 +28,7 @@ ENDS = (OK, DESIGN_FAILED, IMPOSSIBLE)
 _CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")
 
 
-class Declared(NamedTuple):
+class BlockSchema(NamedTuple):
     """Hold what the blocks of a cell can hold: outcomes, and the sizes of dimensions; `exact` where none is smaller."""
 
     outcomes: Mapping[str, Outcome]
@@ -66,7 +66,7 @@ class Fitting:
         sizes = {**kind.sizes(config), **_of_systems(self.n_systems, done.arrays)}
         outcomes = {**COMMON, **kind.outcomes}
         at = Address("", places[0].world, places[0].study, len(places), places[0].pool, places[0].draw)
-        if why := misfit(done.arrays, at, Declared(outcomes, sizes, exact=True)):
+        if why := misfit(done.arrays, at, BlockSchema(outcomes, sizes, exact=True)):
             raise ValueError(f"the block {why}")
         return done
 
@@ -78,7 +78,7 @@ def _tried(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Pla
         return error
 
 
-def misfit(arrays: Mapping[str, Array], at: Address, declared: Declared) -> str | None:
+def misfit(arrays: Mapping[str, Array], at: Address, declared: BlockSchema) -> str | None:
     """Say in what the arrays of a block do not fit its cell, None where they do."""
     if lacking := [name for name in NEEDED if name not in arrays]:
         return f"has no {lacking[0]}"
@@ -107,8 +107,8 @@ def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
 
 
 def find_unusable(
-    book: Ledger, *, seen: bool = False, declared: Mapping[str, Declared] | None = None
-) -> Iterator[tuple[Row, str]]:
+    book: Ledger, *, seen: bool = False, declared: Mapping[str, BlockSchema] | None = None
+) -> Iterator[tuple[LedgerRow, str]]:
     """Go through all blocks of a ledger; yield those that cannot be used, and why.
 
     Where they were all `seen` before, as they are, they are only held against their checksums. `declared` is what
@@ -129,7 +129,7 @@ def find_unusable(
             reached = at.first + at.count
 
 
-def declared_in(book: Ledger) -> dict[str, Declared]:
+def declared_in(book: Ledger) -> dict[str, BlockSchema]:
     """Return what the blocks of each cell of a ledger can hold; nothing where its declaration is lost."""
     stored = None if book.is_damaged("sweep") else book.declaration()
     if stored is None:
@@ -140,11 +140,11 @@ def declared_in(book: Ledger) -> dict[str, Declared]:
         kind = built_in(entry.config)
         # Of a plug-in's kind only the largest sizes are known here.
         sizes = {**(kind.sizes(entry.config) if kind else about.sizes), **_sized(len(entry.systems))}
-        declared[entry.cell] = Declared(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)
+        declared[entry.cell] = BlockSchema(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)
     return declared
 
 
-def _reason_to_give_up(row: Row, declared: Declared | None, reached: int) -> str | None:
+def _reason_to_give_up(row: LedgerRow, declared: BlockSchema | None, reached: int) -> str | None:
     if not row.sound:
         return _TORN
     if row.block.address.first < reached:
@@ -182,7 +182,7 @@ def _wrong_type(name: str, array: Array, outcome: Outcome) -> str | None:
     return None if same else f"has {name} as {array.dtype}, not {wanted}"
 
 
-def _wrong_shape(name: str, array: Array, outcome: Outcome, at: Address, declared: Declared) -> str | None:
+def _wrong_shape(name: str, array: Array, outcome: Outcome, at: Address, declared: BlockSchema) -> str | None:
     rows = 1 if outcome.dims[0] == "of_world" else at.count
     if array.ndim and len(array) != rows:
         return f"returned {len(array)} rows of {name}, not {rows}"

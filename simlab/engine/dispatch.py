@@ -10,7 +10,7 @@ from threading import Lock
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.backends import Backend, Died
-from simlab.engine.workers import BlockFunction, Carried, Limits, Task
+from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, BundleResult
 
 LONGEST_SECONDS = 2.5
 """A bundle takes about so long: whoever ends a run early loses no more than that."""
@@ -35,7 +35,7 @@ class Bundles:
     May be used by several threads.
     """
 
-    def __init__(self, tasks: Sequence[Task], shares: int, limits: Limits, *, alone: bool = False) -> None:
+    def __init__(self, tasks: Sequence[BlockTask], shares: int, limits: BlockLimits, *, alone: bool = False) -> None:
         # Last come first, so that blocks are taken from an end, and the others stay where they are.
         self._groups = [list(group)[::-1] for _, group in groupby(tasks, key=lambda task: task.address.order)][::-1]
         self._left = sum(task.address.count for task in tasks)
@@ -45,12 +45,12 @@ class Bundles:
         self._of_cell: dict[str, float] = {}
         self._known = 0
 
-    def next(self) -> list[Task]:
+    def next(self) -> list[BlockTask]:
         """Return the next bundle; an empty one where nothing is left."""
         with self._lock:
             return self._next()
 
-    def _next(self) -> list[Task]:
+    def _next(self) -> list[BlockTask]:
         if not self._groups:
             return []
         most = self._most()
@@ -63,7 +63,7 @@ class Bundles:
         self._left -= campaigns
         return bundle
 
-    def took(self, carried: Carried) -> None:
+    def took(self, carried: BundleResult) -> None:
         """Learn from a bundle how long campaigns take."""
         with self._lock:
             self._seconds = OLD * self._seconds + carried.seconds
@@ -79,7 +79,7 @@ class Bundles:
         each = max(self._seconds / self._campaigns, 1e-6)
         return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self.shares)) / each
 
-    def _cut(self, most: float) -> list[Task]:
+    def _cut(self, most: float) -> list[BlockTask]:
         """Take as much of the next place as the bundle may have, at least a block."""
         group = self._groups[-1]
         if self._of_cell and _campaigns(group) > most:
@@ -93,7 +93,7 @@ class Bundles:
             self._known = 0
         return taken
 
-    def _longest_first(self, group: list[Task]) -> None:
+    def _longest_first(self, group: list[BlockTask]) -> None:
         """Put blocks of cells that take longest where they are taken from; cells that take about as long stay together.
 
         Done anew only once twice as many cells are known: there may be very many.
@@ -107,16 +107,16 @@ class Bundles:
         group.sort(key=lambda task: round(math.log(self._of_cell.get(task.address.cell, usual), ALIKE)))
 
 
-def _campaigns(tasks: Sequence[Task]) -> int:
+def _campaigns(tasks: Sequence[BlockTask]) -> int:
     """Count the campaigns of blocks of one place, which have as many each."""
     return len(tasks) * tasks[0].address.count
 
 
 def dispatch(
     block: BlockFunction,
-    tasks: Sequence[Task],
+    tasks: Sequence[BlockTask],
     backend: Backend,
-    limits: Limits,
+    limits: BlockLimits,
     accept: Callable[[Sequence[Finished]], None],
 ) -> None:
     """Carry out blocks by a backend and pass them on as they are finished, several at a time, each once.
@@ -146,7 +146,7 @@ def dispatch(
 
 
 def _given_up(
-    died: Died, waiting: dict[Address, Task], deaths: dict[Address, int], retries: int | None
+    died: Died, waiting: dict[Address, BlockTask], deaths: dict[Address, int], retries: int | None
 ) -> list[Finished]:
     """Count a death for each block that was under way; return those that were alone and have died too often."""
     for address in died.addresses:

@@ -21,7 +21,7 @@ from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.preparing import (
     CheckFunction,
-    Job,
+    PreparedSweep,
     engine_of,
     jobs_of,
     known_in,
@@ -33,7 +33,7 @@ from simlab.engine.provenance import refuse_other_program
 from simlab.engine.quoting import Purchase, Quote, ends_first, placed, purchase, quotes
 from simlab.engine.run import fit_in, missing, study_block
 from simlab.engine.shards import Shard
-from simlab.engine.workers import BlockFunction, Task, work
+from simlab.engine.workers import BlockFunction, BlockTask, work
 from simlab.messages import duration
 from simlab.studies.money import currency_of
 
@@ -102,7 +102,7 @@ def forecast(
         tasks = missing(sweep, None, [cell.at(()) for cell in job.cells], shard)
     # What a campaign buys is said of the whole sweep, whatever is stored of it.
     in_order = [job.cells[k] for k in ends_first([cell.values for cell in job.cells])]
-    others = [Task(Address(cell.cell, 0, 0, 1), cell.config) for cell in in_order]
+    others = [BlockTask(Address(cell.cell, 0, 0, 1), cell.config) for cell in in_order]
     timed = seconds_of(block or study_block(), tasks, processes, others)
     memory = job.sizes.memory or Memory(PROCESS_BYTES, 0.0, "", ())
     return Forecast(
@@ -129,14 +129,14 @@ def _elsewhere(sweep: Sweep) -> str:
     return f"; this machine's time and processes, not those of the workers of {address}" if address else ""
 
 
-def _covered(job: Job) -> tuple[str, ...]:
+def _covered(job: PreparedSweep) -> tuple[str, ...]:
     from simlab.studies.checks import covered
 
     lines = (line for cell in job.cells[:MOST_SAID] for line in covered(cell.config))
     return tuple(dict.fromkeys(lines))
 
 
-class Timed(NamedTuple):
+class TimeForecast(NamedTuple):
     """Hold seconds of all that is to be run, whether that is a lower bound only, and what it was worked out from.
 
     `studies` are those that were timed or looked at.
@@ -161,7 +161,9 @@ class _Times(NamedTuple):
     looked: tuple[Finished, ...] = ()
 
 
-def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int, others: Sequence[Task] = ()) -> Timed:
+def seconds_of(
+    block: BlockFunction, tasks: Sequence[BlockTask], jobs: int, others: Sequence[BlockTask] = ()
+) -> TimeForecast:
     """Time a few studies in as many cells as patience allows, and scale up; cells not timed count as the mean.
 
     The first run of a study also imports, compiles and draws the world: each process pays for that once, at the same
@@ -174,20 +176,20 @@ def seconds_of(block: BlockFunction, tasks: Sequence[Task], jobs: int, others: S
     firsts = {task.address.cell: task for task in reversed(tasks)}
     timed, warm, cut, looked = _times(block, list(firsts.values()), others)
     if not todo:
-        return Timed(0.0, False, "nothing is missing", looked)
+        return TimeForecast(0.0, False, "nothing is missing", looked)
     took = {one.address.cell: seconds for one, seconds in timed}
     processes = min(jobs, len(tasks))
     if not took:
         worlds = len({task.address.world for task in tasks})
-        return Timed(cut * worlds / min(jobs, worlds), True, f"one study was cut off here after {cut:.0f} s")
+        return TimeForecast(cut * worlds / min(jobs, worlds), True, f"one study was cut off here after {cut:.0f} s")
     mean = sum(took.values()) / len(took)
     seconds = warm + sum(n * took.get(cell, mean) for cell, n in todo.items()) / processes
     how = f"{duration(warm)} to start; from one study timed here in each of {len(took)} of {len(firsts)} cells"
     studies = (*(one for one, _ in timed), *looked)
-    return Timed(seconds, cut > 0, how + (", the next was cut off" if cut else ""), studies)
+    return TimeForecast(seconds, cut > 0, how + (", the next was cut off" if cut else ""), studies)
 
 
-def _times(block: BlockFunction, tasks: Sequence[Task], others: Sequence[Task]) -> _Times:
+def _times(block: BlockFunction, tasks: Sequence[BlockTask], others: Sequence[BlockTask]) -> _Times:
     """Carry out a study of each cell, and where it is short a block of some."""
     took: list[tuple[Finished, float]] = []
     # Starting a process takes a second, which is no study's.
@@ -213,7 +215,7 @@ def _times(block: BlockFunction, tasks: Sequence[Task], others: Sequence[Task]) 
     return _Times(took, warm, looked=_looked_at(start, block, left))
 
 
-def _looked_at(start: bytes, block: BlockFunction, tasks: Sequence[Task]) -> tuple[Finished, ...]:
+def _looked_at(start: bytes, block: BlockFunction, tasks: Sequence[BlockTask]) -> tuple[Finished, ...]:
     """Carry out the first study of as many cells as patience allows."""
     looked: list[Finished] = []
     until = time.monotonic() + min(LOOKING_SECONDS, current_effort().timing_seconds)
@@ -223,7 +225,7 @@ def _looked_at(start: bytes, block: BlockFunction, tasks: Sequence[Task]) -> tup
     return tuple(looked)
 
 
-def _seconds(start: bytes, block: BlockFunction, task: Task, until: float, count: int) -> tuple[Finished, float]:
+def _seconds(start: bytes, block: BlockFunction, task: BlockTask, until: float, count: int) -> tuple[Finished, float]:
     """Carry out so many studies of a block; return them, and the seconds."""
     address, began = replace(task.address, count=count), time.monotonic()
     finished: Finished = call_in_child(start, work, block, task.config, address, seconds=max(0.01, until - began))

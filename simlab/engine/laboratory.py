@@ -22,16 +22,16 @@ from simlab.engine.block_checks import Fitting, find_unusable
 from simlab.engine.bounds import check_jobs
 from simlab.engine.conclusions import foreign
 from simlab.engine.continuation import cell_key, declare, determining, same_numbers
-from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.preparing import shape_of
 from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_program
 from simlab.engine.run import carry_out, fitting_of
-from simlab.engine.shards import Whole, missing_blocks
-from simlab.engine.workers import Task
+from simlab.engine.shards import SweepSizes, missing_blocks
+from simlab.engine.workers import BlockTask
 from simlab.types import Estimate, InputError, Place
 
 Design: TypeAlias = Hashable
-Measure = Callable[[Ledger, Entry, int], Mapping[str, Estimate]]
+Measure = Callable[[Ledger, LedgerEntry, int], Mapping[str, Estimate]]
 """Measures a cell from what the ledger holds of its first so many worlds."""
 
 
@@ -53,7 +53,7 @@ class Laboratory:
     seconds: float
     quiet: bool
     began: float = field(default_factory=time.monotonic)
-    cells: dict[Design, Entry] = field(default_factory=dict)
+    cells: dict[Design, LedgerEntry] = field(default_factory=dict)
     worlds: dict[str, int] = field(default_factory=dict)
     measured: dict[str, tuple[int, Mapping[str, Estimate]]] = field(default_factory=dict)
     tried: set[Address] = field(default_factory=set)
@@ -99,13 +99,13 @@ class Laboratory:
         from simlab.studies.checks import check
 
         held = {entry.cell: entry for entry in self.book.entries()}
-        new: list[Entry] = []
+        new: list[LedgerEntry] = []
         for design in designs:
             config = anywhere(self.compose(design))
             key = cell_key(config)
             if key not in held:
                 names = tuple(shape_of(config, "", check).system_names)
-                new.append(Entry((len(held),), key, config, names))
+                new.append(LedgerEntry((len(held),), key, config, names))
                 held[key] = new[-1]
             elif determining(held[key].config) != determining(config):
                 new.append(replace(held[key], config=config))
@@ -115,25 +115,25 @@ class Laboratory:
             sizes = {entry.cell: (1, self.base.studies) for entry in new}
             self.book.admit(self._declared(list(held.values())), new, sizes)
 
-    def _declared(self, entries: Sequence[Entry]) -> dict[str, Any]:
+    def _declared(self, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
         """Write down what the folder holds: designs along one axis, named by their keys."""
         axis = {"key": "design", "name": "design", "values": [entry.cell for entry in entries]}
         return declare(self.base) | foreign([entry.config for entry in entries]) | {"axes": [axis]}
 
-    def _missing(self, entries: Sequence[Entry]) -> list[Task]:
+    def _missing(self, entries: Sequence[LedgerEntry]) -> list[BlockTask]:
         """List the campaigns that are missing, world by world, those of all designs in a row."""
         studies, configs = self.base.studies, {entry.cell: entry.config for entry in entries}
         most = max((self.worlds[cell] for cell in configs), default=0)
-        whole = Whole(most, self.base.pools, self.base.document_draws, studies, len(configs), studies)
+        whole = SweepSizes(most, self.base.pools, self.base.document_draws, studies, len(configs), studies)
 
         def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
             lacking = at.world < self.worlds[cell] and self.book.missing(cell, at, studies)
             return [(0, studies)] if lacking else []
 
         blocks = missing_blocks(whole, list(configs), gaps)
-        return [Task(at, configs[at.cell]) for at in blocks if at not in self.tried]
+        return [BlockTask(at, configs[at.cell]) for at in blocks if at not in self.tried]
 
-    def _measured(self, entry: Entry) -> Mapping[str, Estimate]:
+    def _measured(self, entry: LedgerEntry) -> Mapping[str, Estimate]:
         n = self.worlds[entry.cell]
         if entry.cell not in self.measured or self.measured[entry.cell][0] != n:
             self.measured[entry.cell] = n, self.measure(self.book, entry, n)

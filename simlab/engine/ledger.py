@@ -37,11 +37,11 @@ from simlab.engine.ledger_file import (
     salvage,
 )
 from simlab.engine.ledger_rows import (
-    Entry,
-    Record,
+    LedgerEntry,
+    LedgerRow,
     RequestedSizes,
     Requests,
-    Row,
+    UnsoundRow,
     Written,
     block_row,
     cell_row,
@@ -61,7 +61,7 @@ _INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 _AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?"
 
 
-class Laid(NamedTuple):
+class StoreOrigin(NamedTuple):
     """Name what a store was laid from and by (simlab, measures, blocks and cells), and what it then held."""
 
     by: str
@@ -81,7 +81,18 @@ class Known(NamedTuple):
     sizes: Sequence[Any] | None = None
 
 
-__all__ = ["ARCHIVE", "FILE", "STORE", "Entry", "Ledger", "Record", "Row", "is_archive", "reading", "writing"]
+__all__ = [
+    "ARCHIVE",
+    "FILE",
+    "STORE",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerRow",
+    "UnsoundRow",
+    "is_archive",
+    "reading",
+    "writing",
+]
 
 
 @contextmanager
@@ -163,25 +174,25 @@ class Ledger:
         """Tell whether a record of the folder as a whole is damaged."""
         return any(record.key == key for record in self._rows("meta")[0])
 
-    def damaged(self) -> list[Record]:
+    def damaged(self) -> list[UnsoundRow]:
         """List the rows beside the blocks whose checksum does not hold."""
         return [record for table in SEALED for record in self._rows(table)[0]]
 
-    def _rows(self, table: str) -> tuple[list[Record], dict[str, str]]:
+    def _rows(self, table: str) -> tuple[list[UnsoundRow], dict[str, str]]:
         """Read a table once: the rows whose checksum does not hold, and the first two columns of the others."""
 
-        def read() -> tuple[list[Record], dict[str, str]]:
+        def read() -> tuple[list[UnsoundRow], dict[str, str]]:
             damaged, sound = [], {}
             for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}"):  # noqa: S608
                 if kept == row_seal(table, *values):
                     sound[values[0]] = values[1]
                 else:
-                    damaged.append(Record(table, at, str(values[0])))
+                    damaged.append(UnsoundRow(table, at, str(values[0])))
             return damaged, sound
 
         return self._once(table, "rows", read)
 
-    def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> None:
+    def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[LedgerEntry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
         cells = self.cells()
         new = [entry for entry in entries if cells.get(entry.position) != entry.cell]
@@ -194,7 +205,9 @@ class Ledger:
             held, asked = ([(one.position, one.config) for one in of] for of in (stored.values(), entries))
             refuse_mixture(axes, held, asked, str(self.folder))
 
-    def admit(self, grown: Mapping[str, Any], entries: Sequence[Entry], sizes: Mapping[str, tuple[int, int]]) -> None:
+    def admit(
+        self, grown: Mapping[str, Any], entries: Sequence[LedgerEntry], sizes: Mapping[str, tuple[int, int]]
+    ) -> None:
         """Take in what the folder will declare, cells, and how many worlds and studies are wanted of each cell.
 
         Rows that are damaged are given up: what is asked is written anew. From now on the store is behind. A ledger
@@ -217,7 +230,7 @@ class Ledger:
     def _holds(
         self,
         grown: Mapping[str, Any],
-        entries: Sequence[Entry],
+        entries: Sequence[LedgerEntry],
         sizes: Mapping[str, tuple[int, int]],
         written: Written,
     ) -> bool:
@@ -276,13 +289,13 @@ class Ledger:
         kept = None if self.is_damaged(key) else self._get(key)
         return otherwise if kept is None else kept
 
-    def mark_laid(self, laid: Laid) -> None:
+    def mark_laid(self, laid: StoreOrigin) -> None:
         """Note that the store holds all that the ledger does, and what it was laid from."""
         self.note(store=LAID, laid=laid)
 
-    def laid_as(self) -> Laid | None:
+    def laid_as(self) -> StoreOrigin | None:
         """Return what the store was last laid from; None where that is not known."""
-        return None if (kept := self.noted("laid")) is None else Laid(*kept)
+        return None if (kept := self.noted("laid")) is None else StoreOrigin(*kept)
 
     def laid(self) -> bool:
         """Tell whether the store is known to hold all that the ledger does."""
@@ -346,14 +359,14 @@ class Ledger:
 
         return self._once("cells", "cells", partial(self._readable, read))
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LedgerEntry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
 
-        def read() -> list[Entry]:
+        def read() -> list[LedgerEntry]:
             wrong, alike = {record.at for record in self._rows("cells")[0]}, Alike()
             rows = self._select("SELECT rowid, position, cell, config, systems FROM cells")
             entries = [
-                Entry(tuple(json.loads(position)), cell, alike(json.loads(config)), names(systems))
+                LedgerEntry(tuple(json.loads(position)), cell, alike(json.loads(config)), names(systems))
                 for at, position, cell, config, systems in rows
                 if at not in wrong
             ]
@@ -454,11 +467,11 @@ class Ledger:
             database.execute(f"DELETE FROM blocks WHERE {_AT}", astuple(at))  # noqa: S608
             database.execute(_INSERT, block_row(Finished(at, reason=reason)))
 
-    def blocks(self, cell: str | None = None) -> Iterator[Row]:
+    def blocks(self, cell: str | None = None) -> Iterator[LedgerRow]:
         """Read the blocks of a cell (of all cells) in the order of worlds and studies."""
         return self._blocks("" if cell is None else "WHERE cell = ?", *(() if cell is None else (cell,)))
 
-    def leave_out(self, rows: Sequence[Row]) -> None:
+    def leave_out(self, rows: Sequence[LedgerRow]) -> None:
         """Read no longer blocks that cannot be used; in the file they stay."""
         self._left_out = frozenset(row.at for row in rows)
 
@@ -475,7 +488,7 @@ class Ledger:
         """List the blocks that failed."""
         return [row.block for row in self._blocks("WHERE status = 'failed'")]
 
-    def _blocks(self, condition: str, *values: Any) -> Iterator[Row]:
+    def _blocks(self, condition: str, *values: Any) -> Iterator[LedgerRow]:
         order = "ORDER BY cell, world, pool, draw, first"
         query = f"SELECT rowid, {COLUMNS} FROM blocks {condition} {order}"  # noqa: S608 (no text from outside)
         rows = self._database.execute(query, values)
@@ -489,7 +502,7 @@ class Ledger:
                 counts[reason] = counts.get(reason, 0) + 1
         return counts
 
-    def discard(self, rows: Sequence[Row]) -> None:
+    def discard(self, rows: Sequence[LedgerRow]) -> None:
         """Give up blocks that cannot be used, so that they are computed again."""
         with self._transaction("blocks") as database:
             database.executemany("DELETE FROM blocks WHERE rowid = ?", [(row.at,) for row in rows])

@@ -19,7 +19,7 @@ Written = dict[tuple[str, int | str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """Place a cell on the sweep's grid: its key, its config and the names of its systems."""
 
     position: tuple[int, ...]
@@ -29,7 +29,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LedgerRow:
     """Hold a block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
 
     block: Finished
@@ -38,7 +38,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class UnsoundRow:
     """Name a row beside the blocks whose checksum does not hold: its table, where it stands, and what it was."""
 
     table: str
@@ -56,7 +56,7 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
-def cell_row(entry: Entry, written: Written | None = None) -> tuple[str, str, str, str]:
+def cell_row(entry: LedgerEntry, written: Written | None = None) -> tuple[str, str, str, str]:
     """Write a cell as a row of its table; sections that stay in memory are written once where `written` is shared."""
     written = {} if written is None else written
     config = ", ".join([_text(key, value, written) for key, value in entry.config.items()])
@@ -83,7 +83,7 @@ def block_row(block: Finished) -> tuple[Any, ...]:
     return at.cell, at.world, at.first, at.count, *held, at.pool, at.draw
 
 
-def read_block(row: Sequence[Any]) -> Row:
+def read_block(row: Sequence[Any]) -> LedgerRow:
     """Read the row of a block, whatever it has become."""
     at, cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
     numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
@@ -92,9 +92,9 @@ def read_block(row: Sequence[Any]) -> Row:
         listed = () if failures == "[]" else tuple((study, why) for study, why in json.loads(failures))
         block = Finished(address, bytes(payload), str(reason), listed)
         sound = block.checksum == checksum and status == ("failed" if block.failed else "ok")
-        return Row(block, sound, at)
+        return LedgerRow(block, sound, at)
     except (ValueError, TypeError, RecursionError):
-        return Row(Finished(address), sound=False, at=at)
+        return LedgerRow(Finished(address), sound=False, at=at)
 
 
 Requests: TypeAlias = Mapping[tuple[int, int], AbstractSet[str]]

@@ -25,9 +25,9 @@ from simlab.config.until import Until
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.allocation import (
     FIRST_STUDIES,
+    ErrorQuestion,
     Estimates,
     Goal,
-    Question,
     first_studies,
     is_one_world,
     onwards,
@@ -42,10 +42,18 @@ from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
 from simlab.engine.bounds import refuse_many_blocks
 from simlab.engine.dispatch import dispatch
-from simlab.engine.ledger import Entry, Ledger
-from simlab.engine.preparing import CheckFunction, Job, engine_of, jobs_of, known_in, prepare, refuse_too_large
+from simlab.engine.ledger import Ledger, LedgerEntry
+from simlab.engine.preparing import (
+    CheckFunction,
+    PreparedSweep,
+    engine_of,
+    jobs_of,
+    known_in,
+    prepare,
+    refuse_too_large,
+)
 from simlab.engine.run import (
-    Summary,
+    RunSummary,
     backend_for,
     carry_out,
     finish_run,
@@ -55,7 +63,7 @@ from simlab.engine.run import (
     sample_again,
     take_in,
 )
-from simlab.engine.workers import BlockFunction, BlockLike, Config, Limits, Task, limits_of
+from simlab.engine.workers import BlockFunction, BlockLike, BlockLimits, BlockTask, Config, limits_of
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
 from simlab.studies.worlds import address
@@ -69,10 +77,10 @@ BASE = 4.0
 """Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
 
 
-class Look(Protocol):
+class CellMeasurer(Protocol):
     """Measures a cell from what the ledger holds of it: all of its studies, or those in a range of numbers."""
 
-    def __call__(self, book: Ledger, entry: Entry, studies: range | None = None) -> Mapping[str, Estimate]:
+    def __call__(self, book: Ledger, entry: LedgerEntry, studies: range | None = None) -> Mapping[str, Estimate]:
         """Return what could be measured."""
 
 
@@ -85,17 +93,17 @@ class _Rounds:
 
     sweep: Sweep
     until: Until
-    job: Job
+    job: PreparedSweep
     book: Ledger
-    entries: Sequence[Entry]
+    entries: Sequence[LedgerEntry]
     fitting: Fitting
     backend: Backend
-    look: Look
+    look: CellMeasurer
     quiet: bool
     began: float
     one_world: bool
     sets: frozenset[int]
-    done: list[Task] = field(default_factory=list)
+    done: list[BlockTask] = field(default_factory=list)
     looked: dict[str, tuple[tuple[int, int], Mapping[str, Estimate]]] = field(default_factory=dict)
     pace: float = 0.0
 
@@ -104,7 +112,7 @@ class _Rounds:
         along = min(goal.along[cell], end)
         return (1, along) if self.one_world else (along, goal.studies)
 
-    def unit(self, task: Task) -> int:
+    def unit(self, task: BlockTask) -> int:
         """Return the end at which a block is carried out."""
         at = task.address
         return at.first + at.count if self.one_world else at.world + 1
@@ -113,7 +121,7 @@ class _Rounds:
 def run(
     sweep: Sweep,
     folder: Path,
-    look: Look,
+    look: CellMeasurer,
     jobs: int | None = None,
     *,
     block: BlockFunction | None = None,
@@ -121,7 +129,7 @@ def run(
     quiet: bool = False,
     allow_version: bool = False,
     finish: Callable[[Ledger], Sequence[str]] | None = None,
-) -> Summary:
+) -> RunSummary:
     """Carry out worlds until the targets of a sweep (`until`) are reached; as `engine.run` else.
 
     The first round is 30 worlds of each cell; after it the studies of a world are chosen, from what worlds and studies
@@ -193,7 +201,7 @@ def _stored(book: Ledger) -> dict[str, Any] | None:
     return goal if isinstance(goal, dict) and goal.keys() >= {one.name for one in fields(Goal)} else None
 
 
-def _following(rounds: _Rounds, goal: Goal, asked: Sequence[Question]) -> tuple[Goal | None, Goal]:
+def _following(rounds: _Rounds, goal: Goal, asked: Sequence[ErrorQuestion]) -> tuple[Goal | None, Goal]:
     """Return the goal of the next round, after one that was carried out; None where all targets are reached.
 
     Beside it the goal that was carried out, with the studies that were chosen after it.
@@ -238,11 +246,11 @@ def _carried_out(rounds: _Rounds, goal: Goal) -> str:
     return f"--at-most {rounds.until.campaigns:,} campaigns are there" if most < top else ""
 
 
-def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[Task]:
+def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[BlockTask]:
     """Cut what is missing of a goal into blocks, those that come first in front; what failed just now is left out."""
     sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
     tried = {task.address for task in rounds.done}
-    found: list[Task] = []
+    found: list[BlockTask] = []
     for studies in sorted({studies for _, studies in sizes.values()}):
         entries = [entry for entry in rounds.entries if sizes[entry.cell][1] == studies]
         worlds = max(sizes[entry.cell][0] for entry in entries)
@@ -263,7 +271,7 @@ def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
     rounds.book.admit(rounds.book.grown(rounds.job.asked | {"worlds": worlds, "studies": studies}), (), sizes)
 
 
-def _carry_out(rounds: _Rounds, tasks: Sequence[Task]) -> None:
+def _carry_out(rounds: _Rounds, tasks: Sequence[BlockTask]) -> None:
     rounds.book.fall_behind()
     if not rounds.done:
         rounds.book.note(sampled=False)
@@ -273,7 +281,7 @@ def _carry_out(rounds: _Rounds, tasks: Sequence[Task]) -> None:
     rounds.done += tasks
 
 
-def _next_end(rounds: _Rounds, waiting: Sequence[Task]) -> int | None:
+def _next_end(rounds: _Rounds, waiting: Sequence[BlockTask]) -> int | None:
     """Return up to which world the next step goes: half of the time that is left; None where no world fits into it.
 
     The first world is carried out in any case.
@@ -345,14 +353,16 @@ class Stopwatch:
         return _Seconds({"took": np.array(took)})
 
 
-def world_in_studies(block: BlockFunction, entries: Sequence[Entry], backend: Backend, limits: Limits) -> float:
+def world_in_studies(
+    block: BlockFunction, entries: Sequence[LedgerEntry], backend: Backend, limits: BlockLimits
+) -> float:
     """Return how many studies of a cell a world, shared by the cells that meet it, costs as much as.
 
     A power of 4, so that it hardly depends on the machine. 1 where no study could be carried out.
     """
     sharing = Counter(address(entry.config) for entry in entries)
     chosen = entries[:: max(1, -(-len(entries) // MOST_CELLS))]
-    tasks = [Task(Address(entry.cell, 0, 0, 1), entry.config) for entry in chosen]
+    tasks = [BlockTask(Address(entry.cell, 0, 0, 1), entry.config) for entry in chosen]
     shared = {entry.cell: sharing[address(entry.config)] for entry in chosen}
     ratios: list[float] = []
 

@@ -16,7 +16,7 @@ from simlab.engine.addresses import Finished
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_disk, refuse_many_blocks, refuse_memory
 from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import CROSSED, cell_key, declare
-from simlab.engine.ledger import FILE, Entry, Known, Ledger, reading
+from simlab.engine.ledger import FILE, Known, Ledger, LedgerEntry, reading
 from simlab.engine.provenance import installation
 from simlab.messages import replicated, shown
 from simlab.parts import is_own
@@ -115,7 +115,7 @@ def _foreign_parts(section: Config) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedCell:
     """Hold a cell whose keys agree with each other: its values on the axes, its key, config and systems."""
 
     values: tuple[Any, ...]
@@ -123,9 +123,9 @@ class Checked:
     config: Mapping[str, Any]
     systems: tuple[str, ...]
 
-    def at(self, position: tuple[int, ...]) -> Entry:
+    def at(self, position: tuple[int, ...]) -> LedgerEntry:
         """Place the cell on a grid."""
-        return Entry(position, self.cell, self.config, self.systems)
+        return LedgerEntry(position, self.cell, self.config, self.systems)
 
 
 class Sizes(NamedTuple):
@@ -137,14 +137,14 @@ class Sizes(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PreparedSweep:
     """Hold a sweep whose cells have been checked: what it declares, its cells, and how large they are.
 
     `known` is what the same simlab need not work out again of them.
     """
 
     asked: dict[str, Any]
-    cells: tuple[Checked, ...]
+    cells: tuple[CheckedCell, ...]
     sizes: Sizes
     known: Known
 
@@ -154,7 +154,7 @@ def prepare(
     check: CheckFunction | None = None,
     jobs: int = 1,
     known: Known = Known(),  # noqa: B008 (a value)
-) -> Job:
+) -> PreparedSweep:
     """Check every cell of a sweep that is not known to have passed.
 
     Raises InputError where the keys of one contradict each other, and, before anything is drawn, where there are too
@@ -179,14 +179,14 @@ def prepare(
     names |= _names(sweep, {k: cell for k, cell in enumerate(cells) if k not in names}, check or _check_study)
     alike = Alike()
     checked = tuple(
-        Checked(cell.values, keys[k], alike(anywhere(cell.config)), names[k]) for k, cell in enumerate(cells)
+        CheckedCell(cell.values, keys[k], alike(anywhere(cell.config)), names[k]) for k, cell in enumerate(cells)
     )
     declared = declare(sweep) | foreign([cell.config for cell in cells])
     if held is None:
         of_campaign = [campaign_bytes(cell.config, len(cell.systems)) for cell in checked]
         held = memory and astuple(memory), max(of_campaign), sum(of_campaign)
     systems = {key: names[k] for k, key in enumerate(passed) if key is not None}
-    return Job(declared, checked, Sizes(memory, *held[1:]), Known(systems, named, held if named else None))
+    return PreparedSweep(declared, checked, Sizes(memory, *held[1:]), Known(systems, named, held if named else None))
 
 
 def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dict[int, tuple[str, ...]]:
@@ -242,12 +242,12 @@ def engine_of(sweep: Sweep) -> Mapping[str, Any]:
     return settings
 
 
-def outcome_bytes(sweep: Sweep, job: Job) -> int:
+def outcome_bytes(sweep: Sweep, job: PreparedSweep) -> int:
     """Estimate the size of a sweep's outcomes, uncompressed."""
     return sweep.worlds * sweep.of_world * job.sizes.every
 
 
-def refuse_too_large(sweep: Sweep, job: Job, folder: Path) -> None:
+def refuse_too_large(sweep: Sweep, job: PreparedSweep, folder: Path) -> None:
     """Raise InputError where the outcomes of a cell are more than measures read, or all are more than the disk takes.
 
     The disk is that of the folder.

@@ -17,7 +17,7 @@ from simlab.config.sweep import Sweep
 from simlab.effort import current_effort
 from simlab.engine.addresses import Finished, unpack
 from simlab.engine.backends.children import call_in_child, fresh_start_token
-from simlab.engine.preparing import Checked
+from simlab.engine.preparing import CheckedCell
 from simlab.engine.workers import BlockFunction, one_thread
 from simlab.studies.money import accounted
 from simlab.types import OK, Array, Floats, Place
@@ -40,7 +40,7 @@ PACE = "pace"
 GOLDEN = 0.618033988749895
 
 
-class Span(NamedTuple):
+class QuantileSpan(NamedTuple):
     """Hold what 5, 50 and 95 % of the campaigns stay below; of few campaigns the least and the most they took."""
 
     low: float
@@ -60,15 +60,15 @@ class Quote:
     at: Mapping[str, Any]
     campaigns: int
     failed: int
-    money: Span
-    hours: Span | None
-    days: Span | None
+    money: QuantileSpan
+    hours: QuantileSpan | None
+    days: QuantileSpan | None
     ended: Mapping[int, float]
     currency: str | None
     why: str = ""
 
 
-class Taken(NamedTuple):
+class CampaignCosts(NamedTuple):
     """Hold what campaigns took, array by array, and why the first of those failed that did."""
 
     arrays: Mapping[str, Array]
@@ -80,7 +80,7 @@ def quotable(config: Mapping[str, Any]) -> bool:
     return accounted(config) or bool(config.get("budget", {}).get("currency"))
 
 
-def placed(sweep: Sweep, cells: Sequence[Checked]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def placed(sweep: Sweep, cells: Sequence[CheckedCell]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Return the values of cells on the axes, and their configs."""
     names = [axis.name for axis in sweep.axes]
     return [(dict(zip(names, cell.values, strict=True)), cell.config) for cell in cells]
@@ -107,7 +107,7 @@ def spread(cells: Sequence[Any], most: int) -> list[Any]:
     return [cells[k] for k in chosen]
 
 
-def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: Taken) -> Quote:
+def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: CampaignCosts) -> Quote:
     """Sum up what campaigns took, those that failed left out."""
     arrays = taken.arrays
     ok = arrays["status"] == OK if "status" in arrays else np.empty(0, bool)
@@ -117,7 +117,7 @@ def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: Taken) -> Quo
         at=at,
         campaigns=int(ok.sum()),
         failed=int((~ok).sum()),
-        money=spans["cost"] or Span(*(float("nan"),) * 3),
+        money=spans["cost"] or QuantileSpan(*(float("nan"),) * 3),
         hours=spans["work_hours"],
         days=spans["campaign_days"],
         ended={int(code): float(np.mean(ended == code)) for code in np.unique(ended)},
@@ -126,17 +126,17 @@ def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: Taken) -> Quo
     )
 
 
-def _span(values: Floats) -> Span | None:
+def _span(values: Floats) -> QuantileSpan | None:
     if not values.size or not np.isfinite(values).all():
         return None
     levels = LEVELS if values.size >= FEW else (0.0, 50.0, 100.0)
     # So that of further campaigns as many lie outside on average, whatever the number of these.
-    return Span(*np.percentile(values, levels, method="weibull").tolist())
+    return QuantileSpan(*np.percentile(values, levels, method="weibull").tolist())
 
 
-def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], patience: float) -> Taken:
+def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], patience: float) -> CampaignCosts:
     """Carry out as many campaigns as patience allows; say why, where not even the first came to its end in time."""
-    parts: list[Taken] = []
+    parts: list[CampaignCosts] = []
 
     def carry_out(first: int, stop: int, longest: float) -> None:
         parts.append(call_in_child(start, campaigns, block, config, first, stop, seconds=longest))
@@ -155,7 +155,7 @@ def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], 
         why = " ".join(f"{type(error).__name__}: {error}".split())
     held = [name for name in (parts[0].arrays if parts else ()) if all(name in part.arrays for part in parts)]
     arrays = {name: np.concatenate([part.arrays[name] for part in parts]) for name in held}
-    return Taken(arrays, next((part.why for part in parts if part.why), why))
+    return CampaignCosts(arrays, next((part.why for part in parts if part.why), why))
 
 
 def affordable(seconds: float, patience: float) -> int:
@@ -167,7 +167,7 @@ def affordable(seconds: float, patience: float) -> int:
     return max(size for size in SIZES if size == SIZES[0] or (size - SIZES[0]) * seconds <= patience)
 
 
-def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop: int) -> Taken:
+def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop: int) -> CampaignCosts:
     """Carry out a campaign in each of the worlds from the first on; return what they took, and what ended them.
 
     `PACE` has the seconds of the processor that a campaign took.
@@ -177,7 +177,7 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
         done = block(config, [Place(world, 0, 0, 0) for world in range(first, stop)])
     pace = np.full(stop - first, (time.process_time() - began) / (stop - first))
     held = {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
-    return Taken(held | {PACE: pace}, next((reason for _, reason in done.failures), ""))
+    return CampaignCosts(held | {PACE: pace}, next((reason for _, reason in done.failures), ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.backends import Backend
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
-from simlab.engine.workers import BlockFunction, BlockLike, Limits, Task, work
+from simlab.engine.workers import BlockFunction, BlockLike, BlockLimits, BlockTask, work
 from simlab.studies import blocks, worlds
 from simlab.studies.blocks import laid_out
 from simlab.studies.kind import Kind
@@ -72,7 +72,7 @@ def differs(config: Mapping[str, Any], collected: Collected, held: Finished, stu
 
 
 def withdraw_what_does_not_come_again(
-    tasks: Sequence[Task], book: Ledger, block: BlockFunction, backend: Backend, limits: Limits
+    tasks: Sequence[BlockTask], book: Ledger, block: BlockFunction, backend: Backend, limits: BlockLimits
 ) -> None:
     """Carry out a sample of the studies of finished blocks again; a block whose study differs has failed."""
     kept = {task.address: task for task in sample(tasks, book)}
@@ -86,7 +86,7 @@ def withdraw_what_does_not_come_again(
             if why is not None:
                 book.withdraw(at, why)
 
-    again = [Task(study, kept[at].config) for study, at in owners.items()]
+    again = [BlockTask(study, kept[at].config) for study, at in owners.items()]
     if again:
         dispatch(partial(afresh, block), again, backend, limits, compare)
 
@@ -105,19 +105,19 @@ def afresh(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Pla
     return block(config, places)
 
 
-def sample(tasks: Sequence[Task], book: Ledger) -> list[Task]:
+def sample(tasks: Sequence[BlockTask], book: Ledger) -> list[BlockTask]:
     """Choose blocks by the hash of their addresses, from all cells in turn; those that failed are left out."""
     failed = {block.address for block in book.failed()}
     campaigns = sum(task.address.count for task in tasks)
     wanted = -(-campaigns // ONE_IN)
-    by_cell: dict[str, list[Task]] = {}
+    by_cell: dict[str, list[BlockTask]] = {}
     for task in tasks:
         if task.address not in failed:
             by_cell.setdefault(task.address.cell, []).append(task)
     return list(islice(_in_turn(by_cell, wanted), wanted))
 
 
-def _in_turn(by_cell: Mapping[str, Sequence[Task]], most: int) -> Iterator[Task]:
+def _in_turn(by_cell: Mapping[str, Sequence[BlockTask]], most: int) -> Iterator[BlockTask]:
     ranked = [heapq.nsmallest(most, cell, key=lambda task: address_hash(task.address)) for cell in by_cell.values()]
     # Which cells come first is left to the hash, too, where there are more cells than campaigns to choose.
     ranked.sort(key=lambda cell: address_hash(cell[0].address))

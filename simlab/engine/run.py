@@ -17,12 +17,12 @@ from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, find_unusable, refused
 from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
-from simlab.engine.ledger import Entry, Ledger, Record
+from simlab.engine.ledger import Ledger, LedgerEntry, UnsoundRow
 from simlab.engine.ledger_file import lost_ledger
 from simlab.engine.preparing import (
     CheckFunction,
     Failure,
-    Job,
+    PreparedSweep,
     engine_of,
     failures,
     jobs_of,
@@ -33,14 +33,14 @@ from simlab.engine.preparing import (
 from simlab.engine.progress import Remaining, progress
 from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.shards import Shard, Whole, missing_blocks, noted
-from simlab.engine.workers import BlockFunction, Task, limits_of
+from simlab.engine.shards import Shard, SweepSizes, missing_blocks, noted
+from simlab.engine.workers import BlockFunction, BlockTask, limits_of
 from simlab.supervision import entering
 from simlab.types import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class RunSummary:
     """Hold what a run did now (cells, blocks, campaigns), and what is wrong in all that the folder holds.
 
     `notes` are lines that a user should read beside that.
@@ -57,16 +57,16 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class LedgerWork:
     """Hold what a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user.
 
     Of the blocks that are `unsampled` some are to be carried out again: those of this run, and of one that was killed
     before it came to that.
     """
 
-    entries: list[Entry]
-    tasks: list[Task]
-    unsampled: list[Task]
+    entries: list[LedgerEntry]
+    tasks: list[BlockTask]
+    unsampled: list[BlockTask]
     torn: int
     notes: tuple[str, ...]
 
@@ -82,7 +82,7 @@ def run(
     allow_version: bool = False,
     finish: Callable[[Ledger], Sequence[str]] | None = None,
     shard: Shard | None = None,
-) -> Summary:
+) -> RunSummary:
     """Carry out what is missing of a sweep, or of a `shard` of it, and keep it in the folder's ledger.
 
     `jobs` processes (None: as the config says, else one per core). `finish` is called at the end, while no other
@@ -110,8 +110,8 @@ def run(
 
 
 def finish_run(
-    sweep: Sweep, book: Ledger, taken: Taken, finish: Callable[[Ledger], Sequence[str]] | None, began: float
-) -> Summary:
+    sweep: Sweep, book: Ledger, taken: LedgerWork, finish: Callable[[Ledger], Sequence[str]] | None, began: float
+) -> RunSummary:
     """Lay the store, if `finish` does that, and sum up a run that began at a monotonic time."""
     notes = taken.notes
     if finish is not None:
@@ -119,10 +119,10 @@ def finish_run(
         notes += tuple(finish(book))
     campaigns = sum(task.address.count for task in taken.tasks)
     did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)
-    return Summary(*did, failures(book), book.failed_designs(), notes)
+    return RunSummary(*did, failures(book), book.failed_designs(), notes)
 
 
-def open_for_sweep(job: Job, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:
+def open_for_sweep(job: PreparedSweep, folder: Path, allow_version: bool) -> AbstractContextManager[Ledger]:
     """Open the ledger of a folder for a sweep; of a damaged file what can be read is kept, if it is of that sweep."""
 
     def look(book: Ledger) -> None:
@@ -136,13 +136,15 @@ def open_for_sweep(job: Job, folder: Path, allow_version: bool) -> AbstractConte
     return ledger.writing(folder, look)
 
 
-def _find_place(job: Job, book: Ledger, *, allow_version: bool) -> tuple[list[str], dict[str, Any], list[Entry]]:
+def _find_place(
+    job: PreparedSweep, book: Ledger, *, allow_version: bool
+) -> tuple[list[str], dict[str, Any], list[LedgerEntry]]:
     """Find the sweep's place in what a ledger holds, and lines for the user; raise InputError where it has none."""
     return refuse_other_program(book, allowed=allow_version), *fit_in(job, book)
 
 
 @contextmanager
-def backend_for(job: Job, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool) -> Iterator[Backend]:
+def backend_for(job: PreparedSweep, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool) -> Iterator[Backend]:
     """Hold what carries out blocks; for a new folder it must be ready before anything is written."""
     with open_backend(engine_of(sweep), jobs, quiet=quiet) as backend:
         if not (folder / ledger.FILE).exists():
@@ -151,9 +153,9 @@ def backend_for(job: Job, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool)
 
 
 def sample_again(
-    unsampled: Sequence[Task],
+    unsampled: Sequence[BlockTask],
     book: Ledger,
-    entries: Sequence[Entry],
+    entries: Sequence[LedgerEntry],
     fitting: Fitting,
     backend: Backend,
     engine: Mapping[str, Any],
@@ -166,7 +168,9 @@ def sample_again(
     book.note(sampled=set(book.cells().values()) <= {entry.cell for entry in entries})
 
 
-def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None) -> Taken:
+def take_in(
+    sweep: Sweep, job: PreparedSweep, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None
+) -> LedgerWork:
     """Let a ledger take in what is asked, and give up what of it cannot be used; return what is then to be done.
 
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
@@ -195,26 +199,26 @@ def take_in(sweep: Sweep, job: Job, book: Ledger, *, allow_version: bool = False
     notes = book.salvaged._replace(blocks=book.n_blocks()).describe(lost) if book.salvaged else []
     notes += [_mended(mended)] if mended else []
     notes += mixed if tasks else []
-    return Taken(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
+    return LedgerWork(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
 
 
-def _unsampled(tasks: list[Task], entries: Sequence[Entry], book: Ledger) -> list[Task]:
+def _unsampled(tasks: list[BlockTask], entries: Sequence[LedgerEntry], book: Ledger) -> list[BlockTask]:
     owed = (
         []
         if book.noted("sampled", True)
-        else [Task(at, entry.config) for entry in entries for at in book.addresses(entry.cell)]
+        else [BlockTask(at, entry.config) for entry in entries for at in book.addresses(entry.cell)]
     )
     if tasks and not owed:
         book.note(sampled=False)
     return [*tasks, *owed]
 
 
-def _mended(records: Sequence[Record]) -> str:
+def _mended(records: Sequence[UnsoundRow]) -> str:
     more = f" and {len(records) - 1} more" if len(records) > 1 else ""
     return f"damaged in the ledger: {records[0]}{more}; what this command asks for is written anew"
 
 
-def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
+def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[LedgerEntry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
     grown = book.grown(job.asked)
     place = positions(grown, job.asked)
@@ -223,7 +227,9 @@ def fit_in(job: Job, book: Ledger) -> tuple[dict[str, Any], list[Entry]]:
     return grown, entries
 
 
-def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry], shard: Shard | None = None) -> list[Task]:
+def missing(
+    sweep: Sweep, book: Ledger | None, entries: Sequence[LedgerEntry], shard: Shard | None = None
+) -> list[BlockTask]:
     """Cut what is not finished into blocks, world by world, the same studies of all cells in a row.
 
     Of a shard those that are its own, cut as the blocks of the whole sweep are.
@@ -235,16 +241,18 @@ def missing(sweep: Sweep, book: Ledger | None, entries: Sequence[Entry], shard: 
 
     blocks = missing_blocks(whole_of(sweep, entries), list(cells), gaps, [shard])
     # What cells share of a study is worked out once while it is carried out in all of them.
-    return [Task(at, cells[at.cell]) for at in sorted(blocks, key=lambda at: at.order)]
+    return [BlockTask(at, cells[at.cell]) for at in sorted(blocks, key=lambda at: at.order)]
 
 
-def whole_of(sweep: Sweep, entries: Sequence[Entry]) -> Whole:
+def whole_of(sweep: Sweep, entries: Sequence[LedgerEntry]) -> SweepSizes:
     """Return the sizes of a whole sweep, from which follows what is whose shard."""
     cells = len({entry.cell for entry in entries})
-    return Whole(sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_of(sweep)["block"])
+    return SweepSizes(sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_of(sweep)["block"])
 
 
-def _shards(book: Ledger, whole: Whole, entries: Sequence[Entry], shard: Shard | None) -> list[dict[str, Any]]:
+def _shards(
+    book: Ledger, whole: SweepSizes, entries: Sequence[LedgerEntry], shard: Shard | None
+) -> list[dict[str, Any]]:
     """Return which shards a folder holds from now on; none where all of its sweep is asked for."""
     return (
         []
@@ -260,7 +268,7 @@ def study_block() -> BlockFunction:
     return run_block
 
 
-def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting:
+def fitting_of(block: BlockFunction | None, entries: Sequence[LedgerEntry]) -> Fitting:
     """Return the function that carries out blocks: those of studies unless another is given."""
     counts = {len(entry.systems) for entry in entries}
     n_systems = counts.pop() if len(counts) == 1 else None
@@ -272,7 +280,7 @@ def fitting_of(block: BlockFunction | None, entries: Sequence[Entry]) -> Fitting
 
 
 def carry_out(
-    tasks: Sequence[Task], book: Ledger, block: Fitting, backend: Backend, engine: Mapping[str, Any], quiet: bool
+    tasks: Sequence[BlockTask], book: Ledger, block: Fitting, backend: Backend, engine: Mapping[str, Any], quiet: bool
 ) -> None:
     """Carry out blocks in worker processes, and keep each as it is finished."""
     total = sum(task.address.count for task in tasks)

@@ -33,7 +33,7 @@ class Shard(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class SweepSizes:
     """Hold the sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
 
     worlds: int
@@ -134,7 +134,7 @@ Gaps: TypeAlias = Callable[[str, Place], Iterable[tuple[int, int]]]
 
 
 def missing_blocks(
-    whole: Whole, cells: Sequence[str], gaps: Gaps, shards: Sequence[Shard | None] = (None,)
+    whole: SweepSizes, cells: Sequence[str], gaps: Gaps, shards: Sequence[Shard | None] = (None,)
 ) -> Iterator[Address]:
     """Cut what is missing of cells into blocks, place by place; keep those of some shards (None: all)."""
     for place, (world, pool, draw) in enumerate(whole.places()):

@@ -46,7 +46,7 @@ Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BlockLimits:
     """Hold the seconds that a block may take, the memory that a worker may hold, as typed, and how often to retry."""
 
     seconds: float | None = None
@@ -54,12 +54,12 @@ class Limits:
     retries: int = 2
 
 
-def limits_of(engine: Mapping[str, Any]) -> Limits:
+def limits_of(engine: Mapping[str, Any]) -> BlockLimits:
     """Take the limits from the settings of an engine; what it does not set has none."""
-    return Limits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
+    return BlockLimits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
 
 
-def bound_memory(limits: Limits) -> None:
+def bound_memory(limits: BlockLimits) -> None:
     """Let the system refuse this process more memory than it may hold, where the system knows how.
 
     What is bounded is data (RLIMIT_DATA), not addresses, of which some libraries reserve far more than they use.
@@ -72,7 +72,7 @@ def bound_memory(limits: Limits) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if most < 0 else min(wanted, most), most))
 
 
-def start_clock(limits: Limits) -> None:
+def start_clock(limits: BlockLimits) -> None:
     """Have this process ended once the time of a block is over.
 
     The system does it, by a signal that nobody handles: a block may hang where no line of Python is reached.
@@ -88,7 +88,7 @@ def stop_clock() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def manner_of_exit(code: int, limits: Limits) -> str:
+def manner_of_exit(code: int, limits: BlockLimits) -> str:
     """Say how a worker ended, given its exit code: that of a signal is negative.
 
     >>> manner_of_exit(-9, Limits()), manner_of_exit(3, Limits())
@@ -141,14 +141,14 @@ class Together(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class BlockTask:
     """Hold a block that is to be carried out."""
 
     address: Address
     config: Config
 
 
-class Carried(NamedTuple):
+class BundleResult(NamedTuple):
     """Hold what became of the blocks of a bundle, and the seconds that it took."""
 
     finished: tuple[Finished, ...]
@@ -165,7 +165,7 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
         return _finished(address, lambda: block(config, address.places))
 
 
-def work_together(block: BlockFunction, tasks: Sequence[Task]) -> list[Finished]:
+def work_together(block: BlockFunction, tasks: Sequence[BlockTask]) -> list[Finished]:
     """Carry out several blocks; those of the same places together, where the function can do that."""
     finished: list[Finished] = []
     for _, group in groupby(tasks, key=lambda task: task.address.order):
@@ -177,7 +177,7 @@ def work_together(block: BlockFunction, tasks: Sequence[Task]) -> list[Finished]
     return finished
 
 
-def _of_places(block: BlockFunction, tasks: Sequence[Task], places: Sequence[Place]) -> list[Finished]:
+def _of_places(block: BlockFunction, tasks: Sequence[BlockTask], places: Sequence[Place]) -> list[Finished]:
     if len(tasks) == 1 or not isinstance(block, Together):
         return [work(block, task.config, task.address) for task in tasks]
     with one_thread(), np.errstate(all="ignore"):
@@ -200,7 +200,7 @@ def _given(ended: Ended) -> BlockLike:
     return ended
 
 
-def work_within(limits: Limits, block: BlockFunction, tasks: Sequence[Task]) -> Carried:
+def work_within(limits: BlockLimits, block: BlockFunction, tasks: Sequence[BlockTask]) -> BundleResult:
     """Carry out a bundle of blocks in a worker process, which the bundle's end is, too, where it exceeds a limit.
 
     A block that was refused memory is not believed that it is to blame: others may have left too little. Nor is a
@@ -213,7 +213,7 @@ def work_within(limits: Limits, block: BlockFunction, tasks: Sequence[Task]) -> 
     if limits.memory and any(one.reason.startswith(MemoryError.__name__) for one in finished):
         os._exit(OUT_OF_MEMORY)
     # Where others take turns at the processor, it is what this took of it that says how long a bundle is.
-    return Carried(tuple(finished), max(time.process_time() - computed, (time.monotonic() - began) / TURNS))
+    return BundleResult(tuple(finished), max(time.process_time() - computed, (time.monotonic() - began) / TURNS))
 
 
 def _line(text: str) -> str:
@@ -221,7 +221,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:REASON_LENGTH]
 
 
-def guard(driver: int, limits: Limits) -> None:
+def guard(driver: int, limits: BlockLimits) -> None:
     """Make a new worker die with its driver, leave Ctrl-C to the driver, and bound its memory.
 
     A killed driver cannot tell its workers, and an orphan would compute on for nobody; so each worker looks

@@ -26,7 +26,7 @@ from simlab.answers.agreement import (
 )
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.fitting.agreement_coefficients import Rated, coefficients, pairable, rated
+from simlab.fitting.agreement_coefficients import RatedOutputs, coefficients, pairable, rated
 from simlab.fitting.speeds import LEAST_SECONDS, fitted_speeds, held_against
 from simlab.tables import understood
 from simlab.tables.held import Ratings
@@ -105,13 +105,13 @@ def kendall(x: Floats, y: Floats) -> float:
     return float(up_x @ up_y) / untied if untied else math.nan
 
 
-def _given(world: World) -> Given:
+def _given(world: World) -> AvailableRatings:
     ratings = fixed_ratings(world)
     if ratings is None:
         raise InputError("agreement needs ratings: use systems=recorded, or raters.noise=potential")
     system, item, slot = np.nonzero((world.frame.rater >= 0) & np.isfinite(ratings.value))
     at = system, item, slot
-    return Given(
+    return AvailableRatings(
         rater=world.frame.rater[at],
         system=system,
         document=world.frame.document[item],
@@ -120,7 +120,7 @@ def _given(world: World) -> Given:
     )
 
 
-def _per_document(given: Given, world: World) -> tuple[Floats, Bools, Bools]:
+def _per_document(given: AvailableRatings, world: World) -> tuple[Floats, Bools, Bools]:
     """Add up scores over the segments of a document: sums[rater, system, document].
 
     `full[rater, document]` says whether the rater rated every output of the document, `met` whether any.
@@ -184,7 +184,7 @@ def _mean(kind: str, taus: Sequence[float], documents: int, comparisons: int, un
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class AvailableRatings:
     """Hold the ratings that exist, flat."""
 
     rater: Ints
@@ -194,7 +194,7 @@ class Given:
     errors: Ints
 
 
-def describe_scores(name: str, given: Given, own: Bools) -> RaterScores:
+def describe_scores(name: str, given: AvailableRatings, own: Bools) -> RaterScores:
     """Describe the ratings that are one rater's `own[rating]`."""
     value, errors = given.value[own], given.errors[own]
     q25, q50, q75, q90 = np.quantile(value, (0.25, 0.5, 0.75, 0.9)).tolist()
@@ -227,7 +227,7 @@ def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBeside
 
 
 def _compare(
-    ratings: Ratings, rater: int, held: Rated, others: Floats, sign: int, times: Mapping[str, Floats]
+    ratings: Ratings, rater: int, held: RatedOutputs, others: Floats, sign: int, times: Mapping[str, Floats]
 ) -> RaterBesideOthers:
     own = held.rater == rater
     document = np.unique(held.document[held.output[own]], return_inverse=True)[1]

@@ -22,7 +22,7 @@ FEW_CATEGORIES = 10
 ALPHA_RESAMPLES, ICC_RESAMPLES = 2000, 300
 
 
-class Rated(NamedTuple):
+class RatedOutputs(NamedTuple):
     """Hold ratings, flat, by the number of the output, and the document of each output."""
 
     output: Ints
@@ -31,21 +31,21 @@ class Rated(NamedTuple):
     document: Ints
 
 
-def rated(ratings: Ratings) -> Rated:
+def rated(ratings: Ratings) -> RatedOutputs:
     """Number the outputs, systems on items, that have a rating."""
     key = ratings.system * len(ratings.item_names) + ratings.item
     outputs, output = np.unique(key, return_inverse=True)
     document = ratings.document[outputs % len(ratings.item_names)]
-    return Rated(output, ratings.rater, ratings.score, np.unique(document, return_inverse=True)[1])
+    return RatedOutputs(output, ratings.rater, ratings.score, np.unique(document, return_inverse=True)[1])
 
 
-def pairable(held: Rated) -> Rated:
+def pairable(held: RatedOutputs) -> RatedOutputs:
     """Keep the ratings of outputs that have two or more."""
     count = np.bincount(held.output, minlength=len(held.document))
     keep = count[held.output] > 1
     number = np.cumsum(count > 1) - 1
     document = np.unique(held.document[count > 1], return_inverse=True)[1]
-    return Rated(number[held.output[keep]], held.rater[keep], held.score[keep], document)
+    return RatedOutputs(number[held.output[keep]], held.rater[keep], held.score[keep], document)
 
 
 def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
@@ -63,7 +63,7 @@ def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
     return *(_alpha(twice, level) for level in levels), *_intraclass(whole)
 
 
-def alpha(held: Rated, level: Level) -> float:
+def alpha(held: RatedOutputs, level: Level) -> float:
     """Return Krippendorff's alpha; NaN where no output has two ratings, or all scores are the same.
 
     Source: Krippendorff 2004, Content Analysis, section 11.3; Hayes and Krippendorff 2007.
@@ -73,7 +73,7 @@ def alpha(held: Rated, level: Level) -> float:
     return float(_statistic(kept, level)(np.ones((1, documents)))[0]) if documents else math.nan
 
 
-def _alpha(held: Rated, level: Level) -> Coefficient:
+def _alpha(held: RatedOutputs, level: Level) -> Coefficient:
     name = f"Krippendorff's alpha ({level})"
     if not len(held.document):
         return _coefficient(name, held, math.nan, np.zeros(0))
@@ -83,12 +83,12 @@ def _alpha(held: Rated, level: Level) -> Coefficient:
     return _coefficient(name, held, value, statistic(_weights(documents, ALPHA_RESAMPLES)))
 
 
-def _statistic(held: Rated, level: Level) -> Callable[[Floats], Floats]:
+def _statistic(held: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
     """Return what computes alpha from `weights[sample, document]`, how often each document is there."""
     return _by_squares(held) if level == "interval" else _by_coincidences(held, level)
 
 
-def _by_squares(held: Rated) -> Callable[[Floats], Floats]:
+def _by_squares(held: RatedOutputs) -> Callable[[Floats], Floats]:
     """Compute alpha with squared differences from sums over documents."""
     score = held.score - held.score.mean()
     count = np.bincount(held.output)
@@ -107,7 +107,7 @@ def _by_squares(held: Rated) -> Callable[[Floats], Floats]:
     return computed
 
 
-def _by_coincidences(held: Rated, level: Level) -> Callable[[Floats], Floats]:
+def _by_coincidences(held: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
     """Compute alpha of categories from their coincidences within outputs, added over documents."""
     values, category = np.unique(held.score, return_inverse=True)
     counts = np.zeros((len(held.document), len(values)))
@@ -144,7 +144,7 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
     return 1 - shown
 
 
-def _intraclass(held: Rated) -> list[Coefficient]:
+def _intraclass(held: RatedOutputs) -> list[Coefficient]:
     """Estimate the three correlations and their intervals from one set of resamples."""
     whole = intraclass(held.output, held.rater, held.score, np.ones(len(held.document)))
     samples = np.zeros((0, 3))
@@ -171,7 +171,9 @@ def _weights(documents: int, n: int) -> Floats:
     return np.asarray(rng.multinomial(documents, np.full(documents, 1 / documents), size=n), float)
 
 
-def _coefficient(name: str, held: Rated, value: float, samples: Floats, ratings_each: float = math.nan) -> Coefficient:
+def _coefficient(
+    name: str, held: RatedOutputs, value: float, samples: Floats, ratings_each: float = math.nan
+) -> Coefficient:
     known = samples[np.isfinite(samples)]
     documents = len(np.unique(held.document))
     low, high = math.nan, math.nan

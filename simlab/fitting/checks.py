@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 
 from simlab.answers.fit import PredictionError
 from simlab.effort import current_effort
-from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.parts import with_scores
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -71,7 +71,7 @@ class Check(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class FitChecks:
     """Hold the checks of single traits, and what figures show: survival of scores, means of raters and systems.
 
     `survival[table, score]`, `raters[table, rater]` and `systems[table, system]` have the real table first.
@@ -95,7 +95,7 @@ class Checks:
         return sum(one.inside for one in self.traits)
 
 
-def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int | None = None) -> Checks:
+def checks(law: FittableLaw, fitted: Fitted, seed: int = 0, n_tables: int | None = None) -> FitChecks:
     """Simulate tables at the pilot's design, each from a draw of the parameters, and compare them with the real one."""
     rng, pilot = stream(seed, "fit", "checks"), fitted.ratings
     look = look_at(rng, pilot)
@@ -108,7 +108,7 @@ def checks(law: Law, fitted: Fitted, seed: int = 0, n_tables: int | None = None)
     grid = np.unique(np.quantile(pilot.score, np.linspace(0, 0.999, 60)))
     survival = np.array([[(table.score > at).mean() for at in grid] for table in tables[:101]])
     means = [np.array([_means(table, name) for table in tables[:101]]) for name in ("rater", "system")]
-    return Checks(tuple(judged), tuple(_erring(list(summaries[0]), values)), grid, survival, *means)
+    return FitChecks(tuple(judged), tuple(_erring(list(summaries[0]), values)), grid, survival, *means)
 
 
 def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
@@ -168,7 +168,7 @@ def _means(table: Ratings, name: str) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CheckPoints:
     """Say where tables are looked at, as the pilot has it: thresholds, ends of the scale, halves of the documents.
 
     `first[split, document]` marks a half; `pairs[2, pair]` are pairs of systems; `raters[2, pair]` pairs of raters who
@@ -182,7 +182,7 @@ class Look:
     shared: Ints
 
 
-def look_at(rng: np.random.Generator, pilot: Ratings) -> Look:
+def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
     """Fix where all tables of a pilot's design are looked at."""
     values = np.quantile(pilot.score, POINTS, method="inverted_cdf")
     edges = {float(pilot.score.min()), float(pilot.score.max()), 0.0}
@@ -195,10 +195,10 @@ def look_at(rng: np.random.Generator, pilot: Ratings) -> Look:
     pairs = np.array(np.triu_indices(pilot.n_systems, 1))
     if pairs.shape[1] > MAX_PAIRS:
         pairs = pairs[:, rng.choice(pairs.shape[1], MAX_PAIRS, replace=False)]
-    return Look(tuple(thresholds), tuple(common), first, pairs, _of_one_output(pilot))
+    return CheckPoints(tuple(thresholds), tuple(common), first, pairs, _of_one_output(pilot))
 
 
-def traits(table: Ratings, look: Look) -> dict[str, float]:
+def traits(table: Ratings, look: CheckPoints) -> dict[str, float]:
     """Describe a table; NaN for what its design cannot show."""
     score = table.score
     means = _mean_by(table.system, score, table.n_systems)
@@ -282,7 +282,7 @@ def _cells(table: Ratings, document: Ints) -> tuple[Floats, Bools]:
     return np.nan_to_num(mean), np.isfinite(mean)
 
 
-def conclusions(cell: Floats, held: Bools, look: Look) -> dict[str, float]:
+def conclusions(cell: Floats, held: Bools, look: CheckPoints) -> dict[str, float]:
     """Test all pairs of systems by a paired t test over documents: on all, and on one half held against the other."""
     i, j = look.pairs
     if cell.shape[0] < FEWEST_DOCUMENTS or not len(i):

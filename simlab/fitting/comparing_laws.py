@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from simlab.answers.fit import LawScore
-from simlab.fitting.laws import Law
+from simlab.fitting.laws import FittableLaw
 from simlab.fitting.parts import Fold, folds, thinned
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -29,7 +29,9 @@ CLEAR = 1.0
 Advance = Callable[[str], None]
 
 
-def compare(laws: Sequence[Law], ratings: Ratings, seed: int, advance: Advance = lambda law: None) -> list[LawScore]:
+def compare(
+    laws: Sequence[FittableLaw], ratings: Ratings, seed: int, advance: Advance = lambda law: None
+) -> list[LawScore]:
     """Score laws on held-out documents, the best first; laws that a fold refuses are left out.
 
     The predictive probability of a held-out rating is the share of simulated ratings, by the same rater of the same
@@ -88,7 +90,7 @@ def grid(score: Floats, scale: tuple[float, float] | None) -> Floats:
     return np.asarray(middle[wanted])
 
 
-def _score(law: Law, fold: Fold, edges: Floats, seed: int, number: int) -> Floats:
+def _score(law: FittableLaw, fold: Fold, edges: Floats, seed: int, number: int) -> Floats:
     """Return the log score of every rating held out."""
     fitted = law.fit(fold.train, seed=seed + number, draws=DRAWS, rough=True)
     rng = stream(seed, "compare", law.name, number)

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from simlab.answers.fit import Component, Dependability, ErrorByRatings
-from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.own_law import OwnEffects
 from simlab.messages import numbered
 from simlab.rng import stream
@@ -55,7 +55,7 @@ NAMES: tuple[Literal["e_rho2", "phi"], ...] = ("e_rho2", "phi")
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class PilotComponents:
     """Hold variances `[draw]` by effect, how many segments a document has, how many raters and documents the pilot.
 
     `unknown` are effects that the pilot says nothing about.
@@ -81,7 +81,7 @@ class Components:
         return Component(name=name, sd=middle, low=low, high=high)
 
 
-def components(law: Law, fitted: Fitted, seed: int = 0) -> Components:
+def components(law: FittableLaw, fitted: Fitted, seed: int = 0) -> PilotComponents:
     """Analyse what each draw of a law answers to a balanced design, raters drawn anew."""
     pilot = fitted.ratings
     size = len(pilot.document) / pilot.n_documents
@@ -96,7 +96,7 @@ def components(law: Law, fitted: Fitted, seed: int = 0) -> Components:
         rows.append(variances(law.answer(rng, effects if others is None else others, known).reshape(shape)))
     held = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     unknown = frozenset(name.removesuffix("_sd") for name in fitted.unknown)
-    return Components(held, size, pilot.n_raters, pilot.n_documents, unknown)
+    return PilotComponents(held, size, pilot.n_raters, pilot.n_documents, unknown)
 
 
 def balanced(pilot: Ratings, n_systems: int, n_documents: int, n_segments: int, n_raters: int) -> Ratings:
@@ -186,7 +186,7 @@ def _standard(rng: np.random.Generator, n: int) -> Floats:
     return np.asarray((drawn - drawn.mean()) / drawn.std(ddof=1))
 
 
-class Size(NamedTuple):
+class StudySize(NamedTuple):
     """Say how large a study is: documents, raters of each document, raters in all."""
 
     documents: float
@@ -216,14 +216,14 @@ class Trade(NamedTuple):
     best: tuple[Best, ...]
 
 
-def relative_error(held: Components, size: Size, raters: Raters) -> Floats:
+def relative_error(held: PilotComponents, size: StudySize, raters: Raters) -> Floats:
     """Return, by draw, half the variance of a difference of two systems' mean scores about its truth."""
     by_document, by_rating = _per_document(held)
     taste = _of(held, "rater_system") / size.raters if raters == "drawn" else 0.0
     return np.asarray(by_document / size.documents + by_rating / (size.documents * size.each) + taste)
 
 
-def absolute_error(held: Components, size: Size, raters: Raters) -> Floats:
+def absolute_error(held: PilotComponents, size: StudySize, raters: Raters) -> Floats:
     """Return, by draw, the variance of a system's mean score about its truth."""
     m = held.segments
     shared = _of(held, "document") + _of(held, "segment") / m
@@ -233,40 +233,40 @@ def absolute_error(held: Components, size: Size, raters: Raters) -> Floats:
     return np.asarray(relative_error(held, size, raters) + more)
 
 
-def _per_document(held: Components) -> tuple[Floats, Floats]:
+def _per_document(held: PilotComponents) -> tuple[Floats, Floats]:
     """Split what differs between systems on a document: what all its raters share, and what each rating brings."""
     m = held.segments
     by_document = _of(held, "system_document") + _of(held, "output") / m
     return by_document, _of(held, "rater_output_document") + _of(held, "residual") / m
 
 
-def _of(held: Components, name: str) -> Floats:
+def _of(held: PilotComponents, name: str) -> Floats:
     return np.asarray(held.variance.get(name, np.zeros(1)))
 
 
-def coefficients(held: Components, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Dependability]:
+def coefficients(held: PilotComponents, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Dependability]:
     """Return E rho^2 and Phi of studies with so many documents, raters drawn and fixed."""
     return [
         Dependability(name=name, raters=raters, documents=n, each=each, value=value, low=low, high=high)
         for name in NAMES
         for raters in _known(held)
         for n in documents
-        for value, low, high in [_summary(_coefficient(held, Size(n, each, held.n_raters), name, raters))]
+        for value, low, high in [_summary(_coefficient(held, StudySize(n, each, held.n_raters), name, raters))]
     ]
 
 
-def _known(held: Components) -> tuple[Raters, ...]:
+def _known(held: PilotComponents) -> tuple[Raters, ...]:
     """Leave out what a pilot cannot tell: raters at large, where it had one."""
     return ("fixed",) if {"rater_system", "leniency"} & held.unknown else ("drawn", "fixed")
 
 
-def _coefficient(held: Components, size: Size, name: str, raters: Raters) -> Floats:
+def _coefficient(held: PilotComponents, size: StudySize, name: str, raters: Raters) -> Floats:
     true = _of(held, "system") + (_of(held, "rater_system") / size.raters if raters == "fixed" else 0.0)
     error = (relative_error if name == "e_rho2" else absolute_error)(held, size, raters)
     return np.asarray(np.divide(true, true + error, out=np.zeros_like(true), where=true > 0))
 
 
-def trade(held: Components, ratings: float, most: int = MOST_EACH) -> Trade | None:
+def trade(held: PilotComponents, ratings: float, most: int = MOST_EACH) -> Trade | None:
     """Weigh more documents against more ratings each at equal cost: `ratings` a system, K = 1 .. `most` each.
 
     With `A` what the raters of a document share and `B` what each rating brings, the variance is `2 (A + B / K) / D`.
@@ -277,7 +277,7 @@ def trade(held: Components, ratings: float, most: int = MOST_EACH) -> Trade | No
     m = held.segments
     each = [k for k in range(1, most + 1) if ratings / (k * m) >= 2]
     sizes = {k: ratings / (k * m) for k in each}
-    errors = {k: np.sqrt(2 * relative_error(held, Size(n, k, 1), "fixed")) for k, n in sizes.items()}
+    errors = {k: np.sqrt(2 * relative_error(held, StudySize(n, k, 1), "fixed")) for k, n in sizes.items()}
     if not errors:
         return None
     best = np.array(each)[np.argmin(np.stack(list(errors.values())), axis=0)]
@@ -292,7 +292,7 @@ def trade(held: Components, ratings: float, most: int = MOST_EACH) -> Trade | No
     return Trade(ratings, rows, (float(low), float(middle), float(high)), tuple(best_each(held, most=most)))
 
 
-def best_each(held: Components, prices: Sequence[float] = PRICES, most: int = MOST_EACH) -> list[Best]:
+def best_each(held: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH) -> list[Best]:
     """Return how many ratings each are best where a document costs as much as so many ratings, and 1 .. `most` can be.
 
     `K = sqrt(price B / (segments A))`, to the whole number that is better (Brennan 2001, section 8.1).

@@ -12,7 +12,7 @@ from simlab.tables.held import Ratings
 from simlab.types import Array, Floats, Frame, World
 
 
-class Posterior(NamedTuple):
+class SampledPosterior(NamedTuple):
     """Hold what chains drew: `draws[site]` and `stats[name]` are `[chain, draw, ...]`, `dims[site]` name the rest."""
 
     draws: Mapping[str, Array]
@@ -37,10 +37,10 @@ class Fitted:
     not_identified: Sequence[str]
     unknown: frozenset[str]
     diagnosis: Mapping[str, float]
-    posterior: Posterior | None = None
+    posterior: SampledPosterior | None = None
 
 
-class Law(NamedTuple):
+class FittableLaw(NamedTuple):
     """Say how a law is fitted and drawn from.
 
     `refused(ratings)` says why a table does not allow it (None: it does); `fit(ratings, seed=, draws=, rough=)` fits
@@ -57,7 +57,7 @@ class Law(NamedTuple):
     content: Callable[[Fitted], Mapping[str, Any]]
 
 
-def law_named(name: str) -> tuple[Law, ...]:
+def law_named(name: str) -> tuple[FittableLaw, ...]:
     """List the laws among which a name chooses: those of simlab, or one of one's own, MODULE:FUNCTION.
 
     Raises InputError for a function that is none, or no law.
@@ -69,7 +69,7 @@ def law_named(name: str) -> tuple[Law, ...]:
     return (own_law(name),)
 
 
-def laws() -> tuple[Law, ...]:
+def laws() -> tuple[FittableLaw, ...]:
     """List the laws of ratings, each imported when it is asked for."""
     from simlab.fitting.mqm import MQM
     from simlab.fitting.scales import BINARY, GAUSSIAN, NORMAL_SCORES, ORDINAL
@@ -77,6 +77,6 @@ def laws() -> tuple[Law, ...]:
     return BINARY, GAUSSIAN, NORMAL_SCORES, ORDINAL, MQM
 
 
-def world_on(law: Law, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
+def world_on(law: FittableLaw, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
     """Draw a world for a frame, every rating fixed, as in a recorded table."""
     return law.world(rng, effects, frame, potential=True)

@@ -28,7 +28,7 @@ import numpy as np
 
 from simlab.analysis.chains import make_chains
 from simlab.effort import current_effort
-from simlab.fitting.laws import Fitted, Law, Posterior
+from simlab.fitting.laws import FittableLaw, Fitted, SampledPosterior
 from simlab.fitting.scales.chain import gaussian_scale
 from simlab.fitting.scales.fitting import effective_draws, r_hat
 from simlab.messages import legible, numbered, shown
@@ -83,7 +83,7 @@ class Site(NamedTuple):
     shape: tuple[int, ...]
 
 
-def own_law(path: str) -> Law:
+def own_law(path: str) -> FittableLaw:
     """Make a law of the model at MODULE:FUNCTION, which is imported now.
 
     Raises InputError for what is no such path, or no function, and where it cannot be imported.
@@ -102,7 +102,7 @@ def own_law(path: str) -> Law:
         what = f"it asks for {strange[0]}" if strange else "it does not ask for score"
         raise InputError(f"--law {path}: {what}; a law takes score and what else it needs of {', '.join(ARGUMENTS)}")
     simulate = _Simulator(model)
-    return Law(
+    return FittableLaw(
         path,
         lambda ratings: None,
         partial(fit, path, model),
@@ -144,7 +144,7 @@ def fit(path: str, model: Model, ratings: Ratings, *, seed: int = 0, draws: int 
         not_identified=_not_identified(ratings, sites),
         unknown=frozenset({"leniency_sd", "rater_system_sd", "rater_document_sd"} if ratings.n_raters == 1 else ()),
         diagnosis=_diagnosed(held, stats),
-        posterior=Posterior(held, {name: _dims(name, site) for name, site in sites.items()}, stats),
+        posterior=SampledPosterior(held, {name: _dims(name, site) for name, site in sites.items()}, stats),
     )
 
 

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from simlab.fitting.backtest.choosing import chosen
 from simlab.fitting.checks import checks
-from simlab.fitting.laws import Fitted, Law, laws
+from simlab.fitting.laws import FittableLaw, Fitted, laws
 from simlab.fitting.scales.fitting import LawName
 from simlab.fitting.scales.outputs import OnOutputs, on_outputs
 from simlab.messages import several
@@ -47,7 +47,7 @@ class TableWorld:
     answered with the other sign (penalties that the table writes with a minus).
     """
 
-    law: Law
+    law: FittableLaw
     fitted: Fitted
     own: Sequence[OnOutputs] | None
     passed: int
@@ -140,7 +140,7 @@ def table_world(ratings: Ratings, seed: int, draws: int) -> TableWorld:
     return found
 
 
-def _others(first: Law, ratings: Ratings) -> Iterator[Law]:
+def _others(first: FittableLaw, ratings: Ratings) -> Iterator[FittableLaw]:
     yield from (law for law in laws() if law.name != first.name and law.refused(ratings) is None)
 
 
@@ -153,7 +153,7 @@ def _refuse_few(ratings: Ratings) -> None:
         )
 
 
-def _looked_at(law: Law, ratings: Ratings, seed: int, draws: int, turned: bool) -> TableWorld:
+def _looked_at(law: FittableLaw, ratings: Ratings, seed: int, draws: int, turned: bool) -> TableWorld:
     """Fit a law and check it; of a law on a scale the table's own outputs are drawn with it."""
     rough = len(ratings.score) > THOROUGH
     scaled = None if law.name == "mqm" else cast(LawName, law.name)
@@ -163,7 +163,7 @@ def _looked_at(law: Law, ratings: Ratings, seed: int, draws: int, turned: bool) 
     return TableWorld(law, fitted, own, held.passed, tuple(one.name for one in held.failed), turned)
 
 
-def _of_outputs(law: Law, ratings: Ratings, own: Sequence[OnOutputs]) -> Fitted:
+def _of_outputs(law: FittableLaw, ratings: Ratings, own: Sequence[OnOutputs]) -> Fitted:
     return Fitted(law.name, ratings, [one.effects for one in own], {}, (), frozenset(), {})
 
 

@@ -13,16 +13,16 @@ from threadpoolctl import threadpool_limits
 
 from simlab import schemas
 from simlab.answers import fit as answers
-from simlab.answers.fit import Component, Dependability, LawScore, Speeds
+from simlab.answers.fit import Component, Dependability, LawScore, PilotSpeeds
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.effort import current_effort
 from simlab.files import write_whole
-from simlab.fitting.checks import Check, Checks, checks
+from simlab.fitting.checks import Check, FitChecks, checks
 from simlab.fitting.comparing_laws import chosen, compare
-from simlab.fitting.components import Components, Trade, coefficients, components, trade
-from simlab.fitting.laws import Fitted, Law
-from simlab.fitting.speeds import KEPT, FittedSpeeds, Span, by_rater, fitted_speeds, hours_again
+from simlab.fitting.components import PilotComponents, Trade, coefficients, components, trade
+from simlab.fitting.laws import FittableLaw, Fitted
+from simlab.fitting.speeds import KEPT, EstimateInterval, FittedSpeeds, by_rater, fitted_speeds, hours_again
 from simlab.messages import legible, or_nearest, shown
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS
@@ -58,7 +58,7 @@ def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _with_chains(held: Checks, diagnosis: Mapping[str, float]) -> Checks:
+def _with_chains(held: FitChecks, diagnosis: Mapping[str, float]) -> FitChecks:
     """Count chains that disagree as a check that failed, where a law of one's own is sampled by NUTS."""
     if "divergences" not in diagnosis:
         return held
@@ -84,19 +84,19 @@ def silent(line: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FitReport:
     """Hold what is said of a fit.
 
     `refused[law]` says why a law was not tried, `speeds[rater]` how fast raters were and `timing` how fast people at
     large are (None: no times), `asked` that the law was named.
     """
 
-    law: Law
+    law: FittableLaw
     fitted: Fitted
     compared: Sequence[LawScore]
     refused: Mapping[str, str]
-    checks: Checks
-    components: Components
+    checks: FitChecks
+    components: PilotComponents
     coefficients: Sequence[Dependability]
     trade: Trade | None
     speeds: Mapping[str, Mapping[str, float]]
@@ -150,7 +150,9 @@ class Report:
         )
 
 
-def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say = silent, cut: float = CUT) -> Report:
+def report(
+    ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int, say: Say = silent, cut: float = CUT
+) -> FitReport:
     """Choose a law by what it predicts of documents held out (or take the named one), fit it, and look at the fit.
 
     Where the table has times speeds are learnt from them, gaps between answers cut at `cut` seconds. Raises InputError
@@ -163,7 +165,7 @@ def report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say
         return replace(found, speeds=by_rater(ratings, cut), timing=fitted_speeds(ratings.times, cut))
 
 
-def _report(ratings: Ratings, laws: Sequence[Law], name: str, seed: int, say: Say) -> Report:
+def _report(ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int, say: Say) -> FitReport:
     _check_comparable(ratings)
     refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
     law, compared = _chosen(ratings, laws, refused, name, seed, say)
@@ -185,14 +187,19 @@ def _check_comparable(ratings: Ratings) -> None:
 
 
 def looked_at(
-    law: Law, fitted: Fitted, compared: Sequence[LawScore], refused: Mapping[str, str], seed: int, say: Say = silent
-) -> Report:
+    law: FittableLaw,
+    fitted: Fitted,
+    compared: Sequence[LawScore],
+    refused: Mapping[str, str],
+    seed: int,
+    say: Say = silent,
+) -> FitReport:
     """Look at a fit: check it against its pilot, and say what makes scores differ."""
     say(f"checking {law.name} against the pilot")
     held = components(law, fitted, seed)
     ratings = fitted.ratings
     each = ratings_each(ratings)
-    return Report(
+    return FitReport(
         law,
         fitted,
         compared,
@@ -206,8 +213,8 @@ def looked_at(
 
 
 def _chosen(
-    ratings: Ratings, laws: Sequence[Law], refused: Mapping[str, str], name: str, seed: int, say: Say
-) -> tuple[Law, Sequence[LawScore]]:
+    ratings: Ratings, laws: Sequence[FittableLaw], refused: Mapping[str, str], name: str, seed: int, say: Say
+) -> tuple[FittableLaw, Sequence[LawScore]]:
     by_name = {law.name: law for law in laws}
     if not isinstance(name, str) or name not in (AUTO, *by_name):
         raise InputError(f"--law {shown(name)} is unknown; {or_nearest(shown(name), [AUTO, *by_name])}")
@@ -222,7 +229,7 @@ def _chosen(
     return by_name[chosen(compared)] if compared else allowed[0], compared
 
 
-def _compared(ratings: Ratings, allowed: Sequence[Law], seed: int, say: Say) -> list[LawScore]:
+def _compared(ratings: Ratings, allowed: Sequence[FittableLaw], seed: int, say: Say) -> list[LawScore]:
     say(f"comparing {', '.join(law.name for law in allowed)} on documents held out")
     return compare(allowed, ratings, seed, lambda law: say(f"compared {law}"))
 
@@ -233,7 +240,7 @@ def ratings_each(ratings: Ratings) -> int:
     return max(1, round(len(output) / len(np.unique(output))))
 
 
-def checked(held: Checks) -> dict[str, Any]:
+def checked(held: FitChecks) -> dict[str, Any]:
     """Return how many checks a world passed, and of those that failed what was found."""
     return {"passed": held.passed, "failed": [_failed(one) for one in held.failed]}
 
@@ -244,7 +251,7 @@ def _failed(check: Check) -> dict[str, Any]:
 
 
 def content(
-    law: Law,
+    law: FittableLaw,
     fitted: Fitted,
     *,
     about: Mapping[str, Any],
@@ -340,7 +347,7 @@ def speed_content(fitted: FittedSpeeds) -> dict[str, Any]:
     return {**_summary_of_speeds(fitted), "draws": drawn}
 
 
-def answer_of_speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> Speeds:
+def answer_of_speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> PilotSpeeds:
     """Return the same as an answer, with the hours that the same work would take other people, and each rater's."""
     again = hours_again(fitted)
     held = {
@@ -350,7 +357,7 @@ def answer_of_speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, flo
         "hours_again": {name: _short(value) for name, value in again._asdict().items()},
         "raters": {name: dict(speed) for name, speed in raters.items()},
     }
-    return read_record(Speeds, held, "speeds")
+    return read_record(PilotSpeeds, held, "speeds")
 
 
 def _summary_of_speeds(fitted: FittedSpeeds) -> dict[str, Any]:
@@ -371,5 +378,5 @@ def _summary_of_speeds(fitted: FittedSpeeds) -> dict[str, Any]:
     }
 
 
-def _span(one: Span) -> dict[str, float]:
+def _span(one: EstimateInterval) -> dict[str, float]:
     return {name: _short(value) for name, value in one._asdict().items() if math.isfinite(value)}

@@ -51,7 +51,7 @@ class Worked:
 
 
 @dataclass(frozen=True)
-class Posterior:
+class SpeedPosterior:
     """Hold what is known of speeds on a grid: log seconds per answer = log_mean + rater + login.
 
     `log_weight[rater_sd, login_sd]` is the logarithm of what the data say of the two spreads (prior included); given
@@ -89,7 +89,7 @@ class Posterior:
         return np.stack([log_mean, self.rater_sd[row], self.login_sd[column]], axis=1)
 
 
-def posterior(worked: Worked, *, flat: bool = False) -> Posterior:
+def posterior(worked: Worked, *, flat: bool = False) -> SpeedPosterior:
     """Weigh every pair of spreads by the logins, log_mean integrated out; `flat`: people do not differ (rater_sd is 0).
 
     Given the spreads the logins of a person have covariance `rater_sd^2 + diag(d)`, with `d = login_sd^2 + noise`; by
@@ -109,13 +109,13 @@ def _nearer(grid: Floats, weight: Floats) -> Floats:
     return np.asarray(np.linspace(np.sqrt(low), np.sqrt(high), len(grid)) ** 2)
 
 
-def _on_grid(worked: Worked, rater_sd: Floats, login_sd: Floats) -> Posterior:
+def _on_grid(worked: Worked, rater_sd: Floats, login_sd: Floats) -> SpeedPosterior:
     people, log_scale = _by_person(worked, login_sd)
     # One spread between people at a time: tables of a crowd have thousands of them.
     log, mean, variance = (np.array(rows) for rows in zip(*(_given(sd, *people) for sd in rater_sd), strict=True))
     constant = -0.5 * (log_scale + (len(worked.person) - 1) * np.log(2 * np.pi))
     own = np.log(_rater_prior(rater_sd)[:, None] * np.exp(-0.5 * (login_sd / LOGIN_SPREAD) ** 2) * _steps(login_sd))
-    return Posterior(log + constant + own, mean, variance, rater_sd, login_sd)
+    return SpeedPosterior(log + constant + own, mean, variance, rater_sd, login_sd)
 
 
 def _given(rater_sd: float, precision: Floats, mean: Floats, within: Floats) -> tuple[Floats, Floats, Floats]:

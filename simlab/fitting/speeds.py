@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.speed_law import Posterior, Worked, log_score, posterior
+from simlab.fitting.speed_law import SpeedPosterior, Worked, log_score, posterior
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS, Times
@@ -28,7 +28,7 @@ INTERVAL = (0.05, 0.5, 0.95)
 CAMPAIGNS = 4000
 
 
-class Span(NamedTuple):
+class EstimateInterval(NamedTuple):
     """Hold an estimate and its 90 % interval."""
 
     low: float
@@ -59,7 +59,7 @@ class FittedSpeeds:
     cut: float
     worked: Worked
     screens: Screens
-    law: Posterior
+    law: SpeedPosterior
     left_out: int
     sittings: bool
 
@@ -69,31 +69,31 @@ class FittedSpeeds:
         return self.law.draws(stream(0, "speeds"), DRAWS)
 
     @property
-    def seconds_per_answer(self) -> Span:
+    def seconds_per_answer(self) -> EstimateInterval:
         """Return the mean over people and logins."""
         return _span(mean_seconds_per_answer(self.draws))
 
     @property
-    def median_seconds(self) -> Span:
+    def median_seconds(self) -> EstimateInterval:
         """Return the median over people and logins."""
         return _span(np.exp(self.draws[:, 0]))
 
     @property
-    def rater_sd(self) -> Span:
+    def rater_sd(self) -> EstimateInterval:
         """Return how much people differ: the standard deviation of their log speeds."""
         return _span(self.draws[:, 1])
 
     @property
-    def login_sd(self) -> Span:
+    def login_sd(self) -> EstimateInterval:
         """Return how much the logins of a person differ, beside what their screens make of it."""
         return _span(self.draws[:, 2])
 
     @property
-    def screen_sd(self) -> Span:
+    def screen_sd(self) -> EstimateInterval:
         """Return how much screens of a login differ: the lognormal spread with their coefficient of variation."""
         cv, error = self.screens.variation, self.screens.error
         reach = math.exp(1.645 * error / cv) if cv > 0 and math.isfinite(error) else math.nan
-        return Span(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
+        return EstimateInterval(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
 
     def of_worlds(self, n: int = KEPT) -> list[Speeds]:
         """Return draws of speeds, one for each world: what the table left open differs between them."""
@@ -173,8 +173,8 @@ def log_sd(variation: float) -> float:
     return math.sqrt(math.log1p(variation**2))
 
 
-def _span(values: Floats) -> Span:
-    return Span(*(float(value) for value in np.quantile(values, _MIDDLE)))
+def _span(values: Floats) -> EstimateInterval:
+    return EstimateInterval(*(float(value) for value in np.quantile(values, _MIDDLE)))
 
 
 def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | int]]:
@@ -257,7 +257,7 @@ def campaigns(
     return np.asarray((mean * answers * np.exp(log)).sum(axis=1) / 3600)
 
 
-class Held(NamedTuple):
+class HoursPrediction(NamedTuple):
     """Hold a prediction of the hours of other people against what they took.
 
     `log_score` is the log predictive density of a login's log seconds per answer, `flat` that of one lognormal for
@@ -275,7 +275,7 @@ class Held(NamedTuple):
         return self.predicted.low <= self.happened <= self.predicted.high
 
 
-def held_against(known: FittedSpeeds, times: Times) -> Held | None:
+def held_against(known: FittedSpeeds, times: Times) -> HoursPrediction | None:
     """Predict the hours of another table's logins from what one table says, under its cut, and look; None: no times.
 
     Who answered how much is taken from the other table, what they are like from the first: none of them is known.
@@ -286,7 +286,7 @@ def held_against(known: FittedSpeeds, times: Times) -> Held | None:
     speeds = known.of_worlds(len(known.draws))
     predicted = predicted_hours(stream(0, "held against"), speeds, loads(times), known.screens.answers)
     scores = (log_score(known.worked, other.worked, flat=flat) for flat in (False, True))
-    return Held(predicted, times.hours(known.cut), *scores)
+    return HoursPrediction(predicted, times.hours(known.cut), *scores)
 
 
 def hours_again(fitted: FittedSpeeds) -> Hours:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, chdtri
 
-from simlab.tables.evidence import Trials
-from simlab.tables.judged import Outputs
+from simlab.tables.evidence import ScoredTrials
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.preferences import Preferences
-from simlab.tables.winners import Comparisons
+from simlab.tables.winners import WinnerComparisons
 from simlab.types import Array, Bools, Floats, InputError, Ints
 from simlab.world.fitted_metrics import posterior_mean
 from simlab.world.laws.comparisons import compare
@@ -67,7 +67,7 @@ class Mixture:
 
 
 def mixture_of_outputs(
-    outputs: Outputs, name: str, *, margin: float, human_margin: float, signs: tuple[int, int], mirrored: bool
+    outputs: JudgedOutputs, name: str, *, margin: float, human_margin: float, signs: tuple[int, int], mirrored: bool
 ) -> Mixture | None:
     """Compare the outputs of each two systems on the same item, by human score and by metric score.
 
@@ -91,7 +91,7 @@ def mixture_of_outputs(
     return _mixture(unit[item], pair, weight, said, margin=margin, human_margin=human_margin, mirrored=mirrored)
 
 
-def mixture_of_preferences(preferences: Compared, name: str, *, mirrored: bool) -> Mixture | None:
+def mixture_of_preferences(preferences: ComparedOutputs, name: str, *, mirrored: bool) -> Mixture | None:
     """Count what the metric says where humans prefer; None where nothing has both."""
     said = preferences.metrics[name]
     both = (said >= 0) & (preferences.human.sum(1) > 0)
@@ -101,7 +101,7 @@ def mixture_of_preferences(preferences: Compared, name: str, *, mirrored: bool) 
     return _mixture(*at, margin=0.0, human_margin=None, mirrored=mirrored)
 
 
-def mixture_of_trials(trials: Trials, *, margin: float) -> Mixture | None:
+def mixture_of_trials(trials: ScoredTrials, *, margin: float) -> Mixture | None:
     """Count what the metric says of originals (first) and corruptions, under one margin for all kinds.
 
     Humans prefer the original of altering and disrupting corruptions (`>`) and find preserving ones as good (`=`); a
@@ -123,14 +123,14 @@ def mixture_of_trials(trials: Trials, *, margin: float) -> Mixture | None:
     return _mixture(cluster, pair, weight, metric[scored], margin=margin, human_margin=None, mirrored=True)
 
 
-def mean_rating(outputs: Outputs) -> Floats:
+def mean_rating(outputs: JudgedOutputs) -> Floats:
     """Average the ratings of each output; NaN where there is none."""
     rated = np.isfinite(outputs.human)
     total = np.where(rated, outputs.human, 0.0).sum(1)
     return np.asarray(np.where(rated.any(1), total / np.maximum(rated.sum(1), 1), np.nan))
 
 
-def lay_out_by_system(outputs: Outputs, value: Floats) -> Floats:
+def lay_out_by_system(outputs: JudgedOutputs, value: Floats) -> Floats:
     """Lay values of outputs out as `[system, item]`, NaN where there is no output."""
     laid = np.full((len(outputs.system_names), outputs.n_items), np.nan)
     laid[outputs.system, outputs.item] = value
@@ -177,7 +177,7 @@ def concentration(counts: Floats, mean: Floats) -> float | None:
     return 1 / within - 1
 
 
-def _has_several_kinds(trials: Trials, scored: Bools) -> Array:
+def _has_several_kinds(trials: ScoredTrials, scored: Bools) -> Array:
     """Return for (altering and disrupting, preserving) whether there are kinds of corruption enough."""
     kinds = [np.unique(trials.corruption[scored & (trials.preserving == which)]) for which in (False, True)]
     return np.array([len(there) >= FEW_CLUSTERS for there in kinds])
@@ -240,7 +240,7 @@ def _beta_quantile(a: float, b: float, tail: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedOutputs:
     """Hold pairs of outputs that humans compared.
 
     `pair[comparison]` and `item[comparison]` are numbers, `unit[comparison]` that of the document where a table tells
@@ -260,7 +260,7 @@ class Compared:
     metrics: Mapping[str, Array]
 
 
-def group_comparisons(preferences: Preferences) -> Compared:
+def group_comparisons(preferences: Preferences) -> ComparedOutputs:
     """Group comparisons by pair and item, in the order of the table; j compared with i is turned round.
 
     Where a table names no items, each of its comparisons is of one of its own.
@@ -275,7 +275,7 @@ def group_comparisons(preferences: Preferences) -> Compared:
     np.add.at(ratings, pair[at], human)
     total = human.sum(1, keepdims=True)
     names = preferences.system_names
-    return Compared(
+    return ComparedOutputs(
         pair[at],
         item[at],
         preferences.document[item[at]] if preferences.document_known else item[at],
@@ -293,7 +293,7 @@ def group_comparisons(preferences: Preferences) -> Compared:
 
 def _orient_comparisons(preferences: Preferences) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Return the two systems i < j, item, outcome, and source (0: humans) of all comparisons by line."""
-    human = Comparisons(
+    human = WinnerComparisons(
         preferences.first,
         preferences.second,
         preferences.item,
@@ -301,7 +301,7 @@ def _orient_comparisons(preferences: Preferences) -> tuple[Ints, Ints, Ints, Int
         preferences.outcome,
         preferences.line,
     )
-    sources: Sequence[Comparisons] = (human, *preferences.metrics.values())
+    sources: Sequence[WinnerComparisons] = (human, *preferences.metrics.values())
     first, second, item, outcome, line = (
         np.concatenate([getattr(said, name) for said in sources]) for name in _COLUMNS
     )

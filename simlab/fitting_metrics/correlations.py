@@ -10,7 +10,7 @@ from scipy.special import chdtri, stdtrit
 
 from simlab.analysis.means.components import VarianceComponents, variance_components
 from simlab.rng import stream
-from simlab.tables.judged import Outputs
+from simlab.tables.judged import JudgedOutputs
 from simlab.types import Bools, Floats, InputError, Ints
 
 GROUPS = 50
@@ -42,7 +42,7 @@ class Correlation:
         return math.tanh(_z(self.value) - reach), math.tanh(_z(self.value) + reach)
 
 
-def correlation(outputs: Outputs, name: str, *, signs: tuple[int, int]) -> Correlation | None:
+def correlation(outputs: JudgedOutputs, name: str, *, signs: tuple[int, int]) -> Correlation | None:
     """Correlate a metric with human scores over the outputs of a system, the same for all systems.
 
     Both are taken from their system's mean. Errors are by a jackknife that leaves out groups of items, so that outputs

@@ -14,9 +14,9 @@ import numpy as np
 from simlab import schemas
 from simlab.fitting_metrics.confusion import Mixture
 from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.fitting import Fit, Learned
+from simlab.fitting_metrics.fitting import Learned, MetricFit
 from simlab.fitting_metrics.humans import Adequacy, Contests
-from simlab.fitting_metrics.rates import Rates
+from simlab.fitting_metrics.rates import MetricRates
 from simlab.types import Floats
 
 MOST_PAIRS = 1770
@@ -25,7 +25,7 @@ Record: TypeAlias = dict[str, Any]
 OUTCOMES = (">", "=", "<")
 
 
-def text(learned: Learned, fit: Fit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
+def text(learned: Learned, fit: MetricFit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
     """Return the YAML of a metric: its sections, and the systems of the table."""
     lines = [
         f"# What `simlab fit-metric` learned of {_plain_name(learned.name)}; worlds draw from it (simlab show metric).",
@@ -45,7 +45,7 @@ def text(learned: Learned, fit: Fit, source: str, digest: str, *, signs: tuple[i
     return "\n".join(lines) + "\n"
 
 
-def systems_text(fit: Fit, source: str, digest: str) -> str:
+def systems_text(fit: MetricFit, source: str, digest: str) -> str:
     """Return the YAML of a table without a metric."""
     head = [
         "# What `simlab fit-metric` learned of systems; no metric was in the table.",
@@ -89,7 +89,7 @@ def adequacy_words(adequacy: Adequacy) -> list[str]:
     return words
 
 
-def _rates(rates: Rates, sign: int) -> Iterator[str]:
+def _rates(rates: MetricRates, sign: int) -> Iterator[str]:
     (rho_low, rho_high), (eta_low, eta_high) = rates.interval()
     yield f"# rho {rates.rho:.3f} ({rho_low:.3f} to {rho_high:.3f})."
     yield f"# eta {rates.eta:.3f} ({eta_low:.3f} to {eta_high:.3f})."
@@ -138,7 +138,7 @@ def _correlation(correlation: Correlation) -> Iterator[str]:
         yield f"  components: {{signal_variance: {signal:.6g}, annotator_variance: {noise:.6g}}}"
 
 
-def _systems(fit: Fit) -> Iterator[str]:
+def _systems(fit: MetricFit) -> Iterator[str]:
     contests, adequacy = fit.contests, fit.adequacy
     if contests is None and adequacy is None:
         return
@@ -204,12 +204,12 @@ def _plain_name(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
-def records(fit: Fit) -> list[Record]:
+def records(fit: MetricFit) -> list[Record]:
     """List `metric, what, value, low, high, rests_on`; what several metrics tell of humans is told once."""
     return _drop_repeats([*(row for learned in fit.metrics for row in _rows(learned)), *_rows_of_systems(fit)])
 
 
-def notes(fit: Fit) -> list[str]:
+def notes(fit: MetricFit) -> list[str]:
     """Return what the table does not tell; each note once, with the metrics that it is about."""
     return [*fit.notes, *_group_notes(fit.metrics)]
 
@@ -240,7 +240,7 @@ def _rows(learned: Learned) -> Iterator[Record]:
         yield from _rows_of_correlation(learned.name, learned.correlation)
 
 
-def _rows_of_rates(name: str, rates: Rates) -> Iterator[Record]:
+def _rows_of_rates(name: str, rates: MetricRates) -> Iterator[Record]:
     rho, eta = rates.interval()
     adequate, others = rates.observed
     yield _report_row(name, "rho", rates.rho, *rho, f"{adequate:.4g} adequate outputs")
@@ -267,7 +267,7 @@ def _rows_of_correlation(name: str, correlation: Correlation) -> Iterator[Record
         yield _report_row("humans", "gamma", gamma, max(gamma - reach, 0.0), gamma + reach, "repeated ratings")
 
 
-def _rows_of_systems(fit: Fit) -> Iterator[Record]:
+def _rows_of_systems(fit: MetricFit) -> Iterator[Record]:
     if fit.adequacy is not None:
         low, high = fit.adequacy.interval()
         for k, name in enumerate(fit.adequacy.system_names):

@@ -14,10 +14,10 @@ from simlab.fitting_metrics import confusion, correlations, humans, rates
 from simlab.fitting_metrics.confusion import FEW_CLUSTERS, Mixture, group_comparisons, lay_out_by_system
 from simlab.fitting_metrics.correlations import Correlation, variance_within_systems
 from simlab.fitting_metrics.humans import Adequacy, Contests, worth
-from simlab.fitting_metrics.rates import Rates
+from simlab.fitting_metrics.rates import MetricRates
 from simlab.formulas import threshold_rates
-from simlab.tables.evidence import Evidence, Trials
-from simlab.tables.judged import Outputs
+from simlab.tables.evidence import Evidence, ScoredTrials
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.preferences import Preferences
 from simlab.types import Bools, Floats, InputError, Ints
 
@@ -50,7 +50,7 @@ class Learned:
 
     name: str
     transported: bool
-    rates: Rates | None
+    rates: MetricRates | None
     mixture: Mixture | None
     correlation: Correlation | None
     notes: tuple[str, ...]
@@ -62,7 +62,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class MetricFit:
     """Hold all that a table tells."""
 
     metrics: tuple[Learned, ...]
@@ -71,13 +71,13 @@ class Fit:
     notes: tuple[str, ...]
 
 
-def fit(data: Evidence, options: Options) -> Fit:
+def fit(data: Evidence, options: Options) -> MetricFit:
     """Fit metrics, and describe the systems.
 
     Raises InputError for options that the table has no use for, and where nothing at all can be learned.
     """
     _check(options)
-    if isinstance(data, Outputs):
+    if isinstance(data, JudgedOutputs):
         _refuse(options, (), "")
         fitted = _fit_outputs(data, options)
     elif isinstance(data, Preferences):
@@ -85,7 +85,7 @@ def fit(data: Evidence, options: Options) -> Fit:
         fitted = _fit_preferences(data, options)
     else:
         _refuse(options, ("margin",), "scores of unit tests have their own direction, and no human scores")
-        fitted = Fit(tuple(_learn_from_trials(trials, options) for trials in data), None, None, ())
+        fitted = MetricFit(tuple(_learn_from_trials(trials, options) for trials in data), None, None, ())
     if fitted.metrics and not any(learned.useful for learned in fitted.metrics):
         first = fitted.metrics[0]
         reason = first.notes[0] if first.notes else "its scores and the human ones share no output"
@@ -115,7 +115,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _fit_outputs(data: Outputs, options: Options) -> Fit:
+def _fit_outputs(data: JudgedOutputs, options: Options) -> MetricFit:
     human = data.human[np.isfinite(data.human)]
     if not len(human):
         raise InputError("no output has a human score; fill the column human")
@@ -125,10 +125,10 @@ def _fit_outputs(data: Outputs, options: Options) -> Fit:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
     metrics = tuple(_learn_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
-    return Fit(metrics, contests, adequacy, (*data.notes, *on_humans(data, adequacy, labels=labels)))
+    return MetricFit(metrics, contests, adequacy, (*data.notes, *on_humans(data, adequacy, labels=labels)))
 
 
-def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | None:
+def _adequacy(data: JudgedOutputs, options: Options, *, labels: bool) -> Adequacy | None:
     """Describe what is adequate, by labels or from a score on; None where nothing says what is."""
     sign, at = options.signs[0], options.adequate_from
     if at is None:
@@ -139,7 +139,9 @@ def _adequacy(data: Outputs, options: Options, *, labels: bool) -> Adequacy | No
     return humans.adequacy(data, np.where(np.isfinite(data.human), sign * data.human >= sign * at, np.nan))
 
 
-def _learn_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool) -> Learned:
+def _learn_metric(
+    data: JudgedOutputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool
+) -> Learned:
     """Learn what the scores of outputs tell of a metric."""
     score, notes = data.metrics[name], list(on_scores(data, name))
     finite = score[np.isfinite(score)]
@@ -162,7 +164,7 @@ def _learn_metric(data: Outputs, name: str, adequacy: Adequacy | None, options: 
     return Learned(name, False, rates, mixture, known, tuple(notes))
 
 
-def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -> Rates | None:
+def _rates(data: JudgedOutputs, score: Floats, adequacy: Adequacy, options: Options) -> MetricRates | None:
     both: Bools = np.isfinite(score) & np.isfinite(adequacy.probability)
     if both.sum() < 2:
         return None
@@ -180,7 +182,7 @@ def _rates(data: Outputs, score: Floats, adequacy: Adequacy, options: Options) -
     )
 
 
-def _fit_preferences(data: Preferences, options: Options) -> Fit:
+def _fit_preferences(data: Preferences, options: Options) -> MetricFit:
     if not len(data.outcome):
         raise InputError("no pair has a human preference; fill the column winner with names, or human with >, = or <")
     pairs, learned = group_comparisons(data), []
@@ -188,10 +190,10 @@ def _fit_preferences(data: Preferences, options: Options) -> Fit:
         mixture = confusion.mixture_of_preferences(pairs, name, mirrored=not options.keep_order)
         notes = *on_preferences(said >= 0), *on_mixture(mixture, "preferences of both")
         learned.append(Learned(name, False, None, mixture, None, notes))
-    return Fit(tuple(learned), humans.count_contests(pairs), None, tuple(data.notes))
+    return MetricFit(tuple(learned), humans.count_contests(pairs), None, tuple(data.notes))
 
 
-def _learn_from_trials(trials: Trials, options: Options) -> Learned:
+def _learn_from_trials(trials: ScoredTrials, options: Options) -> Learned:
     mixture = confusion.mixture_of_trials(trials, margin=options.margin)
     scores = np.concatenate([trials.original, trials.corrupted])
     finite = scores[np.isfinite(scores)]
@@ -215,7 +217,7 @@ class _Known(NamedTuple):
     kept: Floats
 
 
-def adequacy_of_scores(outputs: Outputs, adequate_from: float, sign: int) -> Adequacy | None:
+def adequacy_of_scores(outputs: JudgedOutputs, adequate_from: float, sign: int) -> Adequacy | None:
     """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score.
 
     An output's score is normal within its system, and so is the noise of a rating: what `raters=judges` is made of.
@@ -290,7 +292,7 @@ def _agreement(deviation: Floats, signal: float) -> float:
     return min(max(float((laid @ laid.T)[first, second].sum()) / both / signal, 0.0), 0.99) if both else math.nan
 
 
-def on_humans(data: Outputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
+def on_humans(data: JudgedOutputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
     """Tell about human scores, labels and their repeats."""
     if missing := int((~np.isfinite(data.human).any(1)).sum()):
         yield f"{missing} of {len(data.human)} outputs have no human score; left out"
@@ -319,7 +321,7 @@ def _errors(adequacy: Adequacy) -> str:
     return f"errors {which}, and independent for the labels of an output"
 
 
-def on_scores(data: Outputs, name: str) -> Iterator[str]:
+def on_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
     """Tell about scores that are missing, few or all the same."""
     score = data.metrics[name]
     missing = ~np.isfinite(score)
@@ -342,7 +344,7 @@ def on_preferences(said: Bools) -> Iterator[str]:
         yield f"{missing} of {len(said)} comparisons have no preference; left out"
 
 
-def on_trials(trials: Trials, mixture: Mixture | None) -> Iterator[str]:
+def on_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
     """Tell about scores that are missing, and what corruptions stand for."""
     both = np.isfinite(trials.original) & np.isfinite(trials.corrupted)
     if missing := int((~both).sum()):
@@ -356,7 +358,7 @@ def on_trials(trials: Trials, mixture: Mixture | None) -> Iterator[str]:
     yield "corruptions are no outputs of systems; what is learned of them is transported"
 
 
-def on_rates(rates: Rates | None, adequacy: Adequacy | None) -> Iterator[str]:
+def on_rates(rates: MetricRates | None, adequacy: Adequacy | None) -> Iterator[str]:
     """Explain why there is no rho and eta, or that they are worth nothing."""
     if adequacy is None:
         return

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from simlab.fitting_metrics.confusion import MOST_CELLS, Compared, lay_out_by_system, mean_rating
+from simlab.fitting_metrics.confusion import MOST_CELLS, ComparedOutputs, lay_out_by_system, mean_rating
 from simlab.formulas import normal_orthant
-from simlab.tables.judged import Outputs
+from simlab.tables.judged import JudgedOutputs
 from simlab.types import Floats, Ints
 from simlab.world.laws.comparisons import compare
 
@@ -74,12 +74,12 @@ class Adequacy:
         return betaincinv(a, b, level / 2), betaincinv(a, b, 1 - level / 2)
 
 
-def count_contests(preferences: Compared) -> Contests:
+def count_contests(preferences: ComparedOutputs) -> Contests:
     """Count the human ratings of each pair."""
     return Contests(preferences.system_names, preferences.pair_names, preferences.ratings)
 
 
-def contests_of_scores(outputs: Outputs, *, human_margin: float, sign: int) -> Contests | None:
+def contests_of_scores(outputs: JudgedOutputs, *, human_margin: float, sign: int) -> Contests | None:
     """Count preferences by the sign of the difference of human scores; None with one system, or too many."""
     n = len(outputs.system_names)
     if n < 2 or n * (n - 1) // 2 * outputs.n_items > MOST_CELLS:
@@ -91,7 +91,7 @@ def contests_of_scores(outputs: Outputs, *, human_margin: float, sign: int) -> C
     return Contests(outputs.system_names, names, counts)
 
 
-def adequacy(outputs: Outputs, adequate: Floats) -> Adequacy:
+def adequacy(outputs: JudgedOutputs, adequate: Floats) -> Adequacy:
     """Estimate alphas and the errors of raters from labels `adequate[output, repeat]` (0, 1, NaN = gap).
 
     Without repeats labels are taken for the truth. With three ratings of some outputs two rates of error are estimated,

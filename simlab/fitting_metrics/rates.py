@@ -21,7 +21,7 @@ PARTITIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class MetricRates:
     """Hold the posteriors rho ~ Beta(TP + 1, P - TP + 1) and eta ~ Beta(TN + 1, N - TN + 1) of a metric.
 
     The metric says adequate above the `threshold`; where that was `tuned` to these outputs, what it owes to that is
@@ -61,7 +61,7 @@ class Rates:
 def rates(
     score: Floats, adequate: Floats, item: Ints, system: Ints, *,
     threshold: float | None, noisy: bool, position: Floats | None = None,
-) -> Rates | None:  # fmt: skip
+) -> MetricRates | None:  # fmt: skip
     """Estimate rho and eta of `score[output]` against `adequate[output]`, the probability that an output is adequate.
 
     `threshold=None` chooses the one that makes rho + eta largest; by what the same outputs then say too much is found
@@ -91,7 +91,7 @@ def rates(
     good, bad = _convert_to_counts(share, variance, whole)
     spread = None if noisy else _estimate_closeness(says, adequate > 0.5, system)
     coefficient = (float(whole[0]), float(whole[1]))
-    return Rates(good[0] * good[1], good[1], (1 - bad[0]) * bad[1], bad[1], at, tuned, coefficient, spread)
+    return MetricRates(good[0] * good[1], good[1], (1 - bad[0]) * bad[1], bad[1], at, tuned, coefficient, spread)
 
 
 def best_threshold(score: Floats, adequate: Floats) -> float | None:

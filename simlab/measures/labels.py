@@ -115,7 +115,7 @@ CONDITIONAL = frozenset([
 """Shares whose denominators vary: a world in which nothing could be counted says nothing."""
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     """Hold the least and the greatest value that a measure can have; None where there is none.
 
     `chance` tells measures of what happens from those of what was designed: where all campaigns agree in a share of
@@ -127,16 +127,16 @@ class Range(NamedTuple):
     chance: bool = True
 
 
-ANY = Range()
+ANY = ValueRange()
 
 
-SHARE, CORRELATION = Range(0.0, 1.0), Range(-1.0, 1.0)
+SHARE, CORRELATION = ValueRange(0.0, 1.0), ValueRange(-1.0, 1.0)
 
 
-DESIGNED, COUNT = Range(0.0, 1.0, chance=False), Range(0.0, None, chance=False)
+DESIGNED, COUNT = ValueRange(0.0, 1.0, chance=False), ValueRange(0.0, None, chance=False)
 
 
-RANGES: Mapping[str, Range] = {
+RANGES: Mapping[str, ValueRange] = {
     **dict.fromkeys(("srp", "srp_given_any", "srp_disjoint", "srp_both_significant"), SHARE),
     **dict.fromkeys(("srp_new_documents", "srp_new_raters", "srp_new_study"), SHARE),
     **dict.fromkeys(("confirmed", *CONFIRMED_ANEW), SHARE),
@@ -160,22 +160,22 @@ RANGES: Mapping[str, Range] = {
     "load_evenness": DESIGNED,
     "completed_share": SHARE,
     **dict.fromkeys(("ended_as_planned", "ended_by_money", "ended_by_deadline", "ended_by_nobody"), SHARE),
-    "cost_saving": Range(None, 1.0, chance=False),
+    "cost_saving": ValueRange(None, 1.0, chance=False),
     # Means of outcomes.
     **dict.fromkeys(("decided", "significant", "cyclic", "reference_smoothed", "narrow"), SHARE),
     **dict.fromkeys(("p_value", "theta", "load_entropy_reached"), DESIGNED),
     **dict.fromkeys(("true_human_rho", "true_human_eta", "true_metric_rho", "true_metric_eta"), DESIGNED),
-    "true_correlation": Range(-1.0, 1.0, chance=False),
+    "true_correlation": ValueRange(-1.0, 1.0, chance=False),
     **dict.fromkeys(("cost", "human_cost", "ratings_used", "ratings_possible", "human_count"), COUNT),
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible", "metric_used", "used", "rounds", "judged"), COUNT),
     **dict.fromkeys(("standard_error", "difference_se", "baseline_width", "true_gamma", "true_efficiency"), COUNT),
 }
 
 
-def measure_range(measure: str, bounds: tuple[float, float] | None = None) -> Range:
+def measure_range(measure: str, bounds: tuple[float, float] | None = None) -> ValueRange:
     """Return the range of a measure; of one that is not known here (a plug-in's) the bounds that its store names.
 
     >>> measure_range("srp"), measure_range("mine")
     (Range(least=0.0, greatest=1.0, chance=True), Range(least=None, greatest=None, chance=True))
     """
-    return RANGES.get(measure, ANY if bounds is None else Range(*bounds))
+    return RANGES.get(measure, ANY if bounds is None else ValueRange(*bounds))

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.measures.labels import Range
+from simlab.measures.labels import ValueRange
 from simlab.types import Bools, Floats, Ints
 
 LEAST_CLUSTERS = 30
@@ -46,7 +46,7 @@ EXACT = 1e-9
 """What sums of floating-point numbers leave of a zero, relative to a range."""
 
 
-class Standing(NamedTuple):
+class ErrorProgress(NamedTuple):
     """Hold the error of a value over clusters, and how many clusters it is expected to need in all.
 
     `reached` says that it needs no more; None where no error can be told.
@@ -58,14 +58,14 @@ class Standing(NamedTuple):
     reached: bool | None
 
 
-def is_share(within: Range) -> bool:
+def is_share(within: ValueRange) -> bool:
     """Tell a share of events from what else can be measured."""
     return within.chance and (within.least, within.greatest) == (0.0, 1.0)
 
 
 def standing(
-    influence: Floats, target: float, *, within: Range, clusters: int | None = None, telling: int | None = None
-) -> Standing:
+    influence: Floats, target: float, *, within: ValueRange, clusters: int | None = None, telling: int | None = None
+) -> ErrorProgress:
     """Hold an error against a target, given `influence[cluster]` (NaN: there is no such cluster).
 
     Fewer `clusters` may stand behind a difference than influence it. In a share of what seldom occurs only clusters
@@ -75,17 +75,17 @@ def standing(
     known = influence[np.isfinite(influence)]
     clusters = len(known) if clusters is None else clusters
     if clusters < 2:
-        return Standing(math.nan, clusters, LEAST_CLUSTERS, None if clusters == 0 else False)
+        return ErrorProgress(math.nan, clusters, LEAST_CLUSTERS, None if clusters == 0 else False)
     telling = clusters if telling is None else min(telling, clusters)
     error = float(np.sqrt(np.sum(known**2) / (clusters * (clusters - 1))))
     flat = float(np.var(known)) <= EXACT**2
     least = max(LEAST_CLUSTERS, _count_fewest_clusters(known, target, within, flat=flat))
     if telling == 0 or (flat and None in (within.least, within.greatest)):
-        return Standing(error, clusters, least, None)
+        return ErrorProgress(error, clusters, least, None)
     if telling >= least and error <= target:
-        return Standing(error, clusters, clusters, True)
+        return ErrorProgress(error, clusters, clusters, True)
     enough = math.ceil(least * clusters / telling)
-    return Standing(error, clusters, max(enough, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
+    return ErrorProgress(error, clusters, max(enough, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
 
 
 def clusters_to_bound_unseen(target: float) -> int:
@@ -98,7 +98,7 @@ def clusters_to_bound_unseen(target: float) -> int:
     return math.ceil(math.log(1 - LEVEL) / math.log1p(-bound)) if bound < 1 else 1
 
 
-def _count_fewest_clusters(influence: Floats, target: float, within: Range, *, flat: bool) -> int:
+def _count_fewest_clusters(influence: Floats, target: float, within: ValueRange, *, flat: bool) -> int:
     if is_share(within):
         return clusters_to_bound_unseen(target)
     if not flat:
@@ -143,7 +143,7 @@ class Halves(NamedTuple):
     studies: int
 
 
-class Parts(NamedTuple):
+class VarianceParts(NamedTuple):
     """Hold the variance of a world's influence: `between` worlds, and `within` for a single study of each."""
 
     between: float
@@ -154,7 +154,7 @@ class Parts(NamedTuple):
         return self.between + self.within / studies
 
 
-def parts(halves: Halves) -> Parts | None:
+def parts(halves: Halves) -> VarianceParts | None:
     """Estimate what worlds and what studies add to a variance; None where halves of worlds have no value.
 
     What the two halves of a world have in common is the world's. Studies are taken to add `1 / studies`, which for a
@@ -168,10 +168,10 @@ def parts(halves: Halves) -> Parts | None:
     together = scale * float(first @ second)
     alone = scale * float(first @ first + second @ second) / 2
     between = min(max(together, 0.0), alone)
-    return Parts(between, (alone - between) * halves.studies)
+    return VarianceParts(between, (alone - between) * halves.studies)
 
 
-class Interval(NamedTuple):
+class MeasureBounds(NamedTuple):
     """Hold the bounds of 95 % intervals, one per value; NaN where clusters are too few to give any."""
 
     low: Floats
@@ -201,7 +201,7 @@ def unseen_probability(clusters: int) -> float:
     return float(1 - (1 - LEVEL) ** (1 / clusters)) if clusters > 1 else float("nan")
 
 
-def interval(value: Floats, influence: Floats, within: Range, telling: Ints | None = None) -> Interval:
+def interval(value: Floats, influence: Floats, within: ValueRange, telling: Ints | None = None) -> MeasureBounds:
     """Return the 95 % interval of each value from `influence[..., cluster]` (NaN: there is no such cluster).
 
     `telling` counts the clusters that can have seen what is counted, where these are fewer than those with a value.
@@ -214,10 +214,10 @@ def interval(value: Floats, influence: Floats, within: Range, telling: Ints | No
         return _clip_interval(_symmetric_interval(value, _mcse(influence, clusters), _margins(clusters)), within)
     width = greatest - least
     share = _share_interval((value - least) / width, influence / width, clusters, told)
-    return _clip_interval(Interval(least + width * share.low, least + width * share.high), within)
+    return _clip_interval(MeasureBounds(least + width * share.low, least + width * share.high), within)
 
 
-def is_at_edge(value: Floats, influence: Floats, within: Range) -> Bools:
+def is_at_edge(value: Floats, influence: Floats, within: ValueRange) -> Bools:
     """Mark shares of events that all clusters have seen always, or never: an error of 0 that is none."""
     edge: Bools = np.zeros(np.shape(value), bool)
     if within.least is None or within.greatest is None or not within.chance:
@@ -228,7 +228,7 @@ def is_at_edge(value: Floats, influence: Floats, within: Range) -> Bools:
     return np.asarray(near & flat & np.isfinite(influence).any(-1))
 
 
-def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -> Interval:
+def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -> MeasureBounds:
     error, t = _mcse(influence, clusters), _margins(clusters)
     flat = error <= EXACT
     trials = np.where(flat, telling, value * (1 - value) / np.where(flat, 1.0, error) ** 2)
@@ -239,7 +239,7 @@ def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: I
     missed = np.sum(each < 1 - EXACT, axis=-1)
     low, high = _widen_for_few(low, high, value, seen, telling, _share_alike(each))
     gap_low, gap_high = _widen_for_few(1 - high, 1 - low, 1 - value, missed, telling, _share_alike(1 - each))
-    return Interval(1 - gap_high, 1 - gap_low)
+    return MeasureBounds(1 - gap_high, 1 - gap_low)
 
 
 def _share_alike(each: Floats) -> Floats:
@@ -277,12 +277,12 @@ def _wilson(value: Floats, trials: Floats, t: Floats) -> tuple[Floats, Floats]:
     return centre - half, centre + half
 
 
-def _symmetric_interval(value: Floats, error: Floats, t: Floats) -> Interval:
-    return Interval(value - t * error, value + t * error)
+def _symmetric_interval(value: Floats, error: Floats, t: Floats) -> MeasureBounds:
+    return MeasureBounds(value - t * error, value + t * error)
 
 
-def _clip_interval(given: Interval, within: Range) -> Interval:
-    return Interval(*(np.clip(bound, within.least, within.greatest) for bound in given))
+def _clip_interval(given: MeasureBounds, within: ValueRange) -> MeasureBounds:
+    return MeasureBounds(*(np.clip(bound, within.least, within.greatest) for bound in given))
 
 
 def _mcse(influence: Floats, clusters: Ints) -> Floats:

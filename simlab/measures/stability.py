@@ -24,14 +24,14 @@ from simlab.measures.jackknife import (
 from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 
 
-class Concluded(NamedTuple):
+class CampaignClaims(NamedTuple):
     """Hold what campaigns say of pairs of systems, `[campaign, pair]`: claims, and directions claimed or not."""
 
     claim: Floats
     direction: Floats
 
 
-Kernel = Callable[[Concluded], tuple[Floats, Floats | None]]
+Kernel = Callable[[CampaignClaims], tuple[Floats, Floats | None]]
 """Judges ordered pairs of campaigns: numerator and denominator `[first, second]` (None: each counts once)."""
 
 
@@ -100,7 +100,7 @@ def confirmed_new_study(outcomes: Outcomes) -> Estimate:
 def srp_given_any(outcomes: Outcomes) -> Estimate:
     """Estimate SRP over those first campaigns that claimed anything significant at all."""
 
-    def kernel(said: Concluded) -> tuple[Floats, Floats]:
+    def kernel(said: CampaignClaims) -> tuple[Floats, Floats]:
         claimed = np.repeat(np.abs(said.claim).max(axis=1, keepdims=True), len(said.claim), axis=1)
         return _count_stable(said)[0] * claimed, claimed
 
@@ -110,7 +110,7 @@ def srp_given_any(outcomes: Outcomes) -> Estimate:
 def srp_both_significant(outcomes: Outcomes) -> Estimate:
     """Estimate the stricter SRP that wants every significant pair to be significant again in the same direction."""
 
-    def kernel(said: Concluded) -> tuple[Floats, None]:
+    def kernel(said: CampaignClaims) -> tuple[Floats, None]:
         again = said.claim @ said.claim.T
         return (again >= np.abs(said.claim).sum(1)[:, None]).astype(float), None
 
@@ -137,7 +137,7 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
 def kendall(outcomes: Outcomes) -> Estimate:
     """Average Kendall's tau-b between the rankings of comparable campaigns."""
 
-    def kernel(said: Concluded) -> tuple[Floats, Floats]:
+    def kernel(said: CampaignClaims) -> tuple[Floats, Floats]:
         untied = np.sqrt(np.abs(said.direction).sum(1))
         defined = np.outer(untied, untied)
         tau = np.divide(said.direction @ said.direction.T, defined, out=np.zeros_like(defined), where=defined > 0)
@@ -159,13 +159,13 @@ def pearson(outcomes: Outcomes) -> Estimate:
     return ratio_over_pairs(outcomes, pairs)
 
 
-def _count_stable(concluded: Concluded) -> tuple[Floats, None]:
+def _count_stable(concluded: CampaignClaims) -> tuple[Floats, None]:
     """Judge all ordered pairs at once: agreements less contradictions must equal the number of significant pairs."""
     agreement = concluded.claim @ concluded.direction.T
     return (agreement >= np.abs(concluded.claim).sum(1)[:, None]).astype(float), None
 
 
-def _count_confirmed(concluded: Concluded) -> tuple[Floats, Floats]:
+def _count_confirmed(concluded: CampaignClaims) -> tuple[Floats, Floats]:
     """Count claims of the first campaign, and those among them whose direction the second has, ties being none."""
     claimed = np.abs(concluded.claim)
     # Agreements and contradictions together, and the one less the other.
@@ -192,6 +192,6 @@ def _apply_to_repetitions(outcomes: Outcomes, anew: Anew, kernel: Kernel) -> Est
     return ratio_over_pairs(outcomes, pairs) if pairs else unknown_estimate()
 
 
-def _select_conclusions(outcomes: Outcomes, campaigns: Ints) -> Concluded:
+def _select_conclusions(outcomes: Outcomes, campaigns: Ints) -> CampaignClaims:
     claim, direction = claims(outcomes)[campaigns], outcomes["direction"][campaigns]
-    return Concluded(claim.astype(float), direction.astype(float))
+    return CampaignClaims(claim.astype(float), direction.astype(float))

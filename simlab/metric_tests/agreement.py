@@ -20,7 +20,7 @@ from simlab.metric_tests.scoring import ScorePairs
 from simlab.types import Bools, Floats, InputError, Ints
 
 
-class Verdicts(NamedTuple):
+class TrialVerdicts(NamedTuple):
     """Hold `passed[trial]`, `scored[trial]` and `near[trial]` of one metric, and the `original[trial]` by number."""
 
     passed: Bools
@@ -53,12 +53,12 @@ def metric_agreement(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie:
 
 def _metric_verdicts(
     pairs: Sequence[ScorePairs], tolerance: float, near_tie: float
-) -> Mapping[str, Mapping[str, Verdicts]]:
+) -> Mapping[str, Mapping[str, TrialVerdicts]]:
     """Return the verdicts of each metric on each corruption, and on all of them where there are several."""
     names = {text: k for k, text in enumerate(dict.fromkeys(text for held in pairs for text in held.trials.original))}
-    of_metric: dict[str, dict[str, Verdicts]] = {}
+    of_metric: dict[str, dict[str, TrialVerdicts]] = {}
     for held in pairs:
-        of_metric.setdefault(held.metric, {})[held.trials.corruption] = Verdicts(
+        of_metric.setdefault(held.metric, {})[held.trials.corruption] = TrialVerdicts(
             passes(held, tolerance=tolerance, near_tie=near_tie),
             held.scored,
             near_ties(held, tolerance=tolerance, near_tie=near_tie),
@@ -66,11 +66,11 @@ def _metric_verdicts(
         )
     for held_by in of_metric.values():
         if len(held_by) > 1:
-            held_by[ALL] = Verdicts(*map(np.concatenate, zip(*held_by.values(), strict=True)))
+            held_by[ALL] = TrialVerdicts(*map(np.concatenate, zip(*held_by.values(), strict=True)))
     return of_metric
 
 
-def _compare(names: dict[str, str], references: int, first: Verdicts, second: Verdicts) -> EqualVerdicts:
+def _compare(names: dict[str, str], references: int, first: TrialVerdicts, second: TrialVerdicts) -> EqualVerdicts:
     both = first.scored & second.scored
     x, y = first.passed[both].astype(float), second.passed[both].astype(float)
     _, cluster = np.unique(first.original[both], return_inverse=True)

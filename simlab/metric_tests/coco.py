@@ -16,7 +16,7 @@ from simlab.files import regular
 from simlab.metric_tests.trials import (
     KNOWN,
     MAX_BYTES,
-    Collected,
+    CollectedTrials,
     Kind,
     Trials,
     check_named,
@@ -34,7 +34,7 @@ MOST_BYTES = 4 * MAX_BYTES
 Captions = dict[str, list[str]]
 
 
-def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> Collected:
+def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> CollectedTrials:
     """Read the trials of a folder, for each number of references (None: all that are there).
 
     `kinds` names the kind of corruptions that are not published ones. Raises InputError for what is malformed.
@@ -52,7 +52,7 @@ def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, K
         for corruption, files in parts.items()
         for trial in _corruption(corruption, files, _wanted_references(corruption, files, n_references), kinds, notes)
     ]
-    return Collected(tuple(trials), tuple(notes))
+    return CollectedTrials(tuple(trials), tuple(notes))
 
 
 def _check_sizes(folder: Path, parts: Mapping[str, Mapping[str, Path]]) -> None:

@@ -35,14 +35,14 @@ Corrupt: TypeAlias = Callable[[np.random.Generator, Words, Lexicon], Sequence[st
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CorruptionRule:
     """Corrupt the words of a sentence, or return None; `needs` says what a sentence must have for it."""
 
     corrupt: Corrupt
     needs: str
 
 
-def corrupt(rng: np.random.Generator, original: str, rule: Rule, lexicon: Lexicon) -> str | None:
+def corrupt(rng: np.random.Generator, original: str, rule: CorruptionRule, lexicon: Lexicon) -> str | None:
     """Return the corruption of a sentence by a rule; None where the rule does not fit, or would change nothing."""
     words, end = split(original)
     said = rule.corrupt(rng, words, lexicon) if words else None
@@ -171,17 +171,17 @@ def _swap_chunks(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Se
     return _exchange_chunks(held, *pairs[rng.integers(len(pairs))]) if pairs else None
 
 
-RULES: Mapping[str, Rule] = {
-    "neg_subj": Rule(_negate_subject, "a subject with a determiner, then a form of be"),
-    "neg_verb": Rule(_neg_verb, "a form of be that is not negated"),
-    "sem_opps": Rule(_swap_for_opposite, "a word with an opposite in the lexicon"),
-    "shuffled": Rule(_shuffle_roles, "one verb between two persons or animals, both one or both several"),
-    "double_PP": Rule(_double_pp, "a preposition before a noun"),
-    "remove_prep": Rule(_remove_prep, "a preposition before a noun"),
-    "swap_chunks": Rule(_swap_chunks, "two chunks of different kinds"),
-    "det_sub": Rule(_swap_determiner, "a noun with a, an, or the the of one thing"),
-    "near_syms": Rule(_swap_for_near_synonym, "a word with a near synonym in the lexicon"),
-    "passive": Rule(_make_passive, "somebody who is doing something to something, in one clause"),
+RULES: Mapping[str, CorruptionRule] = {
+    "neg_subj": CorruptionRule(_negate_subject, "a subject with a determiner, then a form of be"),
+    "neg_verb": CorruptionRule(_neg_verb, "a form of be that is not negated"),
+    "sem_opps": CorruptionRule(_swap_for_opposite, "a word with an opposite in the lexicon"),
+    "shuffled": CorruptionRule(_shuffle_roles, "one verb between two persons or animals, both one or both several"),
+    "double_PP": CorruptionRule(_double_pp, "a preposition before a noun"),
+    "remove_prep": CorruptionRule(_remove_prep, "a preposition before a noun"),
+    "swap_chunks": CorruptionRule(_swap_chunks, "two chunks of different kinds"),
+    "det_sub": CorruptionRule(_swap_determiner, "a noun with a, an, or the the of one thing"),
+    "near_syms": CorruptionRule(_swap_for_near_synonym, "a word with a near synonym in the lexicon"),
+    "passive": CorruptionRule(_make_passive, "somebody who is doing something to something, in one clause"),
 }
 """All published corruptions, and what a sentence needs for them."""
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from simlab.metric_tests import coco, plain
-from simlab.metric_tests.trials import Collected, Kind
+from simlab.metric_tests.trials import CollectedTrials, Kind
 from simlab.types import InputError
 
 
-def read(path: Path, n_references: Sequence[int] | None = None, kinds: Mapping[str, Kind] | None = None) -> Collected:
+def read(
+    path: Path, n_references: Sequence[int] | None = None, kinds: Mapping[str, Kind] | None = None
+) -> CollectedTrials:
     """Read the trials of a path for each number of references; without numbers, all that are there.
 
     `kinds` names the kinds of corruptions that nothing else does. Raises InputError for what is missing or malformed.

@@ -39,7 +39,7 @@ BLEU_ZERO = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class TestedMetric:
     """Name the scores that are wanted of a computation, and say how to read them.
 
     Scores up to `zero` are 0 but for what a package adds to keep its logarithms finite.
@@ -51,7 +51,7 @@ class Metric:
     zero: float = 0.0
 
 
-def built_in_metrics(names: Sequence[str]) -> list[Metric]:
+def built_in_metrics(names: Sequence[str]) -> list[TestedMetric]:
     """Return the metrics of these names, one computation per family; `bleu` stands for bleu_1 to bleu_4.
 
     Raises InputError for a name that is none, and for a package (or the Java of METEOR) that is not installed.
@@ -70,62 +70,62 @@ def built_in_metrics(names: Sequence[str]) -> list[Metric]:
     ]
 
 
-def wrap_function(name: str, function: Callable[[Candidates, References], Any]) -> Metric:
+def wrap_function(name: str, function: Callable[[Candidates, References], Any]) -> TestedMetric:
     """Take any function `(candidates, references) -> scores` for a metric."""
     lower = bool(getattr(function, "lower_is_better", False))
-    return Metric((name,), lambda candidates, references: {name: function(candidates, references)}, lower)
+    return TestedMetric((name,), lambda candidates, references: {name: function(candidates, references)}, lower)
 
 
-def _bleu(names: tuple[str, ...]) -> Metric:
+def _bleu(names: tuple[str, ...]) -> TestedMetric:
     scorer = _module("bleu", "pycocoevalcap.bleu.bleu").Bleu(4)
 
     def score(candidates: Candidates, references: References) -> Scores:
         _, scores = scorer.compute_score(*_captions(candidates, references), verbose=0)
         return dict(zip(FAMILIES["bleu"], scores, strict=True))
 
-    return Metric(names, score, zero=BLEU_ZERO)
+    return TestedMetric(names, score, zero=BLEU_ZERO)
 
 
-def _rouge_l_metric(names: tuple[str, ...]) -> Metric:
+def _rouge_l_metric(names: tuple[str, ...]) -> TestedMetric:
     scorer = _module("rouge_l", "pycocoevalcap.rouge.rouge").Rouge()
-    return Metric(names, lambda *texts: {"rouge_l": scorer.compute_score(*_captions(*texts))[1]})
+    return TestedMetric(names, lambda *texts: {"rouge_l": scorer.compute_score(*_captions(*texts))[1]})
 
 
-def _cider(names: tuple[str, ...]) -> Metric:
+def _cider(names: tuple[str, ...]) -> TestedMetric:
     """Score by CIDEr, which weighs words by how rare they are in the references of all candidates."""
     scorer = _module("cider", "pycocoevalcap.cider.cider").Cider()
-    return Metric(names, lambda *texts: {"cider": scorer.compute_score(*_captions(*texts))[1]})
+    return TestedMetric(names, lambda *texts: {"cider": scorer.compute_score(*_captions(*texts))[1]})
 
 
-def _meteor(names: tuple[str, ...]) -> Metric:
+def _meteor(names: tuple[str, ...]) -> TestedMetric:
     start = _module("meteor", "pycocoevalcap.meteor.meteor").Meteor
     check_java()
     scorer = Meteor(start)
-    return Metric(names, lambda *texts: {"meteor": scorer.score(*texts)})
+    return TestedMetric(names, lambda *texts: {"meteor": scorer.score(*texts)})
 
 
-def _sacrebleu(names: tuple[str, ...]) -> Metric:
+def _sacrebleu(names: tuple[str, ...]) -> TestedMetric:
     # Without an effective order, a sentence of three words scores 0 whatever it says.
     return _sacrebleu_metric(names, _module("sacrebleu", "sacrebleu.metrics").BLEU(effective_order=True))
 
 
-def _chrf(names: tuple[str, ...]) -> Metric:
+def _chrf(names: tuple[str, ...]) -> TestedMetric:
     return _sacrebleu_metric(names, _module("chrf", "sacrebleu.metrics").CHRF())
 
 
-def _ter(names: tuple[str, ...]) -> Metric:
+def _ter(names: tuple[str, ...]) -> TestedMetric:
     return _sacrebleu_metric(names, _module("ter", "sacrebleu.metrics").TER(), lower_is_better=True)
 
 
-def _sacrebleu_metric(names: tuple[str, ...], scorer: Any, *, lower_is_better: bool = False) -> Metric:
+def _sacrebleu_metric(names: tuple[str, ...], scorer: Any, *, lower_is_better: bool = False) -> TestedMetric:
     def score(candidates: Candidates, references: References) -> Scores:
         scores = [scorer.sentence_score(*texts).score for texts in zip(candidates, references, strict=True)]
         return {names[0]: scores}
 
-    return Metric(names, score, lower_is_better)
+    return TestedMetric(names, score, lower_is_better)
 
 
-def _rouge(names: tuple[str, ...]) -> Metric:
+def _rouge(names: tuple[str, ...]) -> TestedMetric:
     kinds = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l_f1": "rougeL"}
     scorer = _module("rouge", "rouge_score.rouge_scorer").RougeScorer([kinds[name] for name in names])
 
@@ -133,10 +133,10 @@ def _rouge(names: tuple[str, ...]) -> Metric:
         scores = [scorer.score_multi(refs, text) for text, refs in zip(candidates, references, strict=True)]
         return {name: [best[kinds[name]].fmeasure for best in scores] for name in names}
 
-    return Metric(names, score)
+    return TestedMetric(names, score)
 
 
-_MAKERS: Mapping[str, Callable[[tuple[str, ...]], Metric]] = {
+_MAKERS: Mapping[str, Callable[[tuple[str, ...]], TestedMetric]] = {
     "bleu": _bleu, "rouge_l": _rouge_l_metric, "cider": _cider, "meteor": _meteor,
     "sacrebleu": _sacrebleu, "chrf": _chrf,
     "ter": _ter, "rouge": _rouge,

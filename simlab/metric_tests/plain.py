@@ -15,7 +15,7 @@ from typing import Any
 
 from simlab.messages import nearest
 from simlab.metric_tests.trials import (
-    Collected,
+    CollectedTrials,
     Kind,
     Trials,
     check_named,
@@ -42,7 +42,7 @@ class _Trial:
     blanks: int
 
 
-def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> Collected:
+def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> CollectedTrials:
     """Read the trials of a .jsonl or .tsv file; each number of references takes the first so many.
 
     Without numbers every trial keeps all its references. Raises InputError for what is malformed.
@@ -60,7 +60,7 @@ def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kin
     trials_of = [_trials(held, n) for held in by_corruption.values() for n in n_references or [max(counts)]]
     if n_references:
         _check_enough(trials, max(n_references))
-    return Collected(tuple(trials_of), tuple(_notes(file, trials, counts, n_references)))
+    return CollectedTrials(tuple(trials_of), tuple(_notes(file, trials, counts, n_references)))
 
 
 def _notes(file: Path, trials: Sequence[_Trial], counts: set[int], n_references: Sequence[int] | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.metric_tests.metrics import Metric
+from simlab.metric_tests.metrics import TestedMetric
 from simlab.metric_tests.trials import Trials
 from simlab.types import Bools, Floats
 
@@ -39,7 +39,7 @@ class ScorePairs:
         return finite
 
 
-def score(trials: Iterable[Trials], metrics: Sequence[Metric]) -> list[ScorePairs]:
+def score(trials: Iterable[Trials], metrics: Sequence[TestedMetric]) -> list[ScorePairs]:
     """Score all trials by all metrics, a batch for each corruption and number of references."""
     return [pairs for held in trials for metric in metrics for pairs in _score(held, metric)]
 
@@ -64,7 +64,7 @@ def records(pairs: Iterable[ScorePairs]) -> list[dict[str, Any]]:
     ]
 
 
-def _score(trials: Trials, metric: Metric) -> list[ScorePairs]:
+def _score(trials: Trials, metric: TestedMetric) -> list[ScorePairs]:
     try:
         sentences = (trials.original, trials.corrupted)
         # Lists of its own for every call: a metric may change what it is handed.
@@ -75,7 +75,7 @@ def _score(trials: Trials, metric: Metric) -> list[ScorePairs]:
     return [_pairs(trials, metric, name, [given.get(name) for given in scores], failure) for name in metric.names]
 
 
-def _pairs(trials: Trials, metric: Metric, name: str, given: Sequence[Any], failure: str | None) -> ScorePairs:
+def _pairs(trials: Trials, metric: TestedMetric, name: str, given: Sequence[Any], failure: str | None) -> ScorePairs:
     n = len(trials.name)
     failure = failure or next(filter(None, (_fault(scores, n) for scores in given)), None)
     scores = np.full((2, n), np.nan) if failure else np.array([np.asarray(held, float) for held in given])

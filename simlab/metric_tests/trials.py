@@ -45,7 +45,7 @@ class Trials:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedTrials:
     """Hold trials, and what a reader had to leave out or wants to be known."""
 
     trials: tuple[Trials, ...]

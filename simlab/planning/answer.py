@@ -21,8 +21,8 @@ from simlab.answers.plan import (
     Figure,
     Loads,
     MissedTarget,
+    NeededRaters,
     Outdone,
-    RaterPool,
     Robust,
     Role,
     Settings,
@@ -45,7 +45,18 @@ from simlab.planning.remedies import binding, front, list_missed_targets, other_
 from simlab.planning.rivals import error_that_tells, is_rival, rivalry, same_money
 from simlab.planning.search import count_oddities
 from simlab.planning.stages import worlds_in_time
-from simlab.planning.terms import Bench, Design, Flip, Found, Ground, Looked, Wanted, family, replace_setting, size_of
+from simlab.planning.terms import (
+    Bench,
+    Design,
+    Flip,
+    Ground,
+    MeasuredDesign,
+    PlanRequest,
+    SearchResult,
+    family,
+    replace_setting,
+    size_of,
+)
 
 ALL_NEW = ("design.estimand", "all_raters")
 """Setting under which truth and targets are those for raters that might have been asked."""
@@ -59,14 +70,14 @@ FAR = 3.5
 """Standard errors by which a row that is further behind needs no more worlds."""
 
 
-class Compared(NamedTuple):
+class PageDesigns(NamedTuple):
     """Hold the designs that stand on a page, with their roles, and what fresh worlds say of each; the first leads."""
 
     roles: Mapping[Design, Role]
-    looked: Mapping[Design, Looked]
+    looked: Mapping[Design, MeasuredDesign]
 
 
-class Needed(Protocol):
+class RatersNeeded(Protocol):
     """Say how many raters it takes to speak of others (None: more than were tried), with which design."""
 
     @property
@@ -78,22 +89,22 @@ class Needed(Protocol):
         """Return the design with so many raters."""
 
     @property
-    def measures(self) -> Looked:
+    def measures(self) -> MeasuredDesign:
         """Return what was measured of it."""
 
 
 def answer(
-    found: Found,
+    found: SearchResult,
     bench: Bench,
     fresh: Bench,
     ground: Ground,
-    wanted: Wanted,
+    wanted: PlanRequest,
     robust: Robust | None = None,
     flips: Sequence[Flip] = (),
     *,
-    compared: Compared | None = None,
+    compared: PageDesigns | None = None,
     others: Bench | None = None,
-    pool: Needed | None = None,
+    pool: RatersNeeded | None = None,
     loads: Callable[[Design], Loads | None] = lambda design: None,
     config: Mapping[str, Any] | None = None,
 ) -> StudyPlan:
@@ -179,7 +190,7 @@ def _name(section: Any) -> str | None:
     return (name_of(section) or None) if isinstance(section, Mapping) else None
 
 
-def _takes(row: DesignRow, held: Loads | None, config: Mapping[str, Any], wanted: Wanted) -> Takes:
+def _takes(row: DesignRow, held: Loads | None, config: Mapping[str, Any], wanted: PlanRequest) -> Takes:
     """Return what a design takes, from documents to money."""
     return Takes(
         documents=size_of((*row.design, *settings(config))),
@@ -201,8 +212,8 @@ def _reach_under_pilot(robust: Robust | None, ground: Ground) -> UnderPilot | No
     return UnderPilot(**unknown, draws=0, why=TOO_FEW) if ground.draws else None
 
 
-def _pool(pool: Needed) -> RaterPool:
-    return RaterPool(raters=pool.raters, design=pool.design, figures=figures(pool.measures))
+def _pool(pool: RatersNeeded) -> NeededRaters:
+    return NeededRaters(raters=pool.raters, design=pool.design, figures=figures(pool.measures))
 
 
 def _change(flip: Flip) -> AdviceChange:
@@ -225,7 +236,7 @@ def _change(flip: Flip) -> AdviceChange:
     )
 
 
-def compare(found: Found, bench: Bench, fresh: Bench, ground: Ground, wanted: Wanted) -> Compared:
+def compare(found: SearchResult, bench: Bench, fresh: Bench, ground: Ground, wanted: PlanRequest) -> PageDesigns:
     """Look at the advice and its rivals at equal cost in the same fresh worlds."""
     chosen, roles = found.chosen, _roles(found, bench, ground, wanted)
     looked = dict(_measure_designs(list(roles), fresh, wanted))
@@ -234,7 +245,7 @@ def compare(found: Found, bench: Bench, fresh: Bench, ground: Ground, wanted: Wa
     return _share_worlds(roles, looked)
 
 
-def rename_advice(compared: Compared, named: Design, fresh: Bench) -> Compared:
+def rename_advice(compared: PageDesigns, named: Design, fresh: Bench) -> PageDesigns:
     """Return the same page with another of its designs named, by all worlds that these have met by now."""
     old, roles = next(iter(compared.roles)), dict(compared.roles)
     others = {one: SAME_MONEY if one == old else role for one, role in roles.items() if one != named}
@@ -243,15 +254,15 @@ def rename_advice(compared: Compared, named: Design, fresh: Bench) -> Compared:
     return _share_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
 
 
-def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> Compared:
+def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, MeasuredDesign]) -> PageDesigns:
     """Let what the design with the most worlds says of these hold for those that are compared with it."""
     most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
-    return Compared(
+    return PageDesigns(
         roles, {one: held if one == most else carry_over(held, looked[most]) for one, held in looked.items()}
     )
 
 
-def order_by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
+def order_by_preference(compared: PageDesigns, wanted: PlanRequest) -> list[Design]:
     """Return the designs of a page at the price of the one that is named, in the order in which they are to be named.
 
     Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
@@ -274,7 +285,7 @@ def order_by_preference(compared: Compared, wanted: Wanted) -> list[Design]:
     return sorted(held, key=rank)
 
 
-def _roles(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> dict[Design, Role]:
+def _roles(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> dict[Design, Role]:
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
     chosen = found.chosen
     roles = {chosen: ADVICE} | dict.fromkeys(same_money(found, bench, ground, wanted), SAME_MONEY)
@@ -287,7 +298,7 @@ def _are_alike(first: Design, second: Design) -> bool:
     return family(first) == family(second) and abs(sizes[0] / sizes[1] - 1) < ALIKE
 
 
-def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: Wanted) -> Mapping[Design, Looked]:
+def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: PlanRequest) -> Mapping[Design, MeasuredDesign]:
     """Look at designs in the same fresh worlds: at the first in any case, at as many others as there is patience for.
 
     The first comes before the others, in a few worlds that tell how long more of them take.
@@ -306,7 +317,9 @@ def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: Wanted) ->
     return {**looked, **fresh.look({one: worlds + int(part * (n - worlds)) for one, n in wants.items()})}
 
 
-def _wanted_worlds(rows: Mapping[Design, Looked], own: Looked, worlds: int, wanted: Wanted) -> dict[Design, int]:
+def _wanted_worlds(
+    rows: Mapping[Design, MeasuredDesign], own: MeasuredDesign, worlds: int, wanted: PlanRequest
+) -> dict[Design, int]:
     """Return how many worlds tell rows that have met so many from the advice, where these do not tell yet."""
     measure, enough, wants = first_target(wanted).measure, error_that_tells(len(rows), wanted), dict[Design, int]()
     for one, looked in rows.items():
@@ -317,7 +330,7 @@ def _wanted_worlds(rows: Mapping[Design, Looked], own: Looked, worlds: int, want
     return wants
 
 
-def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> tuple[DesignRow, ...]:
+def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, MeasuredDesign]) -> tuple[DesignRow, ...]:
     """Return rows with their paired differences to the first."""
     advice = next(iter(roles))
     return tuple(
@@ -337,14 +350,14 @@ def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, Looked]) -> tupl
     )
 
 
-def _gap(rival: Looked, advice: Looked) -> float:
+def _gap(rival: MeasuredDesign, advice: MeasuredDesign) -> float:
     if "money" not in rival or "money" not in advice:
         return math.nan
     own, other = shared_mean(rival["money"], advice["money"])
     return own / other - 1 if other > 0 else math.nan
 
 
-def _missed_targets(found: Found, wanted: Wanted, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
+def _missed_targets(found: SearchResult, wanted: PlanRequest, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
     """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
     if found.advice is not None:
         return ()
@@ -352,7 +365,7 @@ def _missed_targets(found: Found, wanted: Wanted, fresh: Mapping[str, Figure]) -
 
 
 def _figures_for_new_raters(
-    advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, Looked]
+    advice: Design, others: Bench, ground: Ground, looked: Mapping[Design, MeasuredDesign]
 ) -> dict[str, Figure]:
     """Return the figures of a design for raters that were not asked, in as many fresh worlds."""
     if not ground.these_raters:

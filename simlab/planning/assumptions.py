@@ -11,13 +11,13 @@ import numpy as np
 from simlab.answers.plan import SIZE, Loads, Target
 from simlab.concluding.goals import POINTS, YES
 from simlab.engine import replaying
-from simlab.planning.terms import Assumption, Bench, Design, Looked, Wanted
+from simlab.planning.terms import Assumption, Bench, Design, MeasuredDesign, PlanRequest
 from simlab.studies.checks import covered
 from simlab.studies.money import on_a_clock
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, Collected, Floats, InputError, Place, World
 from simlab.world.files.fitted_scales import FittedScales
-from simlab.world.files.fitted_world import AnyWorld, FittedWorld, read_world
+from simlab.world.files.fitted_world import AnyWorld, FittedMqmWorld, read_world
 from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.laws.scales import ScaledRatings
 
@@ -179,11 +179,11 @@ class PoolNeeded(NamedTuple):
 
     raters: int | None
     design: Design
-    measures: Looked
+    measures: MeasuredDesign
 
 
 def raters_needed(
-    bench: Bench, wanted: Wanted, with_raters: Callable[[int], Design], worlds: int = WORLDS_PER_POOL
+    bench: Bench, wanted: PlanRequest, with_raters: Callable[[int], Design], worlds: int = WORLDS_PER_POOL
 ) -> PoolNeeded:
     """Find by bisection the fewest raters with whom a design reaches all targets; power rises with raters.
 
@@ -205,7 +205,7 @@ def raters_needed(
     return PoolNeeded(None, most, bench.look({most: worlds})[most])
 
 
-def reaches(looked: Looked, targets: Sequence[Target]) -> bool:
+def reaches(looked: MeasuredDesign, targets: Sequence[Target]) -> bool:
     """True if measures reach their targets; one that is undefined does not."""
     return all(target.measure in looked and looked[target.measure].value >= target.least for target in targets)
 
@@ -258,7 +258,7 @@ def _list_pilot_spreads(systems: Mapping[str, Any], world: AnyWorld) -> Iterator
             yield _assumption_by_factor(named, key, _assumed_range(float(systems[f"assumed_{name}"])))
         elif said.high > said.low:
             yield _linear_assumption(
-                named, key, said, 1.0 if name == "residual_sd" and isinstance(world, FittedWorld) else np.inf
+                named, key, said, 1.0 if name == "residual_sd" and isinstance(world, FittedMqmWorld) else np.inf
             )
 
 

@@ -19,12 +19,12 @@ from simlab.config.sweep import put
 from simlab.config.sweepfile import RUN
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.laboratory import Laboratory, laboratory
-from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.measures.labels import measure_range
 from simlab.measures.precision import interval
 from simlab.messages import shown
 from simlab.planning.stages import worlds_in_time
-from simlab.planning.terms import Bench, Design, Looked, Wanted
+from simlab.planning.terms import Bench, Design, MeasuredDesign, PlanRequest
 from simlab.store.layout import gather
 from simlab.store.measures import Measures, estimate
 from simlab.types import Estimate, InputError
@@ -49,7 +49,7 @@ def figure(name: str, estimate: Estimate) -> Figure:
     )
 
 
-def figures(looked: Looked) -> dict[str, Figure]:
+def figures(looked: MeasuredDesign) -> dict[str, Figure]:
     """Return all measures of a design with their errors."""
     return {name: figure(name, found) for name, found in looked.items()}
 
@@ -70,7 +70,7 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     )
 
 
-def carry_over(measured: Looked, advice: Looked) -> Looked:
+def carry_over(measured: MeasuredDesign, advice: MeasuredDesign) -> MeasuredDesign:
     """Return a design's measures as those of the advice plus their paired difference, over the worlds that both met.
 
     The advice met more worlds: what these say of it holds for designs that are compared with it, too.
@@ -90,12 +90,12 @@ def _add_difference(estimate: Estimate, advice: Estimate) -> Estimate:
     return Estimate(value, influence, estimate.cluster, estimate.n, estimate.telling)
 
 
-def measure_value(looked: Looked, name: str) -> float:
+def measure_value(looked: MeasuredDesign, name: str) -> float:
     """Return a measure's value; NaN where it was not measured."""
     return float(looked[name].value) if name in looked else math.nan
 
 
-def is_within_limits(looked: Looked, wanted: Wanted) -> bool:
+def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     """True if campaigns of a design end as planned, with the money that there is."""
     ended, money = measure_value(looked, "ended_as_planned"), measure_value(looked, "money")
     if math.isfinite(ended) and ended < ENDED:
@@ -103,17 +103,17 @@ def is_within_limits(looked: Looked, wanted: Wanted) -> bool:
     return wanted.limits.money is None or not money > wanted.limits.money * (1 + 1e-9)
 
 
-def reaches(looked: Looked, wanted: Wanted) -> bool:
+def reaches(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     """True if the values of all targets are at least what is wanted."""
     return all(measure_value(looked, one.measure) >= one.least for one in wanted.targets)
 
 
-def reaches_nearly(looked: Looked, wanted: Wanted) -> bool:
+def reaches_nearly(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     """True if the values of all targets are at least what is wanted, less the margin."""
     return all(measure_value(looked, one.measure) >= one.least - wanted.margin for one in wanted.targets)
 
 
-def first_target(wanted: Wanted) -> Target:
+def first_target(wanted: PlanRequest) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
     return leading(wanted.targets)
 
@@ -125,7 +125,7 @@ def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
     return one, other
 
 
-def measure_extra_design(bench: Bench, design: Design, worlds: int) -> Looked:
+def measure_extra_design(bench: Bench, design: Design, worlds: int) -> MeasuredDesign:
     """Look at a design that nobody asked about.
 
     No measures where its keys do not go together, none of it came, or patience ends before.
@@ -195,7 +195,7 @@ class Measuring:
         """Take the measures by the names under which they are wanted."""
         self.measures = measures
 
-    def __call__(self, book: Ledger, entry: Entry, worlds: int) -> Looked:
+    def __call__(self, book: Ledger, entry: LedgerEntry, worlds: int) -> MeasuredDesign:
         """Return the measures that have a value in the first so many worlds."""
         declared = conclusions_of({}, [entry.config]).outcomes
         rows = (row for row in book.blocks(entry.cell) if row.block.address.world < worlds)

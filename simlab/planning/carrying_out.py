@@ -20,11 +20,11 @@ from simlab.planning.assumptions import PoolNeeded, loads
 from simlab.planning.bench import Composer, bench, reseed
 from simlab.planning.decision import decide
 from simlab.planning.flips import find_nearest_flips
-from simlab.planning.ground import Given
+from simlab.planning.ground import GivenSettings
 from simlab.planning.request import Replicates
 from simlab.planning.robustness import robustness_over_draws, robustness_over_scenarios
-from simlab.planning.stages import Counted, Patience, share_of, worlds_in_time
-from simlab.planning.terms import Bench, Design, Found, Ground, Wanted, replace_setting, size_of
+from simlab.planning.stages import CountedBench, Patience, share_of, worlds_in_time
+from simlab.planning.terms import Bench, Design, Ground, PlanRequest, SearchResult, replace_setting, size_of
 from simlab.store.measures import Measures
 from simlab.types import InputError
 
@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanSearch:
     """Hold what is planned: the ground, the designs, what is wanted, and where campaigns are kept.
 
     `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
@@ -52,10 +52,10 @@ class Plan:
 
     ground: Ground
     designs: Sequence[Design]
-    wanted: Wanted
+    wanted: PlanRequest
     out: Path
     book: Ledger
-    given: Given
+    given: GivenSettings
     patience: Patience
     scenarios: Sequence[Path] = ()
     jobs: int | None = None
@@ -72,7 +72,7 @@ class Plan:
         return request.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
 
 
-def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
+def carried_out(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
     """Search for the design to buy, and answer with it and with its composed study.
 
     `began` is when patience began, `say` is told who leads.
@@ -117,7 +117,12 @@ def carried_out(plan: Plan, began: float, say: Say) -> tuple[StudyPlan, Mapping[
 
 
 def _bench(
-    plan: Plan, kept: Path | Ledger, words: Sequence[str], measures: Measures, replicates: Replicates, compose: Composer
+    plan: PlanSearch,
+    kept: Path | Ledger,
+    words: Sequence[str],
+    measures: Measures,
+    replicates: Replicates,
+    compose: Composer,
 ) -> AbstractContextManager[Bench]:
     """Hold a bench that is counted against the patience of the plan."""
     return _count_patience(
@@ -130,10 +135,10 @@ def _bench(
 @contextmanager
 def _count_patience(opened: AbstractContextManager[Bench], patience: Patience, per_world: int) -> Iterator[Bench]:
     with opened as held:
-        yield Counted(held, patience, per_world)
+        yield CountedBench(held, patience, per_world)
 
 
-def _choose_replicates(plan: Plan) -> Replicates:
+def _choose_replicates(plan: PlanSearch) -> Replicates:
     """Return what of each world the targets need; raise InputError where these raters are all."""
     needed = request.choose_replicates(plan.wanted.targets)
     if needed.pools > 1 and plan.ground.these_raters:
@@ -145,7 +150,7 @@ def _choose_replicates(plan: Plan) -> Replicates:
     return needed
 
 
-def _open_fresh_bench(plan: Plan, n_pools: int, k: int) -> AbstractContextManager[Bench]:
+def _open_fresh_bench(plan: PlanSearch, n_pools: int, k: int) -> AbstractContextManager[Bench]:
     """Hold the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
     words = reseed(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
     folder = plan.out / (f"{FRESH}-{n_pools}" if k == 1 else f"{FRESH}-{n_pools}-{k}")
@@ -154,11 +159,11 @@ def _open_fresh_bench(plan: Plan, n_pools: int, k: int) -> AbstractContextManage
     )
 
 
-def _double_replicates(plan: Plan, n_pools: int) -> Replicates:
+def _double_replicates(plan: PlanSearch, n_pools: int) -> Replicates:
     return Replicates(n_pools, 2, request.choose_replicates(plan.wanted.targets).studies)
 
 
-def _ask_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust:
+def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], found: SearchResult) -> Robust:
     """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
     with ExitStack() as stack:
         held: dict[str, Bench] = {}
@@ -169,7 +174,7 @@ def _ask_scenarios(plan: Plan, others: Sequence[Ground], found: Found) -> Robust
         return robustness_over_scenarios(held, found, plan.wanted)
 
 
-def _pool(bench: Bench, found: Found, on: Ground, wanted: Wanted) -> PoolNeeded | None:
+def _pool(bench: Bench, found: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:
     """Return how many raters it would take to speak of others, where there are too few."""
     halvings = assumptions.WORLDS_PER_POOL * (len(assumptions.POOLS).bit_length() + 1)
     if not on.these_raters or bench.left() <= 0 or worlds_in_time(bench, halvings) < halvings:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.planning.bench import ENDED
 from simlab.planning.rivals import SLACK
-from simlab.planning.terms import Assumption, Bench, Design, Found, Looked, Wanted, replace_setting
+from simlab.planning.terms import Assumption, Bench, Design, MeasuredDesign, PlanRequest, SearchResult, replace_setting
 from simlab.rng import stream
 from simlab.types import Bools, Estimate, Floats
 
@@ -30,7 +30,7 @@ ASSUMED = "systems.assumed_"
 """Settings that take the place of what differs by draw: setting the value that is assumed is a change by itself."""
 
 
-class Scale(NamedTuple):
+class AssumptionScale(NamedTuple):
     """Hold distances of an assumption: 0 at its value, -1 and 1 at the ends of its plausible range."""
 
     of: Assumption
@@ -60,7 +60,7 @@ class Scale(NamedTuple):
         return wide if wide > 0 else other if other > 0 else 1.0
 
 
-class Held(NamedTuple):
+class Constraints(NamedTuple):
     """Hold the conditions of a design at a value: `margin[condition]`, and `error[condition, world]` of each.
 
     Squares of the errors sum to the variance of a margin.
@@ -82,7 +82,7 @@ class Track(NamedTuple):
     advised: bool
 
 
-class Crossing(NamedTuple):
+class NearestEvent(NamedTuple):
     """Hold where the nearest event is on a side, at least 0: by what was measured, and by `again[time]`.
 
     Where there is none it is infinite. `first` is the design that is the event's, by its place, `near` are all that may
@@ -95,12 +95,12 @@ class Crossing(NamedTuple):
     near: tuple[int, ...]
 
 
-def names(wanted: Wanted) -> list[str]:
+def names(wanted: PlanRequest) -> list[str]:
     """Name the conditions of a design, in their order."""
     return [*(one.measure for one in wanted.targets), *LIMITS]
 
 
-def held(look: Looked, wanted: Wanted, advice: Looked | None) -> Held:
+def held(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | None) -> Constraints:
     """Return the conditions of a design; with the advice's measures one is to cost less than that."""
     parts = [_share(look.get(one.measure), one.least, -CERTAIN) for one in wanted.targets]
     parts += [
@@ -110,10 +110,10 @@ def held(look: Looked, wanted: Wanted, advice: Looked | None) -> Held:
     parts.append(_empty_margin(CERTAIN) if advice is None else _cost_margin(look.get("money"), advice.get("money")))
     worlds = max(len(error) for _, error in parts)
     error = np.stack([np.pad(one, (0, worlds - len(one))) for _, one in parts])
-    return Held(np.array([margin for margin, _ in parts]), error)
+    return Constraints(np.array([margin for margin, _ in parts]), error)
 
 
-def moved(one: Held, start: Held, known: Held) -> Held:
+def moved(one: Constraints, start: Constraints, known: Constraints) -> Constraints:
     """Return conditions with what they differ by from those at the start added to what is known there.
 
     What cannot be told at one of these is as it is.
@@ -122,10 +122,10 @@ def moved(one: Held, start: Held, known: Held) -> Held:
     worlds = max(part.error.shape[1] for part in (one, start, known))
     errors = [np.pad(part.error, ((0, 0), (0, worlds - part.error.shape[1]))) for part in (one, start, known)]
     margin = np.where(plain, one.margin - start.margin + known.margin, one.margin)
-    return Held(margin, np.where(plain[:, None], errors[0] - errors[1] + errors[2], errors[0]))
+    return Constraints(margin, np.where(plain[:, None], errors[0] - errors[1] + errors[2], errors[0]))
 
 
-def track(points: Mapping[float, Mapping[Design, Held]], designs: Sequence[Design], *, advised: bool) -> Track:
+def track(points: Mapping[float, Mapping[Design, Constraints]], designs: Sequence[Design], *, advised: bool) -> Track:
     """Put what designs reach at distances together."""
     x = sorted(points)
     worlds = max(points[at][one].error.shape[1] for at in x for one in designs)
@@ -134,7 +134,7 @@ def track(points: Mapping[float, Mapping[Design, Held]], designs: Sequence[Desig
     return Track(np.array(x), margin.transpose(0, 2, 1), error.transpose(0, 2, 1, 3), advised)
 
 
-def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *, straight: bool) -> Crossing:
+def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *, straight: bool) -> NearestEvent:
     """Return where the nearest event is on a side, between two distances.
 
     `worlds[time, world]` are standard normal numbers. A straight line goes through all points, else lines go from one
@@ -145,7 +145,7 @@ def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *,
     shift = np.einsum("dcpw,tw->tdcp", of.error, worlds[:, : of.error.shape[3]], optimize=True)
     now = _first_distance(_events(of.margin[None] @ basis.T, of.advised), distance)[0]
     again = _first_distance(_events((of.margin[None] + shift) @ basis.T, of.advised), distance)
-    return Crossing(float(now.min()), again.min(axis=1), int(now.argmin()), _near_designs(again))
+    return NearestEvent(float(now.min()), again.min(axis=1), int(now.argmin()), _near_designs(again))
 
 
 def _near_designs(again: Floats) -> tuple[int, ...]:
@@ -228,17 +228,17 @@ def _pad_error(error: Floats, worlds: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedDesigns:
     """Follow designs, the first of which is the advice, else the best; `again[time, world]` draws worlds again."""
 
     bench: Bench
-    found: Found
-    wanted: Wanted
+    found: SearchResult
+    wanted: PlanRequest
     designs: tuple[Design, ...]
     again: Floats
 
     @classmethod
-    def of(cls, bench: Bench, found: Found, wanted: Wanted) -> Followed:
+    def of(cls, bench: Bench, found: SearchResult, wanted: PlanRequest) -> FollowedDesigns:
         """Choose the designs to follow."""
         chosen = found.chosen
         own = found.tried[chosen]
@@ -267,7 +267,7 @@ class Followed:
         *,
         start: float = 0.0,
         straight: bool,
-    ) -> Crossing:
+    ) -> NearestEvent:
         """Return where the advice changes on a side, from a start on, by so many worlds at distances `x`.
 
         `places` are the designs that are followed; what is returned counts all of them.
@@ -275,13 +275,13 @@ class Followed:
         designs = [self.designs[k] for k in places]
         points = dict(zip(x, self.points(of, x, worlds, designs), strict=True))
         held = track(points, designs, advised=self.advised)
-        span = (start, Scale(of).end(side))
+        span = (start, AssumptionScale(of).end(side))
         found = crossing(held, side, span, self.again, straight=straight)
         return found._replace(first=places[found.first], near=tuple(places[k] for k in found.near))
 
     def points(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
-    ) -> list[dict[Design, Held]]:
+    ) -> list[dict[Design, Constraints]]:
         """Return the conditions of designs at distances; at 0 what the search knows of them."""
         known = self._conditions({one: self.found.tried[one] for one in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
@@ -296,14 +296,14 @@ class Followed:
 
     def _simulated(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
-    ) -> list[dict[Design, Held]]:
+    ) -> list[dict[Design, Constraints]]:
         """Simulate designs at distances, and return their conditions there."""
-        scale, every = Scale(of), dict.fromkeys((self.designs[0], *designs))
+        scale, every = AssumptionScale(of), dict.fromkeys((self.designs[0], *designs))
         named = {(at, one): replace_setting(one, of.key, scale.value(at)) for at in x for one in every}
         looks = self.bench.look(dict.fromkeys(named.values(), worlds)) if named else {}
         return [self._conditions({one: looks.get(named[at, one], {}) for one in every}, designs) for at in x]
 
-    def _conditions(self, looks: dict[Design, Looked], designs: Sequence[Design]) -> dict[Design, Held]:
+    def _conditions(self, looks: dict[Design, MeasuredDesign], designs: Sequence[Design]) -> dict[Design, Constraints]:
         """Return the conditions of designs at a value; beside an advice others are to cost less."""
         first = self.designs[0]
         return {

@@ -15,7 +15,7 @@ import numpy as np
 
 from simlab.answers.plan import SIZE, Figure
 from simlab.planning.bench import figure, is_within_limits, measure_value
-from simlab.planning.terms import Design, Looked, Wanted, family, replace_setting, size_of
+from simlab.planning.terms import Design, MeasuredDesign, PlanRequest, family, replace_setting, size_of
 from simlab.types import Estimate, Floats
 
 SURE = 1.96
@@ -25,7 +25,7 @@ FARTHEST = 100.0
 """So many times the largest size that was simulated a line is followed, and no farther."""
 
 
-class Line(NamedTuple):
+class WeightedLine(NamedTuple):
     """Hold a weighted straight line `a + b x`, the covariance of a and b, and the least and the greatest size."""
 
     at: Floats
@@ -45,8 +45,8 @@ class Curve(NamedTuple):
     """
 
     of: Design
-    rise: Line | None
-    money: Line
+    rise: WeightedLine | None
+    money: WeightedLine
     largest: Figure
 
     def figure(self, size: float) -> Figure:
@@ -77,7 +77,7 @@ class Curve(NamedTuple):
         return set_size(self.of, int(size))
 
 
-def curves(tried: Mapping[Design, Looked], measure: str, wanted: Wanted) -> list[Curve]:
+def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanRequest) -> list[Curve]:
     """Fit a curve to each family of what was looked at; campaigns that ran out of something tell nothing here."""
     groups: dict[Design, list[Design]] = {}
     for design, looked in tried.items():
@@ -86,7 +86,7 @@ def curves(tried: Mapping[Design, Looked], measure: str, wanted: Wanted) -> list
     return [curve({one: tried[one] for one in held}, measure) for held in groups.values()]
 
 
-def curve(tried: Mapping[Design, Looked], measure: str) -> Curve:
+def curve(tried: Mapping[Design, MeasuredDesign], measure: str) -> Curve:
     """Fit one family's curve; `tried` holds at least one size of it."""
     designs = list(tried)
     sizes = np.array([float(size_of(one) or 1) for one in designs])
@@ -101,13 +101,13 @@ def set_size(design: Design, size: int) -> Design:
     return replace_setting(design, SIZE, size)
 
 
-def _end_probability(looked: Looked, wanted: Wanted) -> bool:
+def _end_probability(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     # Beyond the money a design is as good as one within it, as long as its campaigns are not cut.
-    unlimited = Wanted(wanted.targets, wanted.limits.model_copy(update={"money": None}), wanted.smallest)
+    unlimited = PlanRequest(wanted.targets, wanted.limits.model_copy(update={"money": None}), wanted.smallest)
     return is_within_limits(looked, unlimited)
 
 
-def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure]) -> Line:
+def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure]) -> WeightedLine:
     """Fit probits over log sizes by weighted least squares; designs met the same worlds, so that their errors agree.
 
     The covariance is that of the line's influence values by world. Scatter beyond the errors widens it.
@@ -126,7 +126,7 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure])
             alone += np.outer(solve[:, k], solve[:, k]) * errors[k] ** 2
     freedom = len(y) - 2
     excess = float(np.sum(((y - at[0] - at[1] * np.log(sizes)) / errors) ** 2)) / freedom if freedom > 0 else 1.0
-    return Line(at, (shared.T @ shared + alone) * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
+    return WeightedLine(at, (shared.T @ shared + alone) * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
 
 
 def _solve_line(x: Floats, y: Floats, errors: Floats) -> tuple[Floats, Floats]:
@@ -138,16 +138,16 @@ def _solve_line(x: Floats, y: Floats, errors: Floats) -> tuple[Floats, Floats]:
     return solve @ y, solve
 
 
-def _money(sizes: Floats, money: Floats) -> Line:
+def _money(sizes: Floats, money: Floats) -> WeightedLine:
     """Fit money over size; designs met the same documents, so that its errors do not matter here."""
     reach = (float(sizes.min()), float(sizes.max()))
     if len(np.unique(sizes)) > 1:
-        return Line(_solve_line(sizes, money, np.maximum(sizes, 1.0))[0], np.zeros((2, 2)), reach)
+        return WeightedLine(_solve_line(sizes, money, np.maximum(sizes, 1.0))[0], np.zeros((2, 2)), reach)
     # What one size costs is all by the document, unless another says otherwise.
-    return Line(np.array([0.0, float(money.mean() / sizes.mean())]), np.zeros((2, 2)), reach)
+    return WeightedLine(np.array([0.0, float(money.mean() / sizes.mean())]), np.zeros((2, 2)), reach)
 
 
-def _crossing(line: Line, level: float) -> tuple[float, float, float]:
+def _crossing(line: WeightedLine, level: float) -> tuple[float, float, float]:
     """Return where a line over log size has a level, and the interval of sizes at which it might."""
     a, b = line.at
     far = line.reach[1] * FARTHEST

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.answer import Compared, compare, order_by_preference, rename_advice
+from simlab.planning.answer import PageDesigns, compare, order_by_preference, rename_advice
 from simlab.planning.bench import difference, first_target, is_within_limits, reaches_nearly
 from simlab.planning.search import Search, begin, go_on, list_simpler_designs
 from simlab.planning.stages import share_of, worlds_in_time
-from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted
+from simlab.planning.terms import Bench, Design, Ground, MeasuredDesign, PlanRequest, SearchResult
 from simlab.types import Estimate, Floats
 
 FIRST, MOST = 32, 1500
@@ -37,12 +37,12 @@ FEW, TIED = 8, 64
 Say = Callable[[str], None]
 
 
-def level(k: float, wanted: Wanted) -> float:
+def level(k: float, wanted: PlanRequest) -> float:
     """Return the level of the test in round k, counted from 1; m designs share round k as rounds k + log2(m)."""
     return float((1 - wanted.confidence) / 2**k)
 
 
-def shown(fresh: Bench, design: Design, wanted: Wanted, k: float) -> bool | None:
+def shown(fresh: Bench, design: Design, wanted: PlanRequest, k: float) -> bool | None:
     """Return whether the fresh worlds of round k show all targets of a design; None: patience ends before they tell."""
     error = min(PRECISION * wanted.margin, COARSEST)
     worlds = FIRST
@@ -64,11 +64,11 @@ def shown(fresh: Bench, design: Design, wanted: Wanted, k: float) -> bool | None
         looked = fresh.look({design: worlds})[design]
 
 
-def _are_there(looked: Looked, wanted: Wanted) -> bool:
+def _are_there(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     return all(one.measure in looked and looked[one.measure].n for one in wanted.targets)
 
 
-def _worlds_needed(looked: Mapping[str, Estimate], wanted: Wanted, worlds: int, error: float) -> int:
+def _worlds_needed(looked: Mapping[str, Estimate], wanted: PlanRequest, worlds: int, error: float) -> int:
     """Return how many worlds make all errors small enough; few worlds that all agree have one, too."""
     worst = max(_error(looked[one.measure]) for one in wanted.targets)
     return worlds if not worst > error else min(math.ceil(1.05 * worlds * (worst / error) ** 2), MOST)
@@ -79,14 +79,14 @@ def _error(estimate: Estimate) -> float:
     return max(estimate.mcse, math.sqrt(0.5) * estimate.value / max(len(estimate.influence), 1))
 
 
-def _is_hopeless(looked: Looked, wanted: Wanted, k: float, error: float) -> bool:
+def _is_hopeless(looked: MeasuredDesign, wanted: PlanRequest, k: float, error: float) -> bool:
     """True if a target is so far away that a whole round would hardly show it."""
     ask = _quantile(k, wanted) * error - wanted.margin
     found = ((one.least + ask, looked[one.measure]) for one in wanted.targets)
     return any(value.value + HOPELESS * max(value.mcse, error) < least for least, value in found)
 
 
-def lower_bound(estimate: Estimate, k: float, wanted: Wanted) -> float:
+def lower_bound(estimate: Estimate, k: float, wanted: PlanRequest) -> float:
     """Return the lower confidence bound of a share in round k: the bound of Gaffke (2005) on the mean of its worlds.
 
     Worlds, and one more of the least value that there can be, are weighted at random (uniform Dirichlet weights); the
@@ -137,24 +137,29 @@ def _probability_below_zero(gaps: Floats) -> float:
     return float(ndtr(signed) + density * (1 / signed - 1 / scaled))
 
 
-def _quantile(k: float, wanted: Wanted) -> float:
+def _quantile(k: float, wanted: PlanRequest) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(level(k, wanted)))
 
 
-class Decision(NamedTuple):
+class PlanDecision(NamedTuple):
     """Hold what a search came to, the bench of round `k` whose worlds decided, and what they say of the page's rows."""
 
-    found: Found
+    found: SearchResult
     fresh: Bench
-    compared: Compared
+    compared: PageDesigns
     k: int
 
 
 def decide(
-    designs: Sequence[Design], first: Bench, fresh_of: Callable[[int], Bench], ground: Ground, wanted: Wanted, say: Say
-) -> Decision:
+    designs: Sequence[Design],
+    first: Bench,
+    fresh_of: Callable[[int], Bench],
+    ground: Ground,
+    wanted: PlanRequest,
+    say: Say,
+) -> PlanDecision:
     """Search, and let fresh worlds decide: those that disagree send the search on, each time to new ones.
 
     `first` is the bench of the search, `fresh_of` returns the bench of a round, counted from 1, whose worlds are its
@@ -178,10 +183,10 @@ def decide(
             break
         search.strike(found.chosen)
     compared = compare(found, first, share_of(fresh, ROWS), ground, wanted)
-    return _name_unbeaten(Decision(found, fresh, compared, k), search, first, wanted, say)
+    return _name_unbeaten(PlanDecision(found, fresh, compared, k), search, first, wanted, say)
 
 
-def _take_simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -> Found:
+def _take_simplest(found: SearchResult, search: Search, first: Bench, wanted: PlanRequest) -> SearchResult:
     """Let a simpler design of the same size take a choice's place where it finds as much, as far as worlds tell."""
     measure, own = first_target(wanted).measure, found.chosen
     for one in list_simpler_designs(own):
@@ -196,12 +201,12 @@ def _take_simplest(found: Found, search: Search, first: Bench, wanted: Wanted) -
     return found
 
 
-def _end_undecided(found: Found, search: Search, leading: Design) -> Found:
+def _end_undecided(found: SearchResult, search: Search, leading: Design) -> SearchResult:
     """Return what a search came to where patience ended before its choice was shown to reach the targets."""
     return replace(found, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
 
 
-def _name_unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wanted, say: Say) -> Decision:
+def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: PlanRequest, say: Say) -> PlanDecision:
     """Name the design of a page that no other of its price outdoes; one to be bought is to reach its targets, too.
 
     Which designs stand on a page no fresh world has chosen. So those that were not named share one more round, in these
@@ -221,5 +226,5 @@ def _name_unbeaten(proven: Decision, search: Search, first: Bench, wanted: Wante
                 found = replace(found, leading=one, open=search.undecided(one))
             else:
                 found = replace(found, best=one)
-            return Decision(found, fresh, rename_advice(compared, one, fresh), k)
+            return PlanDecision(found, fresh, rename_advice(compared, one, fresh), k)
     return proven

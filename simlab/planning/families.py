@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from simlab.answers.plan import Target
-from simlab.planning.terms import Design, Looked, Wanted, family, size_of
+from simlab.planning.terms import Design, MeasuredDesign, PlanRequest, family, size_of
 from simlab.types import Bools, Estimate, Floats, Ints
 
 RISING = frozenset(("power", "power_at", "significant_share"))
@@ -30,7 +30,7 @@ ROUNDING = 1e-9
 MOST_MEASURES, MOST_SIZES = 100, 10_000
 
 
-class Shape(NamedTuple):
+class CurveShape(NamedTuple):
     """Hold how a measure may run along the logarithm of sizes: a line's slope, and what bends it, `(sd, length)`."""
 
     slope: float
@@ -38,9 +38,9 @@ class Shape(NamedTuple):
     bends: tuple[tuple[float, float], ...]
 
 
-RISES = Shape(0.8, 0.4, ((0.3, 2.0), (0.08, 0.6)))
+RISES = CurveShape(0.8, 0.4, ((0.3, 2.0), (0.08, 0.6)))
 """Of a test of means the slope is about 1.4 at a power of .8; pairs that differ by more or less flatten it."""
-WANDERS = Shape(0.0, 0.0, ((0.5, 1.2), (0.1, 0.4)))
+WANDERS = CurveShape(0.0, 0.0, ((0.5, 1.2), (0.1, 0.4)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Chance:
         return np.asarray(np.clip((n * drawn + one) / (n + none + one), 1e-6, 1 - 1e-6))
 
 
-def path(log_size: Floats, at: Ints, shares: Floats, shape: Shape, normals: Floats) -> Floats:
+def path(log_size: Floats, at: Ints, shares: Floats, shape: CurveShape, normals: Floats) -> Floats:
     """Draw what all sizes reach, `[resample, size]`, from the shares `[resample, look]` of those that were seen."""
     z = ndtri(shares)
     x = log_size - log_size[at].mean()
@@ -88,7 +88,7 @@ def path(log_size: Floats, at: Ints, shares: Floats, shape: Shape, normals: Floa
     return np.asarray(ndtr(drawn + (z - drawn[:, at]) @ gain.T))
 
 
-def _covariance(x: Floats, shape: Shape) -> Floats:
+def _covariance(x: Floats, shape: CurveShape) -> Floats:
     apart = (x[:, None] - x) ** 2
     bends = sum(sd**2 * np.exp(-apart / (2 * length**2)) for sd, length in shape.bends)
     return np.asarray(LEVEL**2 + shape.slope_sd**2 * np.outer(x, x) + bends)
@@ -115,7 +115,7 @@ def _error(first: Estimate, second: Estimate) -> float:
 
 
 @dataclass(slots=True)
-class Family:
+class DesignFamily:
     """Hold the designs of a family in the order of their sizes, and what was seen of some of them.
 
     `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
@@ -126,7 +126,7 @@ class Family:
     number: int
     designs: tuple[Design, ...]
     log_size: Floats
-    known: dict[int, Looked] = field(default_factory=dict)
+    known: dict[int, MeasuredDesign] = field(default_factory=dict)
     worlds: dict[int, int] = field(default_factory=dict)
     drawn: dict[tuple[int, str], Floats] = field(default_factory=dict)
     paths: dict[str, Floats] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class Family:
         """Count the designs."""
         return len(self.designs)
 
-    def saw(self, k: int, looked: Looked, worlds: int) -> None:
+    def saw(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
         """Take note of what was measured."""
         if self.worlds.get(k) == worlds:
             return
@@ -144,7 +144,7 @@ class Family:
         self.drawn = {at: values for at, values in self.drawn.items() if at[0] != k}
         self.paths = {}
 
-    def within(self, k: int, wanted: Wanted) -> bool:
+    def within(self, k: int, wanted: PlanRequest) -> bool:
         """True if the k-th design, which was looked at, is within the limits; one that has no money is not."""
         looked, money = self.known[k], wanted.limits.money
         if "money" not in looked:
@@ -152,7 +152,7 @@ class Family:
         ended = looked["ended_as_planned"].value if "ended_as_planned" in looked else 1.0
         return ended >= ENDED and (money is None or looked["money"].value <= money * (1 + ROUNDING))
 
-    def costs(self, wanted: Wanted, chance: Chance | None = None) -> Floats:
+    def costs(self, wanted: PlanRequest, chance: Chance | None = None) -> Floats:
         """Return the money of every design: what was measured, and a line through sizes where that is inexact.
 
         `[size]`, or, with random numbers, in each resample of worlds `[resample, size]`. Campaigns that money or
@@ -172,7 +172,7 @@ class Family:
         cost = np.maximum.accumulate(np.maximum(cost, 0.0), axis=1)
         return np.asarray(cost[0] if chance is None else cost, float)
 
-    def allowed(self, wanted: Wanted) -> Bools:
+    def allowed(self, wanted: PlanRequest) -> Bools:
         """Mark the designs that are within the limits as far as is known: sizes above one that is not are not."""
         mask = np.ones(len(self), bool)
         cost, money = self.costs(wanted), wanted.limits.money
@@ -183,7 +183,7 @@ class Family:
                 mask[k:] = False
         return mask
 
-    def open(self, wanted: Wanted) -> Bools:
+    def open(self, wanted: PlanRequest) -> Bools:
         """Mark the designs that are allowed and may still be chosen."""
         mask = self.allowed(wanted)
         mask[: self.struck] = False
@@ -239,7 +239,7 @@ def _line(size: Floats, at: np.ndarray, money: Floats, worlds: Sequence[int]) ->
     return np.asarray(start[:, None] + slope[:, None] * size)
 
 
-def families(designs: Sequence[Design]) -> list[Family]:
+def families(designs: Sequence[Design]) -> list[DesignFamily]:
     """Sort designs into families, each in the order of its sizes."""
     sorted_by: dict[Design, list[Design]] = {}
     for design in designs:
@@ -247,11 +247,11 @@ def families(designs: Sequence[Design]) -> list[Family]:
     found = []
     for number, members in enumerate(sorted_by.values()):
         ordered = sorted(dict.fromkeys(members), key=lambda one: size_of(one) or 0)
-        found.append(Family(number, tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
+        found.append(DesignFamily(number, tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
     return found
 
 
-def list_measured_designs(all_of_them: Sequence[Family]) -> Iterator[tuple[Design, Looked]]:
+def list_measured_designs(all_of_them: Sequence[DesignFamily]) -> Iterator[tuple[Design, MeasuredDesign]]:
     """Go through all designs that were looked at."""
     for held in all_of_them:
         for k in sorted(held.known):

@@ -15,10 +15,10 @@ import numpy as np
 
 from simlab.planning import crossings, remedies
 from simlab.planning.bench import measure_value
-from simlab.planning.crossings import LIMITS, Crossing, Followed, Scale
+from simlab.planning.crossings import LIMITS, AssumptionScale, FollowedDesigns, NearestEvent
 from simlab.planning.curves import set_size
 from simlab.planning.stages import worlds_in_time
-from simlab.planning.terms import Assumption, Bench, Design, Flip, Found, Ground, Wanted, family, size_of
+from simlab.planning.terms import Assumption, Bench, Design, Flip, Ground, PlanRequest, SearchResult, family, size_of
 
 SCREENING, REFINING, GROWTH = 24, 64, 2
 """Worlds at a value: at the ends, about an event, and by how much more they become until it is known well enough."""
@@ -34,7 +34,9 @@ MOVES = 3
 TAIL = 0.05
 
 
-def find_nearest_flips(bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, worlds: int = 512) -> list[Flip]:
+def find_nearest_flips(
+    bench: Bench, found: SearchResult, ground: Ground, wanted: PlanRequest, *, worlds: int = 512
+) -> list[Flip]:
     """Return the nearest flip of each assumption that has one in its range, by their scaled distances.
 
     At most `worlds` worlds are simulated at a value. The 90 % interval is that of worlds drawn again, with the same
@@ -43,7 +45,7 @@ def find_nearest_flips(bench: Bench, found: Found, ground: Ground, wanted: Wante
     """
     plain = [one for one in ground.assumptions if remedies.is_all(one, ground)]
     flips = [flip for one in plain if (flip := remedies.flip(one, found, wanted)) is not None]
-    following = _Following(Followed.of(bench, found, wanted), worlds)
+    following = _Following(FollowedDesigns.of(bench, found, wanted), worlds)
     events = [event for one in ground.assumptions if one not in plain for event in following.screened(one)]
     refined = [one for event in sorted(events, key=_distance) if (one := following.refined(event)) is not None]
     for event in _keep_nearest(refined):
@@ -66,7 +68,7 @@ class _Event:
     of: Assumption
     side: int
     about: float
-    crossing: Crossing
+    crossing: NearestEvent
     worlds: int
 
 
@@ -74,7 +76,7 @@ class _Event:
 class _Following:
     """Follow an advice to where it changes, with at most so many worlds at a value."""
 
-    along: Followed
+    along: FollowedDesigns
     worlds: int
 
     def has_time(self, worlds: int) -> bool:
@@ -84,7 +86,7 @@ class _Following:
 
     def screened(self, of: Assumption) -> Iterator[_Event]:
         """List events that few worlds at the ends do not rule out, at most one a side."""
-        scale, places = Scale(of), range(len(self.along.designs))
+        scale, places = AssumptionScale(of), range(len(self.along.designs))
         x = sorted({0.0} | {side * min(part, scale.end(side)) for side in (-1, 1) for part in (1.0, scale.end(side))})
         if not self.has_time(SCREENING * len(x) * len(places)):
             return
@@ -124,7 +126,7 @@ class _Following:
 
     def flip(self, event: _Event) -> Flip:
         """Return where the advice changes, and to what."""
-        scale, crossing = Scale(event.of), event.crossing
+        scale, crossing = AssumptionScale(event.of), event.crossing
         ends = np.quantile(np.minimum(crossing.again, scale.end(event.side)), [TAIL, 1 - TAIL])
         low, high = (float(one) for one in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
         low, high = sorted(scale.value(event.side * one) for one in (low, high))
@@ -137,7 +139,7 @@ class _Following:
 
     def _beyond(self, event: _Event) -> tuple[Design | None, str]:
         """Return the cheapest other design that reaches the targets beyond an event, and what ends the advice."""
-        along, scale = self.along, Scale(event.of)
+        along, scale = self.along, AssumptionScale(event.of)
         at = event.side * min(event.crossing.at + _reach(event.crossing.at) / 2, scale.end(event.side))
         advice, others = along.designs[0], _list_alternatives(along.found)
         point = along.points(event.of, [at], event.worlds, (advice, *others))[0]
@@ -152,7 +154,7 @@ class _Following:
 
     def _looked(self, event: _Event, worlds: int) -> _Event:
         """Simulate about an event. Lines are not followed far below it, where other designs may seem to be one."""
-        end, reach = Scale(event.of).end(event.side), _reach(event.about)
+        end, reach = AssumptionScale(event.of).end(event.side), _reach(event.about)
         centre = min(max(event.about, reach), max(end - reach, 0.0))
         x = sorted({event.side * min(max(centre + place * reach, 0.0), end) for place in PLACES})
         start = min(max(event.about - BELOW * reach, 0.0), end)
@@ -161,7 +163,7 @@ class _Following:
         return replace(event, crossing=crossing, worlds=worlds)
 
 
-def _list_alternatives(found: Found) -> list[Design]:
+def _list_alternatives(found: SearchResult) -> list[Design]:
     """List what may be advised in place of the advice: its rivals, and larger designs of its kind."""
     chosen = found.chosen
     own = size_of(chosen)
@@ -199,7 +201,7 @@ def _is_narrow(event: _Event) -> bool:
     return bool(math.isfinite(high) and high - low <= 2 * NARROW * event.crossing.at)
 
 
-def _describe_broken_condition(lacks: str, wanted: Wanted) -> str:
+def _describe_broken_condition(lacks: str, wanted: PlanRequest) -> str:
     """Return which condition of the advice no longer holds."""
     if lacks in LIMITS:
         late = lacks == "ended_as_planned" and wanted.limits.deadline is not None

@@ -43,7 +43,7 @@ PER_BUCKET = 3
 FITTED, RECORDED, USUAL = "fitted", "recorded", "esa"
 
 
-class Given(NamedTuple):
+class GivenSettings(NamedTuple):
     """Hold what a user says beside a pilot or a world: settings, how many systems and raters there are."""
 
     words: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Given(NamedTuple):
         return {key: value for key, _, value in (word.partition("=") for word in self.words)}
 
 
-def stand_on_preset(given: Given) -> Ground:
+def stand_on_preset(given: GivenSettings) -> Ground:
     """Stand on preset worlds: nobody has rated anything yet, and people and systems are as in another campaign.
 
     `systems=...` among the words chooses others than those of ESA; `systems=fitted` is the fit that is built in, or at
@@ -92,7 +92,7 @@ def stand_on_preset(given: Given) -> Ground:
 
 
 def stand_on_world(
-    path: Path | None, given: Given, read: str | None = None, record: Mapping[str, Any] | None = None
+    path: Path | None, given: GivenSettings, read: str | None = None, record: Mapping[str, Any] | None = None
 ) -> Ground:
     """Stand on a world that was fitted to a pilot; `read` says what was read of that, `record` what a fit says.
 
@@ -143,7 +143,7 @@ def _describe_fit(where: Path | str | None) -> tuple[str, str, str]:
     return law, said, f"{read}, as {legible(path.name)} was fitted to them"
 
 
-def stand_on_file(path: Path, given: Given, *, force: bool) -> Ground:
+def stand_on_file(path: Path, given: GivenSettings, *, force: bool) -> Ground:
     """Stand on a world that was fitted before, or on a study that somebody declared (`simlab show --config`).
 
     Raises InputError for a file that is neither, for a world that failed its checks unless it is forced, and for one
@@ -166,7 +166,7 @@ def stand_on_file(path: Path, given: Given, *, force: bool) -> Ground:
     return _stand_on_study(path, given)
 
 
-def _stand_on_study(path: Path, given: Given) -> Ground:
+def _stand_on_study(path: Path, given: GivenSettings) -> Ground:
     refuse_systems(given)
     if given.raters is not None:
         raise InputError(f"--raters: {legible(path)} says how many raters there are; set raters.pool_size=N instead")
@@ -208,7 +208,7 @@ def compose_study(words: Sequence[str]) -> Config:
 
 def _ground(
     own: Sequence[str],
-    given: Given,
+    given: GivenSettings,
     n_raters: int,
     world: str,
     read: str | None,
@@ -254,7 +254,7 @@ def _ground(
     )
 
 
-def _keep_document_length(usual: Sequence[str], given: Given) -> list[str]:
+def _keep_document_length(usual: Sequence[str], given: GivenSettings) -> list[str]:
     """Put words together; where the number of documents is typed, these are as long as those of the preset."""
     words = _join_words(usual, given.words)
     if DOCUMENTS not in given.keys or SEGMENTS in given.keys:
@@ -270,7 +270,7 @@ def _join_words(first: Sequence[str], then: Sequence[str]) -> list[str]:
     return list({word.partition("=")[0]: word for word in (*first, *then)}.values())
 
 
-def _number(given: Given, key: str, otherwise: int) -> int:
+def _number(given: GivenSettings, key: str, otherwise: int) -> int:
     """Return the whole number that is set for a key."""
     return int(said) if (said := given.keys.get(key, "")).isdecimal() else otherwise
 
@@ -287,7 +287,7 @@ def _check_question(config: Mapping[str, Any]) -> None:
         )
 
 
-def refuse_systems(given: Given) -> None:
+def refuse_systems(given: GivenSettings) -> None:
     """Raise InputError where a number of systems is given beside what says how many there are."""
     if given.systems is not None:
         raise InputError("--systems: a pilot or a world says how many systems there are; leave it out")

@@ -18,7 +18,7 @@ from simlab.planning.bench import (
     measure_value,
     reaches,
 )
-from simlab.planning.crossings import Scale
+from simlab.planning.crossings import AssumptionScale
 from simlab.planning.curves import SURE, UNKNOWN, Curve, curves
 from simlab.planning.rivals import sizes
 from simlab.planning.terms import (
@@ -26,10 +26,10 @@ from simlab.planning.terms import (
     Bench,
     Design,
     Flip,
-    Found,
     Ground,
-    Looked,
-    Wanted,
+    MeasuredDesign,
+    PlanRequest,
+    SearchResult,
     family,
     replace_setting,
     size_of,
@@ -53,7 +53,7 @@ MORE_RATERS = (1.5, 2.0, 3.0)
 WORLDS_PER_SUM = 96
 
 
-def binding(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> tuple[Binds, LargestDesign]:
+def binding(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> tuple[Binds, LargestDesign]:
     """Return what the next larger design of the best one's kind runs out of.
 
     "documents" is the end of their range, "raters": nobody is left to ask.
@@ -70,7 +70,7 @@ def binding(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> tuple
     return name, LargestDesign(design=best, next=larger, ended_by=share)
 
 
-def front(tried: Mapping[Design, Looked], wanted: Wanted) -> tuple[TriedDesign, ...]:
+def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[TriedDesign, ...]:
     """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
     measure = first_target(wanted).measure
     held = {one: looked for one, looked in tried.items() if measure in looked and "money" in looked}
@@ -87,7 +87,7 @@ def front(tried: Mapping[Design, Looked], wanted: Wanted) -> tuple[TriedDesign, 
     )
 
 
-def _beats(other: Looked, design: Looked, measure: str) -> bool:
+def _beats(other: MeasuredDesign, design: MeasuredDesign, measure: str) -> bool:
     """True if a design is at least as good in all ways, and better in one."""
     gains = [measure_value(other, measure) - measure_value(design, measure)]
     gains += [
@@ -98,7 +98,7 @@ def _beats(other: Looked, design: Looked, measure: str) -> bool:
     return min(gains) >= 0 and max(gains) > 0
 
 
-def _larger_design(best: Design, found: Found, ground: Ground) -> Design | None:
+def _larger_design(best: Design, found: SearchResult, ground: Ground) -> Design | None:
     """Return the next larger design of a kind that was looked at, or could have been."""
     from simlab.planning.curves import set_size
 
@@ -111,7 +111,7 @@ def _larger_design(best: Design, found: Found, ground: Ground) -> Design | None:
     return set_size(best, beyond[0]) if beyond else None
 
 
-def _find_limit(looked: Looked, wanted: Wanted) -> tuple[Binds, float]:
+def _find_limit(looked: MeasuredDesign, wanted: PlanRequest) -> tuple[Binds, float]:
     """Name what most campaigns of a design that is not within the limits run out of."""
     shares = {name: measure_value(looked, measure) for name, measure in ENDS.items()}
     known = {name: share for name, share in shares.items() if share > 0}
@@ -126,7 +126,7 @@ def _find_limit(looked: Looked, wanted: Wanted) -> tuple[Binds, float]:
     return "none", math.nan
 
 
-class _Factor(NamedTuple):
+class _PriceFactor(NamedTuple):
     """Hold by how much the price may be multiplied for a design to stay within the money, and by worlds drawn again."""
 
     at: float
@@ -139,7 +139,7 @@ def is_all(assumption: Assumption, ground: Ground) -> bool:
     return assumption.key == PRICE and all(said.get(key, "0") in ("0", "0.0") for key in OTHERS)
 
 
-def flip(assumption: Assumption, found: Found, wanted: Wanted) -> Flip | None:
+def flip(assumption: Assumption, found: SearchResult, wanted: PlanRequest) -> Flip | None:
     """Return the nearest price at which the advice changes, without simulating anything; None where none is.
 
     All designs become dearer alike, so that the order of their costs stays: the advice goes where the money no longer
@@ -162,7 +162,7 @@ def flip(assumption: Assumption, found: Found, wanted: Wanted) -> Flip | None:
     return _flip(assumption, able[then], then, "the money pays for it")
 
 
-def _factor(look: Looked, money: float, wanted: Wanted) -> _Factor | None:
+def _factor(look: MeasuredDesign, money: float, wanted: PlanRequest) -> _PriceFactor | None:
     """Return how much dearer answers may become: the mean cost is paid, and the cost in nine campaigns of ten."""
     if "money" not in look or not look["money"].value > 0:
         return None
@@ -170,24 +170,24 @@ def _factor(look: Looked, money: float, wanted: Wanted) -> _Factor | None:
     n = len(cost)
     drawn = cost[stream(wanted.seed, "plan", "price").integers(n, size=(RESAMPLED, n))]
     most = np.maximum(drawn.mean(axis=1), np.quantile(drawn, ENDED, axis=1))
-    return _Factor(money / max(float(cost.mean()), float(np.quantile(cost, ENDED))), money / most)
+    return _PriceFactor(money / max(float(cost.mean()), float(np.quantile(cost, ENDED))), money / most)
 
 
-def _flip(assumption: Assumption, factor: _Factor, then: Design | None, why: str) -> Flip | None:
+def _flip(assumption: Assumption, factor: _PriceFactor, then: Design | None, why: str) -> Flip | None:
     at = assumption.value * factor.at
     if not assumption.least <= at <= assumption.most:
         return None
     low, high = (float(np.clip(one, assumption.least, assumption.most)) for one in _span(assumption, factor))
-    distance = abs(Scale(assumption).at(at))
+    distance = abs(AssumptionScale(assumption).at(at))
     return Flip(assumption, at, low, high, distance, then, why)
 
 
-def _span(assumption: Assumption, factor: _Factor) -> tuple[float, float]:
+def _span(assumption: Assumption, factor: _PriceFactor) -> tuple[float, float]:
     low, high = np.quantile(factor.again, [TAIL, 1 - TAIL])
     return assumption.value * float(low), assumption.value * float(high)
 
 
-def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMoney, ...]:
+def other_money(found: SearchResult, ground: Ground, wanted: PlanRequest) -> tuple[OtherMoney, ...]:
     """Return what a tenth less and a tenth more money would change; of the advice's cost where there is no budget."""
     base = wanted.limits.money
     if base is None:
@@ -199,7 +199,7 @@ def other_money(found: Found, ground: Ground, wanted: Wanted) -> tuple[OtherMone
     return tuple(_advise_with_money(factor * base, held, bounds, found, wanted) for factor in FACTORS)
 
 
-def list_missed_targets(figures: Figures, wanted: Wanted) -> tuple[MissedTarget, ...]:
+def list_missed_targets(figures: Figures, wanted: PlanRequest) -> tuple[MissedTarget, ...]:
     """Return the targets that a design misses."""
     return tuple(
         MissedTarget(target=one.measure, least=one.least, **dict(figures[one.measure]))
@@ -209,7 +209,7 @@ def list_missed_targets(figures: Figures, wanted: Wanted) -> tuple[MissedTarget,
 
 
 def remedies(
-    found: Found, bench: Bench, ground: Ground, wanted: Wanted, missed: Sequence[MissedTarget], at: Figures
+    found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest, missed: Sequence[MissedTarget], at: Figures
 ) -> tuple[Remedy, ...]:
     """Return what would reach targets that the best design misses: documents, raters, a larger difference to find.
 
@@ -222,7 +222,7 @@ def remedies(
 
 
 def _advise_with_money(
-    money: float, held: Sequence[Curve], bounds: tuple[int, int], found: Found, wanted: Wanted
+    money: float, held: Sequence[Curve], bounds: tuple[int, int], found: SearchResult, wanted: PlanRequest
 ) -> OtherMoney:
     sized = [(one, _largest_paid_size(one, money, bounds, found)) for one in held]
     paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
@@ -234,7 +234,7 @@ def _advise_with_money(
     return OtherMoney(money=money, design=advice, cost=cost, most=most.sized(size), **dict(most.figure(size)))
 
 
-def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], found: Found) -> float:
+def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], found: SearchResult) -> float:
     """Return the largest size that the money pays and that time and people allow."""
     cut = [
         size
@@ -245,14 +245,14 @@ def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], foun
     return float(min(curve.size_for(money), allowed))
 
 
-def _cut(looked: Looked) -> bool:
+def _cut(looked: MeasuredDesign) -> bool:
     """True if time or people, not money, end campaigns."""
     other = [measure_value(looked, name) for name in ("ended_by_deadline", "ended_by_nobody") if name in looked]
     return measure_value(looked, "ended_as_planned") < ENDED and max(other, default=1.0) > 1 - ENDED
 
 
 def _cheapest_paid(
-    money: float, paid: Sequence[tuple[Curve, int]], fewest: int, found: Found, wanted: Wanted
+    money: float, paid: Sequence[tuple[Curve, int]], fewest: int, found: SearchResult, wanted: PlanRequest
 ) -> tuple[Design | None, float]:
     """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
 
@@ -276,7 +276,7 @@ def _cheapest_paid(
     return cheapest, math.nan if cheapest is None else fine[cheapest]
 
 
-def _do_others_hold(design: Design, found: Found, wanted: Wanted) -> bool:
+def _do_others_hold(design: Design, found: SearchResult, wanted: PlanRequest) -> bool:
     """True if the targets behind the first hold at the largest size of a family that was looked at."""
     held = {one: looked for one, looked in found.tried.items() if family(one) == family(design)}
     largest = held[max(held, key=lambda one: size_of(one) or 0)]
@@ -284,7 +284,7 @@ def _do_others_hold(design: Design, found: Found, wanted: Wanted) -> bool:
     return all(measure_value(largest, one.measure) >= one.least for one in wanted.targets if one != first)
 
 
-def _documents(found: Found, wanted: Wanted, missed: Sequence[MissedTarget]) -> Remedy | None:
+def _documents(found: SearchResult, wanted: PlanRequest, missed: Sequence[MissedTarget]) -> Remedy | None:
     """Return the cheapest number of documents at which the fitted lines reach all that is missed."""
     options: list[Remedy] = []
     for one in curves(found.tried, first_target(wanted).measure, wanted):
@@ -302,12 +302,14 @@ def _documents(found: Found, wanted: Wanted, missed: Sequence[MissedTarget]) -> 
     return min(options, key=lambda one: (one.money, one.value), default=None)
 
 
-def _size_needed(tried: Mapping[Design, Looked], wanted: Wanted, target: Target) -> tuple[float, float, float]:
+def _size_needed(
+    tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest, target: Target
+) -> tuple[float, float, float]:
     fitted = curves(tried, target.measure, wanted)
     return fitted[0].reaching(target.least) if fitted else (math.nan, math.nan, math.nan)
 
 
-def _raters(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> Remedy | None:
+def _raters(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> Remedy | None:
     """Return the fewest raters, of some that are tried, with whom the best design reaches the targets."""
     if ground.these_raters:
         return None  # others would be asked about other raters; how many that takes is a question of its own
@@ -332,7 +334,7 @@ def raters_key(ground: Ground) -> str:
     return levers[0] if levers else ("systems.n_raters" if fitted else "raters.pool_size")
 
 
-def _difference(best: Design, wanted: Wanted, at: Figures, ground: Ground) -> Remedy | None:
+def _difference(best: Design, wanted: PlanRequest, at: Figures, ground: Ground) -> Remedy | None:
     """Return the difference that the best design finds as often as is wanted, by the normal approximation.
 
     A difference d is found with probability `Phi(d / se - c)`, c being what a test of all pairs at once asks for

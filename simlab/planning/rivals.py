@@ -16,7 +16,7 @@ import numpy as np
 from simlab.answers.plan import DesignRow, Figure
 from simlab.planning.bench import first_target, measure_extra_design, measure_value
 from simlab.planning.curves import SURE, Curve, curves, rank_families, set_size
-from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, size_of
+from simlab.planning.terms import Bench, Design, Ground, MeasuredDesign, PlanRequest, SearchResult, family, size_of
 from simlab.types import Estimate
 
 MOST = 3
@@ -39,7 +39,7 @@ class Rivalry(NamedTuple):
     best: DesignRow | None
 
 
-def rivalry(rows: Sequence[DesignRow], wanted: Wanted) -> Rivalry:
+def rivalry(rows: Sequence[DesignRow], wanted: PlanRequest) -> Rivalry:
     """Compare the first row with those that are not dearer, in the first target, with the plan's confidence."""
     measure, (named, *others) = first_target(wanted).measure, rows
     gaps = {row.design: row.difference[measure] for row in others if is_rival(row, named, wanted)}
@@ -49,7 +49,7 @@ def rivalry(rows: Sequence[DesignRow], wanted: Wanted) -> Rivalry:
     return Rivalry(len(gaps), max([0.0, *(high for _, high in at.values())]), best)
 
 
-def is_rival(row: DesignRow, named: DesignRow, wanted: Wanted) -> bool:
+def is_rival(row: DesignRow, named: DesignRow, wanted: PlanRequest) -> bool:
     """True if a row is not dearer than the named one, and falls short of no other target that this one reaches."""
     first, own, other = first_target(wanted), named.measures, row.measures
     others = [one for one in wanted.targets if one != first and one.measure in own]
@@ -63,14 +63,14 @@ def is_rival(row: DesignRow, named: DesignRow, wanted: Wanted) -> bool:
     )
 
 
-def error_that_tells(rows: int, wanted: Wanted) -> float:
+def error_that_tells(rows: int, wanted: PlanRequest) -> float:
     """Return the standard error of differences by which so many rows are told apart within the margin."""
     from scipy.special import ndtri
 
     return wanted.margin / float(TELLING * ndtri(1 - (1 - wanted.confidence) / max(rows, 1)))
 
 
-def bounds(gap: Figure, rows: int, wanted: Wanted) -> tuple[float, float]:
+def bounds(gap: Figure, rows: int, wanted: PlanRequest) -> tuple[float, float]:
     """Return the lower and the upper bound of a difference, each one-sided and for so many rows at once."""
     from scipy.special import stdtrit
 
@@ -80,14 +80,14 @@ def bounds(gap: Figure, rows: int, wanted: Wanted) -> tuple[float, float]:
     return gap.value - half, gap.value + half
 
 
-def sizes(ground: Ground, tried: Mapping[Design, Looked]) -> tuple[int, int]:
+def sizes(ground: Ground, tried: Mapping[Design, MeasuredDesign]) -> tuple[int, int]:
     """Return the least and the greatest size that designs of a plan may have."""
     declared = [int(value) for lever in ground.levers if lever.is_size for value in lever.values]
     known = declared or [size for one in tried if (size := size_of(one)) is not None]
     return (min(known), max(known)) if known else (1, 1)
 
 
-def same_money(found: Found, bench: Bench, ground: Ground, wanted: Wanted) -> list[Design]:
+def same_money(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> list[Design]:
     """Return the best rivals of other families at the advice's cost, best first, at most three.
 
     A family whose least size is dearer than the advice is none. Designs without a size are as they are, where they are
@@ -140,7 +140,7 @@ def _clip_size(size: float, bounds: tuple[int, int]) -> int:
     return min(max(math.floor(size + 1e-9), bounds[0]), bounds[1]) if math.isfinite(size) else bounds[1]
 
 
-def _list_unsized(others: Mapping[Design, Looked], measure: str, money: float) -> list[Design]:
+def _list_unsized(others: Mapping[Design, MeasuredDesign], measure: str, money: float) -> list[Design]:
     held = [one for one, looked in others.items() if size_of(one) is None and measure in looked]
     paid = [one for one in held if not measure_value(others[one], "money") > money * (1 + SLACK)]
     return sorted(paid, key=lambda one: -measure_value(others[one], measure))

@@ -15,7 +15,17 @@ from simlab.answers.plan import Robust
 from simlab.planning.bench import first_target, measure_value, reaches
 from simlab.planning.curves import set_size
 from simlab.planning.stages import worlds_in_time
-from simlab.planning.terms import Bench, Design, Found, Ground, Looked, Wanted, family, replace_setting, size_of
+from simlab.planning.terms import (
+    Bench,
+    Design,
+    Ground,
+    MeasuredDesign,
+    PlanRequest,
+    SearchResult,
+    family,
+    replace_setting,
+    size_of,
+)
 from simlab.rng import stream
 from simlab.types import Bools, Floats
 
@@ -29,7 +39,7 @@ RESAMPLED = 400
 TAIL = 0.05
 
 
-class Told(NamedTuple):
+class ReachedDraws(NamedTuple):
     """Hold what a design reaches: `value[measure, draw]`, `error[measure, draw, world]` and `money[draw]`.
 
     `error` are influence values by world, scaled so that their squares sum to a value's variance of simulation.
@@ -40,7 +50,7 @@ class Told(NamedTuple):
     money: Floats
 
 
-class Sample(NamedTuple):
+class Redraw(NamedTuple):
     """Hold draws taken again, and standard normal numbers of worlds: one row for each time."""
 
     draw: Any
@@ -48,7 +58,7 @@ class Sample(NamedTuple):
 
 
 def robustness_over_draws(
-    bench: Bench, found: Found, ground: Ground, wanted: Wanted, *, draws: int = 24, worlds: int = 32
+    bench: Bench, found: SearchResult, ground: Ground, wanted: PlanRequest, *, draws: int = 24, worlds: int = 32
 ) -> Robust | None:
     """Return in what share of the posterior draws the advice (else the best design) reaches all its targets.
 
@@ -74,7 +84,7 @@ def robustness_over_draws(
 
 
 def robustness_over_scenarios(
-    benches: Mapping[str, Bench], found: Found, wanted: Wanted, *, worlds: int = 96
+    benches: Mapping[str, Bench], found: SearchResult, wanted: PlanRequest, *, worlds: int = 96
 ) -> Robust:
     """Return in what share of scenarios, each a bench of its own, the advice (else the best) reaches its targets.
 
@@ -97,10 +107,10 @@ class _Judged(NamedTuple):
     """Hold the draws in which the advice could be measured, and what it and other designs reach in them."""
 
     draws: Sequence[int]
-    told: Sequence[Told]
+    told: Sequence[ReachedDraws]
 
 
-def _candidates(found: Found) -> list[Design]:
+def _candidates(found: SearchResult) -> list[Design]:
     """List the advice, and what may be cheaper: rivals, and the next smaller design of its kind that was looked at."""
     chosen = found.chosen
     own, money = size_of(chosen), _money(found, chosen)
@@ -110,13 +120,13 @@ def _candidates(found: Found) -> list[Design]:
     return list(dict.fromkeys([chosen, *(one for one in others if not _money(found, one) >= money)]))
 
 
-def _money(found: Found, design: Design) -> float:
+def _money(found: SearchResult, design: Design) -> float:
     return measure_value(found.tried.get(design, {}), "money")
 
 
 def _rounds(
     bench: Bench, designs: Sequence[Design], at: Sequence[int], worlds: int
-) -> Iterator[Mapping[Design, Looked]]:
+) -> Iterator[Mapping[Design, MeasuredDesign]]:
     """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
     for start in range(ROUNDS):
         named = {(one, k): replace_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
@@ -127,7 +137,7 @@ def _rounds(
             yield {one: looked.get(named[one, k], {}) for one in designs}
 
 
-def _judge_draws(looks: Sequence[Mapping[Design, Looked]], wanted: Wanted) -> _Judged | None:
+def _judge_draws(looks: Sequence[Mapping[Design, MeasuredDesign]], wanted: PlanRequest) -> _Judged | None:
     """Keep the draws in which all targets of the advice have a value; other designs that lack one reach nothing."""
     names = [one.measure for one in wanted.targets]
     kept = [i for i, look in enumerate(looks) if all(name in next(iter(look.values())) for name in (*names, "money"))]
@@ -136,7 +146,7 @@ def _judge_draws(looks: Sequence[Mapping[Design, Looked]], wanted: Wanted) -> _J
     return _Judged(kept, [_summarise_looks([looks[i][one] for i in kept], names) for one in looks[0]])
 
 
-def _summarise_looks(looks: Sequence[Looked], names: Sequence[str]) -> Told:
+def _summarise_looks(looks: Sequence[MeasuredDesign], names: Sequence[str]) -> ReachedDraws:
     worlds = max((len(look[name].influence) for look in looks for name in names if name in look), default=1)
     error = np.zeros((len(names), len(looks), worlds))
     value = np.full((len(names), len(looks)), -np.inf)
@@ -145,16 +155,16 @@ def _summarise_looks(looks: Sequence[Looked], names: Sequence[str]) -> Told:
             if name in look and (n := len(look[name].influence)) > 1:
                 value[m, b] = look[name].value
                 error[m, b, :n] = np.asarray(look[name].influence) / math.sqrt(n * (n - 1))
-    return Told(value, error, np.array([measure_value(look, "money") for look in looks]))
+    return ReachedDraws(value, error, np.array([measure_value(look, "money") for look in looks]))
 
 
-def _make_robustness(judged: _Judged, wanted: Wanted, source: str, more: str = "") -> Robust:
+def _make_robustness(judged: _Judged, wanted: PlanRequest, source: str, more: str = "") -> Robust:
     sampled = source == "posterior draws"
     n, worlds = len(judged.draws), max(one.error.shape[2] for one in judged.told)
     rng = stream(wanted.seed, "plan", "robust")
     drawn = rng.integers(n, size=(RESAMPLED, n)) if sampled else np.tile(np.arange(n), (RESAMPLED, 1))
-    again = Sample(drawn, rng.standard_normal((RESAMPLED, worlds)))
-    now = Sample(np.arange(n)[None, :], np.zeros((1, worlds)))
+    again = Redraw(drawn, rng.standard_normal((RESAMPLED, worlds)))
+    now = Redraw(np.arange(n)[None, :], np.zeros((1, worlds)))
     least = np.array([one.least for one in wanted.targets])
     advice = judged.told[0]
     met, times = _mark_reached(advice, least, now, shrink=sampled), _mark_reached(advice, least, again, shrink=sampled)
@@ -179,7 +189,7 @@ def _make_robustness(judged: _Judged, wanted: Wanted, source: str, more: str = "
     )
 
 
-def _remove_noise(draws: Told, sample: Sample, *, shrink: bool) -> Floats:
+def _remove_noise(draws: ReachedDraws, sample: Redraw, *, shrink: bool) -> Floats:
     """Return measures with noise of simulation removed `[measure, time, draw]`."""
     error = draws.error
     at = draws.value[:, sample.draw]
@@ -196,18 +206,18 @@ def _remove_noise(draws: Told, sample: Sample, *, shrink: bool) -> Floats:
     return np.asarray(np.where(finite[:, None, None], centre + kept * (known - centre) + shift[:, :, None], at))
 
 
-def _error_between(draws: Told) -> Floats:
+def _error_between(draws: ReachedDraws) -> Floats:
     """Return, by measure, how much noise of simulation adds to the variance between draws."""
     own = draws.error - draws.error.mean(axis=1, keepdims=True)
     return np.asarray((own**2).sum(axis=(1, 2)) / max(draws.error.shape[1] - 1, 1))
 
 
-def _mark_reached(draws: Told, least: Floats, sample: Sample, *, shrink: bool) -> Bools:
+def _mark_reached(draws: ReachedDraws, least: Floats, sample: Redraw, *, shrink: bool) -> Bools:
     """Mark where all targets are reached `[time, draw]`."""
     return np.asarray((_remove_noise(draws, sample, shrink=shrink) >= least[:, None, None]).all(axis=0))
 
 
-def _regret(draws: Sequence[Told], least: Floats, sample: Sample, *, shrink: bool) -> Floats:
+def _regret(draws: Sequence[ReachedDraws], least: Floats, sample: Redraw, *, shrink: bool) -> Floats:
     """Return the mean cost beyond the cheapest design that reaches the targets, as a share of the cost `[time]`."""
     own = draws[0].money[sample.draw]
     cheapest = own.copy()
@@ -226,11 +236,11 @@ def _widen_to_wilson(low: float, high: float, met: int, n: int) -> tuple[float, 
     return min(low, float(known.low)), max(high, float(known.high))
 
 
-def _missed_scenarios(advice: Design, looks: Mapping[str, Mapping[Design, Looked]], wanted: Wanted) -> str:
+def _missed_scenarios(advice: Design, looks: Mapping[str, Mapping[Design, MeasuredDesign]], wanted: PlanRequest) -> str:
     """Name the scenarios in which the advice does not reach its targets."""
     named = [name for name, look in looks.items() if not reaches(look[advice], wanted)]
     return f"It does not in {', '.join(named)}." if named else ""
 
 
-def _first_worlds(wanted: Wanted) -> int:
+def _first_worlds(wanted: PlanRequest) -> int:
     return wanted.targets.index(first_target(wanted))

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.families import Chance, Family, families, list_measured_designs
+from simlab.planning.families import Chance, DesignFamily, families, list_measured_designs
 from simlab.planning.stages import worlds_in_time
-from simlab.planning.terms import Bench, Design, Found, Wanted, family, size_of
+from simlab.planning.terms import Bench, Design, PlanRequest, SearchResult, family, size_of
 from simlab.types import Bools, Floats, Ints
 
 SLACK = 1.05
@@ -42,7 +42,7 @@ ROUNDS = 100
 Say = Callable[[str], None]
 
 
-class Judged(NamedTuple):
+class JudgedChoice(NamedTuple):
     """Hold a choice (None: no design is chosen), the probability that it is right, and what speaks against it.
 
     `cheapest` is the probability that no design which reaches the targets is cheaper by more than 5 %.
@@ -74,11 +74,11 @@ class _All(NamedTuple):
         return int(self.family[d]), int(self.k[d])
 
 
-def judge(families: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
+def judge(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance) -> JudgedChoice:
     """Choose the design that is right most often, the cheapest of those that are as often."""
     every = _join_families(families, wanted, chance)
     if not len(every.k):
-        return Judged(None, 1.0, {})
+        return JudgedChoice(None, 1.0, {})
     good = every.beyond >= 0
     least = np.where(good, every.cost, np.inf).min(1)
     right = (every.excess >= -wanted.margin) & (every.cost <= SLACK * least[:, None] * (1 + ROUNDING))
@@ -88,15 +88,15 @@ def judge(families: Sequence[Family], wanted: Wanted, chance: Chance) -> Judged:
     )
     # Within the margin both may be right: then a design helps more than none.
     if none > share[best] and share[best] < wanted.confidence:
-        return Judged(None, none, _rate_opposition(every, good))
+        return JudgedChoice(None, none, _rate_opposition(every, good))
     doubts = _rate_opposition(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
     doubts = {at: often for at, often in doubts.items() if at != every.at(best)}
     doubts[every.at(best)] = float((every.excess[:, best] < -wanted.margin).mean())
     cheapest = (every.cost[:, best] <= SLACK * least * (1 + ROUNDING)).mean()
-    return Judged(every.at(best), float(share[best]), doubts, float(cheapest))
+    return JudgedChoice(every.at(best), float(share[best]), doubts, float(cheapest))
 
 
-def _take_plainer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
+def _take_plainer(best: int, every: _All, share: Floats, wanted: PlanRequest) -> int:
     """Among designs that are right about as often and cost the same, take what is simplest to carry out and explain."""
     cost = every.cost.mean(0)
     alike = (share >= share[best] - TIE) & (cost <= SAME_COST * cost[best])
@@ -105,7 +105,7 @@ def _take_plainer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
     return int(at[np.lexsort((cost[at], -share[at], every.plain[at]))[0]])
 
 
-def _take_firmer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
+def _take_firmer(best: int, every: _All, share: Floats, wanted: PlanRequest) -> int:
     """Take the first size, from a design's own on, that more likely than not reaches its targets in full.
 
     A design that reaches them within the margin only is right, but fresh worlds would hardly show it.
@@ -116,12 +116,12 @@ def _take_firmer(best: int, every: _All, share: Floats, wanted: Wanted) -> int:
     return int(at[np.argmin(every.k[at])]) if len(at) else best
 
 
-def _is_as_sure(best: int, share: Floats, wanted: Wanted) -> Bools:
+def _is_as_sure(best: int, share: Floats, wanted: PlanRequest) -> Bools:
     """Mark designs that may take a choice's place: where that is as sure as was wanted, they are to be as well."""
     return np.asarray(share >= (wanted.confidence if share[best] >= wanted.confidence else 0.0))
 
 
-def _join_families(families: Sequence[Family], wanted: Wanted, chance: Chance) -> _All:
+def _join_families(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance) -> _All:
     masks = [one.open(wanted) for one in families]
     used = [(one, mask) for one, mask in zip(families, masks, strict=True) if mask.any()]
     n = len(chance.worlds)
@@ -157,13 +157,13 @@ def _rate_opposition(every: _All, against: Bools) -> dict[At, float]:
 
 def make_result(
     bench: Bench,
-    families: Sequence[Family],
-    judged: Judged,
-    wanted: Wanted,
+    families: Sequence[DesignFamily],
+    judged: JudgedChoice,
+    wanted: PlanRequest,
     chance: Chance,
     why: str,
     look: Callable[[dict[At, int]], None],
-) -> Found:
+) -> SearchResult:
     """Put together what the search came to; the designs that are named have been looked at."""
     places = [_find_reaching_size(one, wanted, chance) for one in families]
     furthest = _find_furthest(families, wanted, chance)
@@ -174,7 +174,7 @@ def make_result(
     best = families[furthest[0]].designs[furthest[1]]
     order = sorted(range(len(families)), key=lambda f: _standing(families[f], places[f], wanted, chance))
     rivals = tuple(families[f].designs[places[f]] for f in order if f != first[0])
-    return Found(
+    return SearchResult(
         advice=judged.choice and families[first[0]].designs[first[1]],
         best=best,
         rivals=tuple(one for one in rivals if family(one) != family(best) or one != best),
@@ -187,7 +187,7 @@ def make_result(
     )
 
 
-def _add_reasons(why: str, families: Sequence[Family], wanted: Wanted) -> str:
+def _add_reasons(why: str, families: Sequence[DesignFamily], wanted: PlanRequest) -> str:
     """Return what was left out beside what ended the search."""
     looked = [one for _, one in list_measured_designs(families)]
     none = sum(1 for one in looked if "money" not in one)
@@ -200,7 +200,7 @@ def _add_reasons(why: str, families: Sequence[Family], wanted: Wanted) -> str:
     return why
 
 
-def _find_reaching_size(family: Family, wanted: Wanted, chance: Chance) -> int:
+def _find_reaching_size(family: DesignFamily, wanted: PlanRequest, chance: Chance) -> int:
     """Return the place of the smallest design that reaches all targets on average, else of the largest allowed."""
     allowed = np.flatnonzero(family.open(wanted))
     if not len(allowed):
@@ -211,7 +211,7 @@ def _find_reaching_size(family: Family, wanted: Wanted, chance: Chance) -> int:
     return int(allowed[reached[0]] if len(reached) else allowed[-1])
 
 
-def _find_furthest(families: Sequence[Family], wanted: Wanted, chance: Chance) -> At:
+def _find_furthest(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance) -> At:
     """Return the design within the limits that gets furthest: the largest first target's measure, others held.
 
     Where none is within the limits it is the one that costs least.
@@ -229,18 +229,18 @@ def _find_furthest(families: Sequence[Family], wanted: Wanted, chance: Chance) -
     return min(((f, min(one.known)) for f, one in enumerate(families)), key=lambda at: _money(families, at))
 
 
-def _money(families: Sequence[Family], at: At) -> float:
+def _money(families: Sequence[DesignFamily], at: At) -> float:
     looked = families[at[0]].known[at[1]]
     return looked["money"].value if "money" in looked else math.inf
 
 
-def _standing(family: Family, k: int, wanted: Wanted, chance: Chance) -> tuple[bool, float]:
+def _standing(family: DesignFamily, k: int, wanted: PlanRequest, chance: Chance) -> tuple[bool, float]:
     """Order families: those that reach the targets first, by cost, then the others by how far they get."""
     excess = float(family.reaches(wanted.targets, chance).mean(0)[k])
     return (excess < 0, float(family.costs(wanted)[k]) if excess >= 0 else -excess)
 
 
-def search(bench: Bench, designs: Sequence[Design], wanted: Wanted, say: Say | None = None) -> Found:
+def search(bench: Bench, designs: Sequence[Design], wanted: PlanRequest, say: Say | None = None) -> SearchResult:
     """Name the cheapest design that reaches all targets within the limits, its rivals, and the one that gets furthest.
 
     Families are looked at in the middle of their sizes, and then wherever the choice could be wrong: power rises with
@@ -255,8 +255,8 @@ def search(bench: Bench, designs: Sequence[Design], wanted: Wanted, say: Say | N
 class Search:
     """A search that can go on: its families of designs with what was seen of them, and its random numbers."""
 
-    held: Sequence[Family]
-    wanted: Wanted
+    held: Sequence[DesignFamily]
+    wanted: PlanRequest
     chance: Chance
 
     def strike(self, design: Design) -> None:
@@ -270,7 +270,7 @@ class Search:
         of = next((one for one in self.held if design in one.designs), None)
         return of is not None and of.designs.index(design) >= of.struck
 
-    def _family(self, design: Design) -> Family:
+    def _family(self, design: Design) -> DesignFamily:
         return next(one for one in self.held if family(one.designs[0]) == family(design))
 
     def undecided(self, design: Design) -> tuple[int, int] | None:
@@ -292,14 +292,14 @@ class Search:
         return int(sizes[low] or 0), int(sizes[high] or 0)
 
 
-def begin(designs: Sequence[Design], wanted: Wanted) -> Search:
+def begin(designs: Sequence[Design], wanted: PlanRequest) -> Search:
     """Begin a search among designs; raise ValueError where there are none."""
     if not designs:
         raise ValueError("a search needs designs")
     return Search(families(designs), wanted, Chance.of(wanted.seed, RESAMPLES, MOST_WORLDS))
 
 
-def go_on(search: Search, bench: Bench, say: Say | None = None) -> Found:
+def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
     """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
     held, wanted, chance = search.held, search.wanted, search.chance
     if not any(one.known for one in held):
@@ -322,7 +322,7 @@ def go_on(search: Search, bench: Bench, say: Say | None = None) -> Found:
     return make_result(bench, held, judged, wanted, chance, why, lambda wants: look(bench, held, wants))
 
 
-def look(bench: Bench, families: Sequence[Family], wants: dict[At, int]) -> None:
+def look(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -> None:
     """Look at designs, named by family and place in it."""
     wanted = {families[f].designs[k]: n for (f, k), n in wants.items()}
     looked = bench.look(wanted) if wanted else {}
@@ -330,7 +330,7 @@ def look(bench: Bench, families: Sequence[Family], wants: dict[At, int]) -> None
         families[f].saw(k, looked[families[f].designs[k]], n)
 
 
-def _look_first(bench: Bench, families: Sequence[Family], wanted: Wanted) -> None:
+def _look_first(bench: Bench, families: Sequence[DesignFamily], wanted: PlanRequest) -> None:
     """Look at each family in its middle, or at the largest size below that is within the limits, by halves."""
     wants = {(f, len(one) // 2): FIRST for f, one in enumerate(families)}
     while wants:
@@ -340,7 +340,7 @@ def _look_first(bench: Bench, families: Sequence[Family], wanted: Wanted) -> Non
         wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.left() > 0 else {}
 
 
-def _limit_to_patience(bench: Bench, families: Sequence[Family], wants: dict[At, int]) -> dict[At, int]:
+def _limit_to_patience(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -> dict[At, int]:
     """Take as many of the worlds that are wanted of each design as end before patience does; none where it is over."""
     added = {at: n - families[at[0]].worlds.get(at[1], 0) for at, n in wants.items()}
     if bench.left() <= 0:
@@ -349,11 +349,11 @@ def _limit_to_patience(bench: Bench, families: Sequence[Family], wants: dict[At,
     return {at: wants[at] - n + int(share * n) for at, n in added.items() if int(share * n) > 0}
 
 
-def _has_enough_support(families: Sequence[Family], judged: Judged) -> bool:
+def _has_enough_support(families: Sequence[DesignFamily], judged: JudgedChoice) -> bool:
     return judged.choice is None or families[judged.choice[0]].worlds.get(judged.choice[1], 0) >= LEAST
 
 
-def _choose_further_looks(families: Sequence[Family], judged: Judged, wanted: Wanted) -> dict[At, int]:
+def _choose_further_looks(families: Sequence[DesignFamily], judged: JudgedChoice, wanted: PlanRequest) -> dict[At, int]:
     """Return which designs to look at next, and in how many worlds: those by which the choice is most often wrong."""
     doubts = sorted(judged.doubts.items(), key=lambda one: -one[1])
     least = max(TELLING * doubts[0][1], 0.1 * (1 - wanted.confidence)) if doubts else 0.0
@@ -369,7 +369,7 @@ def _more_worlds(now: int) -> int:
     return min(max(math.ceil(GROWTH * now), 2 * FIRST if not now else LEAST), MOST_WORLDS)
 
 
-def _describe_leading(families: Sequence[Family], judged: Judged, bench: Bench) -> str:
+def _describe_leading(families: Sequence[DesignFamily], judged: JudgedChoice, bench: Bench) -> str:
     if judged.choice is None:
         return f"no design reaches the targets ({judged.probability:.2f}), {bench.campaigns:,} studies"
     f, k = judged.choice

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simlab.messages import duration
-from simlab.planning.terms import Bench, Design, Looked
+from simlab.planning.terms import Bench, Design, MeasuredDesign
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedBench:
     """A bench whose studies, `per_world` in each world of a design, are counted against the patience of its plan.
 
     What a folder holds already counts as if it were simulated now: a plan that goes on gives the same advice.
@@ -55,7 +55,7 @@ class Counted:
         """Return how much patience a world of a design takes."""
         return self.bench.pace() if self.patience.in_seconds else float(self.per_world)
 
-    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
+    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, MeasuredDesign]:
         """Carry out what is missing, and measure."""
         before = self.bench.campaigns
         looked = self.bench.look(wants)
@@ -83,7 +83,7 @@ class Stage:
         """Return how much patience a world of a design takes."""
         return self.bench.pace()
 
-    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
+    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, MeasuredDesign]:
         """Carry out what is missing, and measure."""
         return self.bench.look(wants)
 

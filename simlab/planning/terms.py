@@ -17,7 +17,7 @@ from simlab.types import Estimate
 Design: TypeAlias = tuple[tuple[str, Any], ...]
 """Keys and values beside the base, in the order of the levers: `(("design.grouping", "ungrouped"), ...)`."""
 
-Looked: TypeAlias = Mapping[str, Estimate]
+MeasuredDesign: TypeAlias = Mapping[str, Estimate]
 """What was measured of a design, by name of measure; influence values are by world, the same worlds in all designs."""
 
 
@@ -34,7 +34,7 @@ class Lever(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PlanRequest:
     """Hold what is asked of a plan.
 
     `margin` is the indifference in a measure, `confidence` the probability with which fresh worlds are to show the
@@ -107,7 +107,7 @@ class Bench(Protocol):
     def pace(self) -> float:
         """Return how much patience a world of a design takes; 0 where that is not known yet."""
 
-    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, Looked]:
+    def look(self, wants: Mapping[Design, int]) -> Mapping[Design, MeasuredDesign]:
         """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
 
         A design of which no campaign could be carried out has no measures.
@@ -115,7 +115,7 @@ class Bench(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """Hold what a search came to.
 
     `advice` is the cheapest design that reaches all targets within the limits, None where none does or none is shown to
@@ -129,7 +129,7 @@ class Found:
     advice: Design | None
     best: Design
     rivals: tuple[Design, ...]
-    tried: Mapping[Design, Looked]
+    tried: Mapping[Design, MeasuredDesign]
     probability: float
     designs: int
     campaigns: int

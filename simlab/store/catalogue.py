@@ -99,7 +99,7 @@ def _values_of(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
     }
 
 
-class _Read(NamedTuple):
+class _StoreReading(NamedTuple):
     """Hold what was read of a store: its attributes, or the declaration of one that is not laid yet, and how far it is.
 
     `asked` is None where nothing says how many of the grid's cells are.
@@ -145,21 +145,21 @@ def _describe(folder: Path) -> Catalogued:
     return Catalogued(entry, {**settings, **named, **axes, "sweep": (declared["name"],)})
 
 
-def _read_folder(folder: Path) -> _Read:
+def _read_folder(folder: Path) -> _StoreReading:
     """Read the attributes of a store, or what its ledger declares, and what the ledger says of it."""
     path = store_in(folder)
     about = {} if path is None else _attributes(FilesOfFolder(path))
     if not (folder / FILE).is_file():
-        return _Read(about, about, 0, None, disk_bytes(folder))
+        return _StoreReading(about, about, 0, None, disk_bytes(folder))
     with ledger.reading(folder, PATIENCE) as book:
         declared = about if path is not None else book.declaration() or {}
         wanted = book.wanted().campaigns()
         size = _measure_size(folder, book.noted("bytes"))
         kept = about or (book.provenance() or [{}])[-1]
-        return _Read(kept, declared, _count_done(book, wanted), len(wanted), size)
+        return _StoreReading(kept, declared, _count_done(book, wanted), len(wanted), size)
 
 
-def _read_archive(file: Path) -> _Read:
+def _read_archive(file: Path) -> _StoreReading:
     """Read the attributes of the store in an archive, and what it says of how far that was filled."""
     with reading(file) as held:
         about = _attributes(held)
@@ -168,7 +168,7 @@ def _read_archive(file: Path) -> _Read:
             done, asked = (int(cells[name]) for name in ("done", "asked"))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{legible(file)}: {NO_STORE}") from error
-    return _Read(about, about, done, asked, file.stat().st_size)
+    return _StoreReading(about, about, done, asked, file.stat().st_size)
 
 
 def _short(key: str, value: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.engine.ledger import Ledger, Row
+from simlab.engine.ledger import Ledger, LedgerRow
 from simlab.store.layout import Cut, Grid, Run, empty, gather, spread
 from simlab.store.measures import Columns, Measures, Position, columns, estimate
 from simlab.store.reservations import Undivided, count_undivided
@@ -35,10 +35,10 @@ MOST_HELD = 64 * 2**20
 """Influence values of up to so many bytes are held in memory."""
 
 
-class Cell(NamedTuple):
+class LedgerCell(NamedTuple):
     """Hold what a ledger keeps of a cell."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[LedgerRow, ...]
     config: Mapping[str, Any]
     n_systems: int
 
@@ -58,12 +58,12 @@ class CellSummary(NamedTuple):
     outcomes: Mapping[str, Array]
 
 
-class Batch(NamedTuple):
+class CellBatch(NamedTuple):
     """Name cells of a run: where the first of them lies in it."""
 
     run: Run
     first: int
-    cells: tuple[Cell, ...]
+    cells: tuple[LedgerCell, ...]
 
 
 def read_cells(
@@ -92,8 +92,8 @@ def slab(size: Grid, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> dict
 
 
 def in_turn(
-    work: Callable[[Sequence[Cell]], CellSummary], batches: Iterable[Batch], jobs: int
-) -> Iterator[tuple[Batch, CellSummary]]:
+    work: Callable[[Sequence[LedgerCell]], CellSummary], batches: Iterable[CellBatch], jobs: int
+) -> Iterator[tuple[CellBatch, CellSummary]]:
     """Yield the summary of each batch, in their order, by so many processes; a few batches are under way at a time."""
     if jobs < 2:
         yield from ((batch._replace(cells=()), work(batch.cells)) for batch in batches)
@@ -102,7 +102,7 @@ def in_turn(
 
     start = fresh_start_token()
 
-    def by_child(batch: Batch) -> CellSummary:
+    def by_child(batch: CellBatch) -> CellSummary:
         # What a child that was killed had in hand is read here.
         with suppress(ChildDied):
             summary: CellSummary = call_in_child(start, work, batch.cells)
@@ -111,7 +111,7 @@ def in_turn(
 
     # Joblib would take the batches in threads of its own, and the ledger is read in this one.
     with ThreadPoolExecutor(jobs) as executor:
-        out: deque[tuple[Batch, Future[CellSummary]]] = deque()
+        out: deque[tuple[CellBatch, Future[CellSummary]]] = deque()
         for batch in batches:
             out.append((batch._replace(cells=()), executor.submit(by_child, batch)))
             if len(out) >= AHEAD * jobs:
@@ -131,24 +131,24 @@ def agree_on_sets(sets: Iterable[Array], replicates: int, outcome: Outcome) -> A
     return found
 
 
-def _batches(book: Ledger, size: Grid, cut: Cut) -> Iterator[Batch]:
+def _batches(book: Ledger, size: Grid, cut: Cut) -> Iterator[CellBatch]:
     for run in cut.runs(size.shape):
         positions = run.positions()
         first = 0
         while here := list(itertools.islice(positions, BATCH)):
-            yield Batch(run, first, tuple(_cell(book, size, position) for position in here))
+            yield CellBatch(run, first, tuple(_cell(book, size, position) for position in here))
             first += len(here)
 
 
-def _cell(book: Ledger, size: Grid, position: tuple[int, ...]) -> Cell:
+def _cell(book: Ledger, size: Grid, position: tuple[int, ...]) -> LedgerCell:
     entry = size.entries.get(position)
     if entry is None:
-        return Cell((), {}, 0)
+        return LedgerCell((), {}, 0)
     # All that is read of a config is its design: what else there is need not travel.
-    return Cell(tuple(book.blocks(entry.cell)), {"design": entry.config.get("design", {})}, len(entry.systems))
+    return LedgerCell(tuple(book.blocks(entry.cell)), {"design": entry.config.get("design", {})}, len(entry.systems))
 
 
-def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: Sequence[Cell]) -> CellSummary:
+def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: Sequence[LedgerCell]) -> CellSummary:
     computed, failed, same, sets = [], np.full(len(cells), np.nan), {}, []
     present: dict[str, list[int]] = {}
     laid: dict[str, list[Array]] = {}
@@ -187,7 +187,7 @@ class Tally:
         """Start with nothing; `folder` is where influence values lie while it is not known how many there are."""
         self._size = size
         self._held: list[Columns] = []
-        self._influence = Influence(folder)
+        self._influence = InfluenceFile(folder)
         self._n_measures = len(measures)
         self.present: dict[str, list[Position]] = {"status": []}
         self.failed: dict[Position, float] = {}
@@ -239,7 +239,7 @@ class Tally:
             yield run, taken
 
 
-class Influence:
+class InfluenceFile:
     """Keep influence values, in memory while they are few, else in a file that has no name and goes by itself."""
 
     def __init__(self, folder: Path | None) -> None:

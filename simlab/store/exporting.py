@@ -42,7 +42,7 @@ def write(dataset: xr.Dataset, file: Path) -> None:
 
     plain = _plain(dataset)
     encoding = {str(name): _encoding(plain[name]) for name in plain.variables}
-    with Kept(file, "x+b") as kept:
+    with CheckedFile(file, "x+b") as kept:
         try:
             # One slab is read and written after the other: memory does not grow with the store.
             with dask.config.set(scheduler="synchronous"):
@@ -55,7 +55,7 @@ def write(dataset: xr.Dataset, file: Path) -> None:
             raise kept.failed
 
 
-class Kept(io.FileIO):
+class CheckedFile(io.FileIO):
     """Write a file for HDF5, which crashes where a write fails: `failed` keeps what the disk answered.
 
     What comes after that is lost, and nobody is to use the file then.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simlab.config.sweep import Sweep
 from simlab.engine import precise
 from simlab.engine import run as engine
-from simlab.engine.ledger import Entry, Ledger
+from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.merging import Merged
 from simlab.engine.merging import merge as merge_ledgers
 from simlab.engine.preparing import CheckFunction, jobs_of
@@ -37,7 +37,7 @@ def fill(
     check: CheckFunction | None = None,
     quiet: bool = False,
     allow_version: bool = False,
-) -> engine.Summary:
+) -> engine.RunSummary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
 
     A sweep that has a target is run by `engine.precise`.
@@ -45,7 +45,7 @@ def fill(
     finish = partial(
         materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=jobs_of(sweep, jobs)
     )
-    run: Callable[..., engine.Summary] = engine.run
+    run: Callable[..., engine.RunSummary] = engine.run
     if sweep.until is not None:
         run = partial(precise.run, look=Looking({name: measures[name] for name in sweep.until.measures}))
     return run(
@@ -58,7 +58,7 @@ class Looking(NamedTuple):
 
     measures: Measures
 
-    def __call__(self, book: Ledger, entry: Entry, studies: range | None = None) -> Mapping[str, Estimate]:
+    def __call__(self, book: Ledger, entry: LedgerEntry, studies: range | None = None) -> Mapping[str, Estimate]:
         """Return the measures that have a value; of the studies in a range only, where one is given."""
         declared = grid(book).outcomes
         outcomes = gather(book.blocks(entry.cell), entry.config, declared)
@@ -69,7 +69,7 @@ class Looking(NamedTuple):
         return {name: one for name, one in found.items() if isinstance(one, Estimate)}
 
 
-class Answered(NamedTuple):
+class MergeAnswer(NamedTuple):
     """Hold what a merge came to, and a line that says what is missing, where something is."""
 
     merged: Merged
@@ -84,7 +84,7 @@ def merge(
     plugins: Sequence[str] = (),
     allow_version: bool = False,
     quiet: bool = False,
-) -> Answered:
+) -> MergeAnswer:
     """Merge folders into one, and lay its store; see `simlab.engine.merging.merge`.
 
     Raises InputError, before anything is written, for a measure of a package that is not among `plugins`, too.
@@ -103,7 +103,7 @@ def merge(
         return materialise(book, bound_measures_of(sections), labels)
 
     merged = merge_ledgers(out, folders, allow_version=allow_version, quiet=quiet, look=look, finish=finish)
-    return Answered(merged, missing[0] if missing else None)
+    return MergeAnswer(merged, missing[0] if missing else None)
 
 
 def _measure_sections(book: Ledger, plugins: Sequence[str]) -> dict[str, dict[str, object]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.measures.jackknife import clusters as clusters_of
 from simlab.measures.jackknife import mark_successes
-from simlab.measures.labels import CONDITIONAL, Range, measure_range
+from simlab.measures.labels import CONDITIONAL, ValueRange, measure_range
 from simlab.measures.precision import interval, is_at_edge
 from simlab.store.measures import all_measures
 from simlab.store.opening import axes_of, outcomes_of_cell
@@ -36,7 +36,7 @@ class Sureness(NamedTuple):
     clusters: Ints
 
 
-def range_in(dataset: xr.Dataset, measure: str) -> Range:
+def range_in(dataset: xr.Dataset, measure: str) -> ValueRange:
     """Return the range of a measure of a store."""
     bounds = dataset[measure].attrs.get("limits")
     return measure_range(measure, None if bounds is None else (float(bounds[0]), float(bounds[1])))

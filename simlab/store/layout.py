@@ -14,7 +14,7 @@ import numpy as np
 from simlab.engine.addresses import Address, unpack
 from simlab.engine.conclusions import conclusions_of
 from simlab.engine.continuation import CROSSED
-from simlab.engine.ledger import Entry, Ledger, Row
+from simlab.engine.ledger import Ledger, LedgerEntry, LedgerRow
 from simlab.formulas import systems_of_pairs
 from simlab.store.fill_values import masked, missing_value, stored_type
 from simlab.studies.outcomes import DRAW, IDENTITY, POOL
@@ -36,7 +36,7 @@ class Grid:
     pools: int
     draws: int
     studies: int
-    entries: Mapping[tuple[int, ...], Entry]
+    entries: Mapping[tuple[int, ...], LedgerEntry]
     sizes: Mapping[str, int]
     outcomes: Mapping[str, Outcome]
     along: Mapping[str, tuple[str, ...]]
@@ -109,7 +109,7 @@ def columns(dim: str, n_systems: int, size: int) -> Ints:
     return np.flatnonzero(np.triu_indices(systems_of_pairs(size), 1)[1] < n_systems)
 
 
-def gather(rows: Iterable[Row], config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
+def gather(rows: Iterable[LedgerRow], config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
     """Join the blocks of a cell: replicates in the order of worlds, pools, draws and studies, failed ones with status.
 
     Outcomes per world are indexed by world; pool and draw are left out where there is one of each. Raises InputError
@@ -129,7 +129,7 @@ def per_world(declared: Mapping[str, Outcome], name: str) -> bool:
     return name in declared and declared[name].dims[0] == "of_world"
 
 
-def _part(row: Row, config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
+def _part(row: LedgerRow, config: Mapping[str, Any], declared: Mapping[str, Outcome]) -> dict[str, Array]:
     at = row.block.address
     if not row.sound:
         raise InputError(f"a block of the ledger is damaged ({at}); run the same sweep again to compute it anew")

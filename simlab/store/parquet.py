@@ -33,7 +33,7 @@ _NAMES = ("system", "pair_first_name", "pair_second_name")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ParquetTable:
     """Hold what a table consists of: a row for each place on `along`, unless it is not `kept`, and its columns.
 
     What lies on other dimensions is a list in its row. `about` says what all rows have in common.
@@ -46,18 +46,20 @@ class Table:
     about: Mapping[str, str]
 
 
-def tables(dataset: xr.Dataset, out: Path) -> dict[Path, Table]:
+def tables(dataset: xr.Dataset, out: Path) -> dict[Path, ParquetTable]:
     """Return the tables of a store by their files; one that keeps its measures only has no campaigns' outcomes."""
     axes, about = axes_of(dataset), _said(dataset)
     cells = _with_measures(dataset)
     outcomes = outcome_names(dataset)
     inside = [str(n) for n in cells.data_vars if n not in outcomes and set(cells[n].dims) <= {*axes, "cluster"}]
-    found = {out: Table(cells, axes, (*axes, *inside), None, about)}
+    found = {out: ParquetTable(cells, axes, (*axes, *inside), None, about)}
     for row, file in zip(("replicate", "of_world"), beside(out).values(), strict=True):
         held = [name for name in outcomes if row in dataset[name].dims]
         if held and dataset.sizes.get(row):
             dims = (*axes, row)
-            found[file] = Table(_of_rows(dataset, row), dims, _columns(dataset, row, axes, held), _ran(row), about)
+            found[file] = ParquetTable(
+                _of_rows(dataset, row), dims, _columns(dataset, row, axes, held), _ran(row), about
+            )
     return found
 
 
@@ -99,7 +101,7 @@ def _said(dataset: xr.Dataset) -> dict[str, str]:
     return {**named, "simlab.along": json.dumps(inner)}
 
 
-def write(table: Table, file: Path) -> None:
+def write(table: ParquetTable, file: Path) -> None:
     """Write a table, a row group for each slab of the store; raises OSError where the disk does not take it."""
     import pyarrow.parquet as pq
 
@@ -110,7 +112,7 @@ def write(table: Table, file: Path) -> None:
                 writer.write_table(part, row_group_size=part.num_rows)
 
 
-def _schema(table: Table) -> pa.Schema:
+def _schema(table: ParquetTable) -> pa.Schema:
     import pyarrow as pa
 
     fields = []
@@ -136,7 +138,7 @@ def _inner(variable: xr.DataArray, along: Sequence[str]) -> list[str]:
     return [str(dim) for dim in variable.dims if dim not in along]
 
 
-def _parts(table: Table) -> Iterator[pa.Table]:
+def _parts(table: ParquetTable) -> Iterator[pa.Table]:
     """Yield the rows of a table, slab by slab."""
     import pyarrow as pa
 

@@ -13,7 +13,7 @@ import numpy as np
 from simlab.config.until import Target, targets_in
 from simlab.engine import ledger
 from simlab.measures.labels import EMPTINESS, LABELS
-from simlab.measures.precision import Standing, gap, standing
+from simlab.measures.precision import ErrorProgress, gap, standing
 from simlab.messages import or_nearest, word
 from simlab.store import fill_values
 from simlab.store.coordinates import ASKED, as_written, axis_values
@@ -108,7 +108,7 @@ class Reach(NamedTuple):
     """Hold how a target stands in each cell; of differences, that of the cell with the one it is furthest in."""
 
     target: Target
-    cells: dict[Position, Standing]
+    cells: dict[Position, ErrorProgress]
 
     def reached(self, position: Position) -> bool | None:
         """Tell whether a cell has the precision; None where no error can be told."""
@@ -146,14 +146,14 @@ def reached_column(dataset: xr.Dataset) -> Array | None:
     return told
 
 
-def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, Standing]]:
+def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, ErrorProgress]]:
     axes = axes_of(dataset)
     influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
     within = range_in(dataset, target.measure)
     ran = np.add(*campaigns(dataset, axes)) > 0
     seen = telling(dataset, target.measure)
 
-    def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> Standing:
+    def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> ErrorProgress:
         counted = None if seen is None else min((seen[place] for place in places), default=0)
         return standing(of, target.mcse, within=within, clusters=clusters, telling=counted)
 
@@ -175,7 +175,7 @@ def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
                 yield (*position[:axis], k, *position[axis + 1 :])
 
 
-def _distance(at: Standing) -> tuple[int, float]:
+def _distance(at: ErrorProgress) -> tuple[int, float]:
     order = (True, None, False)
     return order.index(at.reached), 0.0 if np.isnan(at.error) else at.error
 

@@ -34,7 +34,7 @@ class Bound(NamedTuple):
     text: str
 
 
-class Order(NamedTuple):
+class SortOrder(NamedTuple):
     """Hold the measure or axis by which cells are sorted."""
 
     name: str
@@ -55,7 +55,7 @@ class Selection(NamedTuple):
     nearest: Ints
 
 
-def select_cells(dataset: xr.Dataset, bounds: Sequence[Bound], order: Order | None) -> Selection:
+def select_cells(dataset: xr.Dataset, bounds: Sequence[Bound], order: SortOrder | None) -> Selection:
     """Select the cells that meet all bounds by their values, in order; what has no value meets none and stands last."""
     axes = axes_of(dataset)
     n = int(np.prod([dataset.sizes[axis] for axis in axes], dtype=int))
@@ -86,7 +86,7 @@ def flat_values(dataset: xr.Dataset, name: str) -> Floats:
     return np.ravel(np.broadcast_to(along, shape))
 
 
-def _sorted(dataset: xr.Dataset, cells: Ints, order: Order) -> Ints:
+def _sorted(dataset: xr.Dataset, cells: Ints, order: SortOrder) -> Ints:
     """Return the order of cells by a measure or an axis; cells without a value stand last, equal ones as they were."""
     axes = axes_of(dataset)
     if order.name in axes:

@@ -19,7 +19,7 @@ from simlab.engine.ledger_file import DamagedLedger, LostLedger
 from simlab.engine.ledger_rows import crossed_in
 from simlab.engine.preparing import cell_names, failures
 from simlab.engine.provenance import LOST
-from simlab.engine.shards import Shard, Whole, listed, missing_blocks, named
+from simlab.engine.shards import Shard, SweepSizes, listed, missing_blocks, named
 from simlab.files import reason
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange_declaration
@@ -81,7 +81,7 @@ def _cells(book: Ledger) -> list[str]:
     return list(dict.fromkeys(book.cells().values()))
 
 
-def _whole(book: Ledger) -> Whole | None:
+def _whole(book: Ledger) -> SweepSizes | None:
     """Read the sizes of the whole sweep; None for an empty folder."""
     declared, entries = book.declaration(), book.entries()
     if declared is None or not entries:
@@ -89,11 +89,11 @@ def _whole(book: Ledger) -> Whole | None:
     crossed = crossed_in(declared)
     pools, draws = (max(pair[k] for pair in crossed) + 1 for k in (0, 1))
     block = entries[0].config.get("engine", {}).get("block", declared["studies"])
-    return Whole(declared["worlds"], pools, draws, declared["studies"], len(_cells(book)), block)
+    return SweepSizes(declared["worlds"], pools, draws, declared["studies"], len(_cells(book)), block)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StoreReport:
     """Hold what was checked, and what is wrong: one line each; `shards` names the part of its sweep that it holds.
 
     `lost` is true of a folder that the command of its sweep cannot mend.
@@ -107,7 +107,7 @@ class Report:
     lost: bool = False
 
 
-def verify(folder: Path, measures: Measures | None = None, jobs: int | None = None) -> Report:
+def verify(folder: Path, measures: Measures | None = None, jobs: int | None = None) -> StoreReport:
     """Check the ledger and the store of a folder, reading only; recompute the given measures, too.
 
     Where there are many cells `jobs` processes (None: one per core) look at them.
@@ -120,10 +120,10 @@ def verify(folder: Path, measures: Measures | None = None, jobs: int | None = No
             return _verify(book, measures or {}, cpu_count() if jobs is None else jobs)
     except DamagedLedger as error:
         lost = isinstance(error, LostLedger)
-        return Report(0, 0, 0, (str(error), *_without_ledger(folder, lost=lost)), lost=lost)
+        return StoreReport(0, 0, 0, (str(error), *_without_ledger(folder, lost=lost)), lost=lost)
 
 
-def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
+def _verify(book: Ledger, measures: Measures, jobs: int) -> StoreReport:
     refuse_strange_declaration(book)
     names, shards = cell_names(book), shards_in(book)
     damaged = _damage(book, names)
@@ -143,7 +143,7 @@ def _verify(book: Ledger, measures: Measures, jobs: int) -> Report:
     unknown = damaged or (shards and not book.laid())
     arrays, wrong = (0, []) if unknown else _check_store(book, measures, jobs)
     problems = list(dict.fromkeys(problems + wrong))
-    return Report(len(book.entries()), book.n_blocks(), arrays, tuple(problems), listed(shards))
+    return StoreReport(len(book.entries()), book.n_blocks(), arrays, tuple(problems), listed(shards))
 
 
 def _damage(book: Ledger, names: Mapping[str, str]) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab import schemas
 from simlab.engine.continuation import CROSSED
-from simlab.engine.ledger import STORE, Laid, Ledger
+from simlab.engine.ledger import STORE, Ledger, StoreOrigin
 from simlab.engine.provenance import CHANGED, installation
 from simlab.parts import is_own, target_of
 from simlab.store import fill_values, readme, units
@@ -77,7 +77,7 @@ def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -
         book.note(bytes=disk_bytes(book.folder / STORE))
 
 
-def _laid(book: Ledger, measures: Measures, labels: Labels) -> Laid:
+def _laid(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
     """Name what a store is laid from, and what lies there; measures by parts and keys, those of plug-ins by nobody."""
     named = [
         [name, target_of(one.func), one.args, one.keywords, labels.get(name)]
@@ -85,7 +85,7 @@ def _laid(book: Ledger, measures: Measures, labels: Labels) -> Laid:
         if isinstance(one, partial) and is_own({"_target_": target_of(one.func)})
     ]
     own = json.dumps(named, default=repr) if len(named) == len(measures) else ""
-    return Laid(installation(), own, book.state(), content(book.folder) or "")
+    return StoreOrigin(installation(), own, book.state(), content(book.folder) or "")
 
 
 def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], dict[str, Any]]) -> None:

@@ -236,14 +236,14 @@ def _carry_out_together(configs: Sequence[Config], places: Sequence[Place]) -> l
     """Go through the batches of a block, and with each through the cells."""
     kind = kind_of(configs[0])
     noise = _Noise(kind.draw, kind.batch or len(places))
-    cells = [_Cell(kind, parts_of(kind, config, places, noise)) for config in configs]
+    cells = [_BlockCell(kind, parts_of(kind, config, places, noise)) for config in configs]
     under_way = cells
     while under_way:
         under_way = [cell for cell in under_way if cell.goes_on()]
     return [cell.ended() for cell in cells]
 
 
-class _Cell:
+class _BlockCell:
     """Carry out the block of a cell part by part."""
 
     def __init__(self, kind: Kind, parts: Iterator[Block]) -> None:

@@ -24,7 +24,7 @@ ROUNDING = 1e-6
 """Hours by which the log of a campaign may be off."""
 
 
-class Planned:
+class CampaignTasks:
     """Hold all that a campaign asked for: its tasks at the start, and those that were added."""
 
     def __init__(self, tasks: Tasks, more: More | None) -> None:
@@ -124,14 +124,14 @@ def _ended(name: str) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def refuse_misfit(name: str, log: Log, planned: Planned, deadline: float | None) -> None:
+def refuse_misfit(name: str, log: Log, planned: CampaignTasks, deadline: float | None) -> None:
     """Raise InputError where a log says what cannot have happened."""
     for wrong, said in _misfits(log, planned, deadline):
         if wrong:
             raise InputError(f"design.collection={name} gives a log in which {said}; mend the part")
 
 
-def _misfits(log: Log, planned: Planned, deadline: float | None) -> Iterator[tuple[bool, str]]:
+def _misfits(log: Log, planned: CampaignTasks, deadline: float | None) -> Iterator[tuple[bool, str]]:
     """List what would be wrong, each after what it takes for granted."""
     n, size = len(log.task), planned.size
     yield any(len(getattr(log, column)) != n for column in FLAT), "columns are of different lengths"
@@ -160,7 +160,7 @@ def _misfits(log: Log, planned: Planned, deadline: float | None) -> Iterator[tup
     yield from _misdealt(log, planned, answers)
 
 
-def _misdealt(log: Log, planned: Planned, answers: Bools) -> Iterator[tuple[bool, str]]:
+def _misdealt(log: Log, planned: CampaignTasks, answers: Bools) -> Iterator[tuple[bool, str]]:
     # Each task once for each person.
     n = len(log.seat)
     pairs = np.flatnonzero(np.bincount(log.task[answers] * n + log.person[answers]))

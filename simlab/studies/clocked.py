@@ -1,12 +1,12 @@
 """Carry a campaign out on a clock, for every kind of study, and end it when its time or its money runs out.
 
 How a kind uses it: `clock_of(config, question)` binds the clock once a cell (None: there is none). In *collect* the
-kind lays out its `Tasks`, calls `carry_out`, and gets `Carried`: which answers came (task and part, as the kind has
-numbered them), from whom, when, in the order in which they came. It reveals those and no others; `lapses` says which of
-them are to be what the same person says of another output. `Carried.settled` goes into `Collected.paid`, `Carried.log`
-into `Collected.known["log"]`. A protocol that asks for more as answers come gives `more`; a platform that decides who
-takes what gives `choose`. The clock has random numbers of its own: what people would say, and what is dealt, stays as
-it is.
+kind lays out its `Tasks`, calls `carry_out`, and gets `ClockedAnswers`: which answers came (task and part, as the kind
+has numbered them), from whom, when, in the order in which they came. It reveals those and no others; `lapses` says
+which of them are to be what the same person says of another output. `ClockedAnswers.settled` goes into
+`Collected.paid`, `ClockedAnswers.log` into `Collected.known["log"]`. A protocol that asks for more as answers come
+gives `more`; a platform that decides who takes what gives `choose`. The clock has random numbers of its own: what
+people would say, and what is dealt, stays as it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simlab.design.collection.people import effort_until, lay_out_week, moment
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import FLAT, Planned, named, refuse_misfit
+from simlab.studies.clock_checks import FLAT, CampaignTasks, named, refuse_misfit
 from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
 from simlab.types import (
     ALL_CAME,
@@ -71,7 +71,7 @@ class Clock(NamedTuple):
     of_day: float | None
 
 
-class Carried(NamedTuple):
+class ClockedAnswers(NamedTuple):
     """Hold what came of a campaign: flat arrays, one entry per answer that counts, in the order in which they came.
 
     `task[k]`, `part[k]`, `person[k]`, `at[k]` hours from the start, `lapsed[k]`. `seat[person]`, `turn[person]` how
@@ -141,13 +141,13 @@ def carry_out(
     speeds: Speeds | None = None,
     calibration: int = 0,
     beside: float = 0.0,
-) -> Carried:
+) -> ClockedAnswers:
     """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
 
     The first `calibration` tasks are calibration ratings, which have a price of their own; `beside` is paid first.
     Raises InputError where the part's log cannot be, DesignFailure where chance left nobody.
     """
-    planned = Planned(tasks, more)
+    planned = CampaignTasks(tasks, more)
     work = Work(
         tasks=tasks,
         seats=seats,
@@ -173,7 +173,7 @@ def carry_out(
     return carried._replace(paid=carried.paid + beside)
 
 
-def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, calibration: int) -> Carried:
+def _carried(clock: Clock, log: Log, planned: CampaignTasks, ran_out: float | None, calibration: int) -> ClockedAnswers:
     answers = log.task >= 0
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
@@ -190,7 +190,7 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, ca
         hours=float(log.seconds[handed].sum()) / SECONDS,
         raters=int(on_board.sum()),
     )
-    return Carried(
+    return ClockedAnswers(
         task=log.task[came],
         part=log.part[came],
         person=log.person[came],
@@ -208,7 +208,7 @@ def _carried(clock: Clock, log: Log, planned: Planned, ran_out: float | None, ca
     )
 
 
-def load_entropy(carried: Carried, person: Ints) -> float:
+def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
     """Return how evenly the answers that count were spread over all people who were there; NaN where there are none."""
     load = np.bincount(person, minlength=len(carried.seat))
     return normalized_entropy(load) + 0.0 if len(person) else NAN

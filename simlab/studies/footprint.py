@@ -24,7 +24,7 @@ class Need(NamedTuple):
     """Hold a number of bytes, and the sizes that it is made of."""
 
     bytes: float
-    sizes: tuple[Size, ...]
+    sizes: tuple[CountedSize, ...]
 
     @property
     def of(self) -> str:
@@ -38,7 +38,7 @@ class Need(NamedTuple):
         return tuple(dict.fromkeys(size.key for size in largest if size.key))
 
     @property
-    def _counted(self) -> list[Size]:
+    def _counted(self) -> list[CountedSize]:
         return [size for size in self.sizes if size.n > 1] or list(self.sizes)
 
 
@@ -62,7 +62,7 @@ NOTHING = Footprint((), (), ())
 """What is forecast of a kind of study that says nothing of its size."""
 
 
-def need(bytes_each: float, *sizes: Size) -> Need:
+def need(bytes_each: float, *sizes: CountedSize) -> Need:
     """Return what an array over these sizes takes.
 
     >>> need(8, Size(3, "systems", "systems.n_systems"), Size(2, "items", "systems.n_items")).bytes
@@ -80,7 +80,7 @@ def total(needs: Sequence[Need]) -> float:
     return sum(need.bytes for need in needs)
 
 
-class Size(NamedTuple):
+class CountedSize(NamedTuple):
     """Hold a number, the word for what it counts, and the key that lowers it."""
 
     n: float
@@ -91,18 +91,18 @@ class Size(NamedTuple):
 class Extent(NamedTuple):
     """Hold how many systems, items, documents, raters of a bucket and of the pool, and bytes of a table there are."""
 
-    systems: Size
-    items: Size
-    documents: Size
-    seats: Size
-    pool: Size
-    table: Size
+    systems: CountedSize
+    items: CountedSize
+    documents: CountedSize
+    seats: CountedSize
+    pool: CountedSize
+    table: CountedSize
 
     @property
-    def pairs(self) -> Size:
+    def pairs(self) -> CountedSize:
         """Count the pairs of systems."""
         n = self.systems.n
-        return Size(n * (n - 1) / 2, "pairs of systems", self.systems.key)
+        return CountedSize(n * (n - 1) / 2, "pairs of systems", self.systems.key)
 
 
 def extent_of(config: Mapping[str, Any]) -> Extent:
@@ -113,12 +113,12 @@ def extent_of(config: Mapping[str, Any]) -> Extent:
     raters = config.get("raters", {})
     items = "n_items" if "n_items" in systems else "n_segments"
     return Extent(
-        Size(_count(systems, "n_systems"), "systems", "systems.n_systems"),
-        Size(_count(systems, items), items.removeprefix("n_"), f"systems.{items}"),
-        Size(_count(systems, "n_documents"), "documents", "systems.n_documents"),
-        Size(_count(raters, "raters_per_bucket"), "raters of a bucket", "raters.raters_per_bucket"),
-        Size(_count(raters, "pool_size"), "raters", "raters.pool_size"),
-        Size(
+        CountedSize(_count(systems, "n_systems"), "systems", "systems.n_systems"),
+        CountedSize(_count(systems, items), items.removeprefix("n_"), f"systems.{items}"),
+        CountedSize(_count(systems, "n_documents"), "documents", "systems.n_documents"),
+        CountedSize(_count(raters, "raters_per_bucket"), "raters of a bucket", "raters.raters_per_bucket"),
+        CountedSize(_count(raters, "pool_size"), "raters", "raters.pool_size"),
+        CountedSize(
             _bytes_of_tables(config) if chosen(systems, recorded, plugins) else 0, "bytes of the table", "systems.path"
         ),
     )
@@ -130,19 +130,19 @@ def _of_fit(systems: Mapping[str, Any]) -> Extent:
     segments = systems["n_documents"] * sum(held.document_sizes) / len(held.document_sizes)
     seats = systems["raters_per_bucket"] or max(USUAL_SEATS, *map(len, held.seats))
     return Extent(
-        Size(n_systems, "systems", "systems.names"),
-        Size(segments, "segments", "systems.n_documents"),
-        Size(systems["n_documents"], "documents", "systems.n_documents"),
-        Size(seats, "raters of a bucket", "systems.raters_per_bucket"),
+        CountedSize(n_systems, "systems", "systems.names"),
+        CountedSize(segments, "segments", "systems.n_documents"),
+        CountedSize(systems["n_documents"], "documents", "systems.n_documents"),
+        CountedSize(seats, "raters of a bucket", "systems.raters_per_bucket"),
         _raters(systems, len(held.rater_names)),
-        Size(0, "bytes of the table", "systems.path"),
+        CountedSize(0, "bytes of the table", "systems.path"),
     )
 
 
-def _raters(systems: Mapping[str, Any], pilot: int) -> Size:
+def _raters(systems: Mapping[str, Any], pilot: int) -> CountedSize:
     """Count the raters of a fitted world: those that are drawn anew, else those of its pilot."""
     n = systems.get("n_raters")
-    return Size(pilot, "raters", "systems.path") if n is None else Size(n, "raters", "systems.n_raters")
+    return CountedSize(pilot, "raters", "systems.path") if n is None else CountedSize(n, "raters", "systems.n_raters")
 
 
 def _count(section: Mapping[str, Any], key: str) -> float:

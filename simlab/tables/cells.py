@@ -14,7 +14,7 @@ from simlab.tables.columns import (
     COPIES,
     MAY_SCORE,
     NAMES,
-    LeftOut,
+    LeftOutRatings,
     Names,
     Where,
     chosen_rows,
@@ -23,11 +23,11 @@ from simlab.tables.columns import (
     without_lines,
 )
 from simlab.tables.control_items import Marks, marks_of
-from simlab.tables.held import NOTHING, Told, how_read
+from simlab.tables.held import NOTHING, ColumnOverrides, how_read
 from simlab.tables.lines import REMEDY
 from simlab.tables.names import NO_NAMES, Spellings
 from simlab.tables.numbers import decimal_commas, missing, with_point
-from simlab.tables.opening import Rows, TableFile, open_table
+from simlab.tables.opening import CellRows, TableFile, open_table
 from simlab.types import InputError
 
 LARGEST = 1e50
@@ -38,7 +38,7 @@ _FIXED = ("human", "source", "seconds", "order")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CellTable:
     """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
@@ -56,7 +56,7 @@ class Table:
     chosen: Where = ()
     marks: Marks | None = None
     commas: bool | None = None
-    told: Told = NOTHING
+    told: ColumnOverrides = NOTHING
     spellings: Spellings | None = None
     own: tuple[str, ...] = ()
 
@@ -88,10 +88,10 @@ class Table:
 
     def first_rows(self) -> list[list[str]]:
         """Return the cells of the first rows, which are still to come."""
-        return self.rows.first() if isinstance(self.rows, Rows) else []
+        return self.rows.first() if isinstance(self.rows, CellRows) else []
 
 
-def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
+def load(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> CellTable:
     """Open a table: tabs, semicolons or commas, as its header has them, or JSON; `forms` says what a table can be.
 
     Only rows with the values of `where` are read.
@@ -99,13 +99,13 @@ def load(path: Path, forms: str, told: Told = NOTHING) -> Table:
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
     table = opened(path, forms, told)
-    rows = Rows(chosen_rows(without_lines(table.rows, told.skip), table.header, told.where, table.where))
+    rows = CellRows(chosen_rows(without_lines(table.rows, told.skip), table.header, told.where, table.where))
     if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
     return replace(table, rows=rows, chosen=told.where)
 
 
-def load_answers(path: Path, forms: str, told: Told = NOTHING) -> Table:
+def load_answers(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> CellTable:
     """Open a table of answers, `load`, without the rows that its marks say are of control items.
 
     Raises InputError as `load` does.
@@ -116,10 +116,10 @@ def load_answers(path: Path, forms: str, told: Told = NOTHING) -> Table:
     known = {*theirs, *chosen, *_FIXED, *(alias for names in read for alias in (*names.usual, *names.rare))}
     used = [at for at, name in enumerate(table.header) if folded(name) in known or folded(name).startswith("human")]
     marks = marks_of(table.first_rows(), table.again, table.header, used)
-    return table if marks is None else replace(table, rows=Rows(marks.keep(table.rows)), marks=marks)
+    return table if marks is None else replace(table, rows=CellRows(marks.keep(table.rows)), marks=marks)
 
 
-def opened(path: Path, forms: str, told: Told = NOTHING) -> Table:
+def opened(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> CellTable:
     """Read the header of a table, which may have no rows; `forms` says what a table can be.
 
     Raises InputError for a file without columns, and, while rows are read, for lines that do not fit it.
@@ -128,8 +128,8 @@ def opened(path: Path, forms: str, told: Told = NOTHING) -> Table:
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
         raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
     commas = decimal_commas(told.decimal, file.dialect is None or file.dialect.mark != ",")
-    return Table(
-        file.where, file.header, Rows(_rows(file)), path, file.notes, commas=commas, told=told, own=file.header
+    return CellTable(
+        file.where, file.header, CellRows(_rows(file)), path, file.notes, commas=commas, told=told, own=file.header
     )
 
 
@@ -141,7 +141,7 @@ def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
         yield line, [cell.strip() for cell in row]
 
 
-def renamed(table: Table, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> Table:
+def renamed(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> CellTable:
     """Give columns our names: as told (ours -> the table's), else by the names that they usually have.
 
     Raises InputError for a column that was told and is not there, and where two columns could be the same of ours.
@@ -178,18 +178,18 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
         names[k] = ours
 
 
-def left_out_of(table: Table, copies: int) -> tuple[LeftOut, ...]:
+def left_out_of(table: CellTable, copies: int) -> tuple[LeftOutRatings, ...]:
     """Say what of a table does not count: so many copies of rows, and control items."""
     controls = (table.marks.left_out(),) if table.marks is not None and table.marks.counts else ()
-    return (*((LeftOut(copies, COPIES),) if copies else ()), *controls)
+    return (*((LeftOutRatings(copies, COPIES),) if copies else ()), *controls)
 
 
-def spelled(table: Table) -> Table:
+def spelled(table: CellTable) -> CellTable:
     """Write names that look alike as the one that comes first, where their owner says that they are one."""
     if table.told.alike != "merge":
         return table
     spellings = Spellings()
-    return replace(table, rows=Rows(spellings.rows(table.rows, table.places())), spellings=spellings)
+    return replace(table, rows=CellRows(spellings.rows(table.rows, table.places())), spellings=spellings)
 
 
 def number(text: str, where: str, column: str, *, commas: bool | None = False) -> float:
@@ -210,7 +210,7 @@ def number(text: str, where: str, column: str, *, commas: bool | None = False) -
     return value
 
 
-def named(table: Table, cells: Sequence[str], line: int, column: str) -> str:
+def named(table: CellTable, cells: Sequence[str], line: int, column: str) -> str:
     """Return a name that must not be empty.
 
     Raises InputError naming the line where it is empty.
@@ -230,7 +230,7 @@ def check_wanted(metrics: Iterable[str], there: Collection[str], where: str) -> 
             raise InputError(f"--metrics {legible(name, 40)}: {where} has no such metric; {advice}")
 
 
-def check_systems(n: int, table: Table) -> None:
+def check_systems(n: int, table: CellTable) -> None:
     """Raise InputError for more systems than can be compared."""
     if n > MOST_SYSTEMS:
         raise InputError(

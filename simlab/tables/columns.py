@@ -284,7 +284,7 @@ def require(wanted: Iterable[str], columns: Mapping[str, int], names: Sequence[s
     raise InputError(f"{where}: no column {usual}; found {there or 'an empty line'}{hint}{advice}{alone}")
 
 
-class LeftOut(NamedTuple):
+class LeftOutRatings(NamedTuple):
     """How many ratings, or comparisons, of a table were left out, and what they are."""
 
     ratings: int

@@ -15,8 +15,8 @@ import numpy as np
 
 from simlab.files import decimal
 from simlab.messages import legible
-from simlab.tables.columns import LeftOut, Rows
-from simlab.tables.held import Controls, Ratings
+from simlab.tables.columns import LeftOutRatings, Rows
+from simlab.tables.held import ControlAnswers, Ratings
 
 REAL = frozenset(("tgt", "target", "real", "regular", "system"))
 DAMAGED = frozenset(("bad", "bad_ref", "badref", "bad_reference"))
@@ -44,10 +44,10 @@ class Marks(NamedTuple):
     counts: Mapping[str, int]
     remark: str = ""
 
-    def left_out(self) -> LeftOut:
+    def left_out(self) -> LeftOutRatings:
         """Return what is left out."""
         kinds = ", ".join(f"{legible(mark, 30)} {n:,}" for mark, n in self.counts.items())
-        return LeftOut(sum(self.counts.values()), f"control items ({legible(self.name, 40)}: {kinds})")
+        return LeftOutRatings(sum(self.counts.values()), f"control items ({legible(self.name, 40)}: {kinds})")
 
     def keep(self, rows: Rows) -> Iterator[tuple[int, list[str]]]:
         """Go through the rows that are of no control item."""
@@ -110,7 +110,7 @@ def _judged(cells: Counter[str], at: int, name: str) -> Marks | None:
     return Marks(at, name, {}, remark)
 
 
-def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Controls | None:
+def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> ControlAnswers | None:
     """Hold the scores of damaged copies against the same rater's scores of the outputs; None where there are none.
 
     `rows` are all rows of the table, `columns` the places of what is read.
@@ -134,7 +134,7 @@ def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping
         whole = scores.get((rater, *(part.partition("#")[0] for part in output)), middle[rater])
         met.append(places[rater])
         failed.append(value <= whole if ratings.lower_is_better else value >= whole)
-    return Controls(np.array(met, np.int64), np.array(failed), RULE) if met else None
+    return ControlAnswers(np.array(met, np.int64), np.array(failed), RULE) if met else None
 
 
 def _scores_by_output(ratings: Ratings) -> dict[tuple[str, ...], float]:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from simlab.messages import legible
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.types import Floats, InputError, Ints
 
 Better: TypeAlias = Literal["higher", "lower"]
@@ -52,7 +52,7 @@ def scale(text: str | None) -> tuple[float, float] | None:
     return least, most
 
 
-def told(said: Told, implied: Better, why: str, where: str) -> Direction:
+def told(said: ColumnOverrides, implied: Better, why: str, where: str) -> Direction:
     """Hold what an owner says against what a table implies; raise InputError where they contradict each other."""
     if said.better not in (None, implied):
         raise InputError(f"{where}: --better {said.better} contradicts the table: {why}; leave it out")
@@ -68,7 +68,9 @@ def counted(score: Floats, errors: Ints, *, as_before: bool) -> bool:
     return told and (as_before or not score[errors == 0].any())
 
 
-def of_plain(said: Told, score: Floats, where: str, *, counted: bool, before: bool, as_before: bool) -> Direction:
+def of_plain(
+    said: ColumnOverrides, score: Floats, where: str, *, counted: bool, before: bool, as_before: bool
+) -> Direction:
     """Say which scores of a plain table are better: as told; lower where they add up errors; else higher is assumed.
 
     `counted`: they add up errors (see there). `before`: the table has the columns that simlab has always read as sums
@@ -105,7 +107,7 @@ def usual(score: Floats) -> tuple[float, float] | None:
     return PERCENT if low >= PERCENT[0] and USUAL_SCALES[-1][1] < high <= PERCENT[1] else None
 
 
-def check(score: Floats, said: Told, better: Better, line: Callable[[int], str]) -> None:
+def check(score: Floats, said: ColumnOverrides, better: Better, line: Callable[[int], str]) -> None:
     """Raise InputError, beginning with `line(k)`, for the first score that cannot be: off its scale, or a credit."""
     if said.scale is not None:
         low, high = said.scale

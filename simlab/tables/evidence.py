@@ -14,9 +14,9 @@ import numpy as np
 
 from simlab.messages import legible, or_nearest
 from simlab.tables import judged, preferences
-from simlab.tables.cells import Table, check_wanted, load_answers, named, number, renamed
-from simlab.tables.held import NOTHING, Told
-from simlab.tables.judged import Outputs
+from simlab.tables.cells import CellTable, check_wanted, load_answers, named, number, renamed
+from simlab.tables.held import NOTHING, ColumnOverrides
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.names import Numbers
 from simlab.tables.preferences import Preferences
 from simlab.types import Array, Floats, InputError, Ints
@@ -26,7 +26,7 @@ FORMS = f"{judged.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class ScoredTrials:
     """Hold raw score pairs of one metric's unit tests: `original[trial]`, `corrupted[trial]`, NaN where one is missing.
 
     `corruption[trial]` numbers the kinds of corruption, `preserving[trial]` says which leave the meaning as it is.
@@ -40,10 +40,12 @@ class Trials:
     corrupted: Floats
 
 
-Evidence: TypeAlias = Outputs | Preferences | tuple[Trials, ...]
+Evidence: TypeAlias = JudgedOutputs | Preferences | tuple[ScoredTrials, ...]
 
 
-def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), references: int | None = None) -> Evidence:
+def read(
+    path: Path, told: ColumnOverrides = NOTHING, metrics: Sequence[str] = (), references: int | None = None
+) -> Evidence:
     """Read a table, whichever of the three forms its header says; `metrics` names the metrics to be read (all).
 
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
@@ -62,7 +64,7 @@ def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] = (), referenc
     return _of_humans(table, told, metrics)
 
 
-def _of_humans(table: Table, told: Told, metrics: Sequence[str]) -> Outputs | Preferences:
+def _of_humans(table: CellTable, told: ColumnOverrides, metrics: Sequence[str]) -> JudgedOutputs | Preferences:
     compared = renamed(table, preferences.USUAL, told.columns)
     if preferences.holds(compared.header):
         return preferences.of_table(compared, metrics, told)
@@ -84,14 +86,14 @@ def _check_told(columns: Mapping[str, str]) -> None:
 
 def understood(held: Evidence, *, lower_is_better: bool | None = None) -> str:
     """Say in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
-    if isinstance(held, Outputs):
+    if isinstance(held, JudgedOutputs):
         return judged.understood(held, lower_is_better=lower_is_better)
     return preferences.understood(held) if isinstance(held, Preferences) else describe_trials(held)
 
 
 def record(held: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
     """Say the same to a program; `lower_is_better` as the user says of human scores."""
-    if isinstance(held, Outputs):
+    if isinstance(held, JudgedOutputs):
         return judged.record(held, lower_is_better=lower_is_better)
     return preferences.record(held) if isinstance(held, Preferences) else record_of_trials(held)
 
@@ -101,12 +103,12 @@ def holds_trials(header: Sequence[str]) -> bool:
     return {"original", "corrupted", "kind", "metric"} <= set(header)
 
 
-def trials_of_table(table: Table, chosen: Sequence[str], references: int | None) -> tuple[Trials, ...]:
+def trials_of_table(table: CellTable, chosen: Sequence[str], references: int | None) -> tuple[ScoredTrials, ...]:
     """Read the trials of each metric, with one number of references.
 
     Raises InputError for what is malformed, or asked for and not there.
     """
-    table = Table(table.where, table.header, list(table.rows))
+    table = CellTable(table.where, table.header, list(table.rows))
     if "references" in table.header:
         table = _with_references(table, references)
     names: dict[str, list[tuple[int, list[str]]]] = {}
@@ -116,14 +118,14 @@ def trials_of_table(table: Table, chosen: Sequence[str], references: int | None)
     return tuple(_trials_of(table, name, names[name]) for name in chosen or names)
 
 
-def describe_trials(held: Sequence[Trials]) -> str:
+def describe_trials(held: Sequence[ScoredTrials]) -> str:
     """Say in one line what was read."""
     n = sum(len(trials.original) for trials in held)
     kinds = max(len(np.unique(trials.corruption)) for trials in held)
     return f"{n:,} trials of {kinds} kinds of corruption; metrics {', '.join(trials.name for trials in held)}"
 
 
-def record_of_trials(held: Sequence[Trials]) -> dict[str, Any]:
+def record_of_trials(held: Sequence[ScoredTrials]) -> dict[str, Any]:
     """Say the same to a program."""
     n = sum(len(trials.original) for trials in held)
     whole = sum(int((np.isfinite(trials.original) & np.isfinite(trials.corrupted)).sum()) for trials in held)
@@ -131,7 +133,7 @@ def record_of_trials(held: Sequence[Trials]) -> dict[str, Any]:
     return {"rows": n, "used": whole, "gaps": n - whole, **nothing, "metrics": [trials.name for trials in held]}
 
 
-def _with_references(table: Table, wanted: int | None) -> Table:
+def _with_references(table: CellTable, wanted: int | None) -> CellTable:
     """Keep the trials with one number of references; raise InputError where there are several and none is chosen."""
     at = table.column("references")
     there = list(dict.fromkeys(cells[at] for _, cells in table.rows))
@@ -145,10 +147,10 @@ def _with_references(table: Table, wanted: int | None) -> Table:
             f"--references {wanted}: {table.where} has trials with {legible(', '.join(there), 60)}; choose one"
         )
     chosen = there[0] if wanted is None else str(wanted)
-    return Table(table.where, table.header, [row for row in table.rows if row[1][at] == chosen])
+    return CellTable(table.where, table.header, [row for row in table.rows if row[1][at] == chosen])
 
 
-def _trials_of(table: Table, name: str, rows: Sequence[tuple[int, list[str]]]) -> Trials:
+def _trials_of(table: CellTable, name: str, rows: Sequence[tuple[int, list[str]]]) -> ScoredTrials:
     kinds = Numbers()
     corruption, preserving, scores, lower = [], [], [], set()
     for line, cells in rows:
@@ -165,4 +167,4 @@ def _trials_of(table: Table, name: str, rows: Sequence[tuple[int, list[str]]]) -
             "must be True or False, the same in all its rows"
         )
     both = np.array(scores)
-    return Trials(name, lower == {"true"}, np.array(corruption), np.array(preserving), both[:, 0], both[:, 1])
+    return ScoredTrials(name, lower == {"true"}, np.array(corruption), np.array(preserving), both[:, 0], both[:, 1])

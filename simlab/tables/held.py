@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.tables.columns import LeftOut, Where
+from simlab.tables.columns import LeftOutRatings, Where
 from simlab.tables.numbers import FarScores
 from simlab.tables.times import Times
 from simlab.types import Bools, Floats, Ints
@@ -18,7 +18,7 @@ Alike: TypeAlias = Literal["refuse", "merge", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ColumnOverrides:
     """Say what a user tells of a table beside what it holds.
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
@@ -39,7 +39,7 @@ class Told:
     decimal: Literal[",", "."] | None = None
 
 
-def how_read(told: Told, columns: Mapping[str, str]) -> dict[str, Any]:
+def how_read(told: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
     """Return how a table is read, as a record: `columns[ours]` is its own name of each column that is."""
     return {
         "columns": dict(columns),
@@ -50,11 +50,11 @@ def how_read(told: Told, columns: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-NOTHING = Told()
+NOTHING = ColumnOverrides()
 """Nothing is told beside a table."""
 
 
-class Controls(NamedTuple):
+class ControlAnswers(NamedTuple):
     """Hold control items, whose right answer is known: who met one, and whether they failed it.
 
     `rule` says in a sentence what failing means.
@@ -105,14 +105,14 @@ class Ratings:
     better_from: Literal["told", "table", "assumed"] = "table"
     rows: int = 0
     gaps: int = 0
-    controls: Controls | None = None
+    controls: ControlAnswers | None = None
     times: Times | None = None
     remarks: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     answers: int = 0
     averaged: Literal["", "runs", "raters", "segments"] = ""
     where: Where = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRatings, ...] = ()
     far: FarScores | None = None
     how: Mapping[str, Any] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ import numpy as np
 from simlab.files import decimal
 from simlab.messages import legible, several
 from simlab.tables.cells import (
-    Table,
+    CellTable,
     check_systems,
     check_wanted,
     left_out_of,
@@ -22,8 +22,8 @@ from simlab.tables.cells import (
     renamed,
     spelled,
 )  # fmt: skip
-from simlab.tables.columns import NAMES, NO_METRICS, LeftOut, Where, aliases, folded
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.columns import NAMES, NO_METRICS, LeftOutRatings, Where, aliases, folded
+from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.names import NO_NAMES, Numbers, doubtful_names, refuse_alike, refuse_lists
 from simlab.tables.numbers import ANSWERS, FarScores, find_far_scores, missing, with_point
 from simlab.tables.preferences import people_of
@@ -40,7 +40,7 @@ LEAST_VALUES, MOST_FAILED = 4, 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class JudgedOutputs:
     """Hold outputs that humans scored: `system[output]`, `item[output]` (numbered in the order of the table).
 
     `human[output, repeat]` are ratings, NaN = a gap; `metrics[name][output]` are scores, NaN where there is none.
@@ -68,7 +68,7 @@ class Outputs:
     rater: Ints | None = None
     logins: tuple[str, ...] = ()
     where: Where = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRatings, ...] = ()
     unused: tuple[str, ...] = ()
     far: FarScores | None = None
     how: Mapping[str, Any] = field(default_factory=dict)
@@ -160,7 +160,7 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
     return {name: k for name, k in there.items() if folded(name) not in NO_METRICS}
 
 
-def with_runs(table: Table, told: Mapping[str, str]) -> Table:
+def with_runs(table: CellTable, told: Mapping[str, str]) -> CellTable:
     """Give columns our names; `segment` named beside an item is a part of it, such as one of several runs.
 
     Raises InputError as `renamed` does.
@@ -174,7 +174,7 @@ def with_runs(table: Table, told: Mapping[str, str]) -> Table:
     return renamed(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": told["segment"]})
 
 
-def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outputs:
+def of_table(table: CellTable, wanted: Sequence[str], told: ColumnOverrides = NOTHING) -> JudgedOutputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
     Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
@@ -207,14 +207,14 @@ def of_table(table: Table, wanted: Sequence[str], told: Told = NOTHING) -> Outpu
     return replace(outputs, far=far, how=read, notes=(*outputs.notes, *merged))
 
 
-def _repeated(table: Table) -> RepeatedRows:
+def _repeated(table: CellTable) -> RepeatedRows:
     """Group the rows about one output by one rater."""
     key = [at for at, name in enumerate(table.header) if name in ("system", "document", "item", "rater")]
     used = {*key, *human_columns(table.header)}
     return group_rows(table.again, lambda row: tuple(row[at] for at in key), table.header, used)
 
 
-def _refuse_criteria(table: Table, repeated: RepeatedRows) -> None:
+def _refuse_criteria(table: CellTable, repeated: RepeatedRows) -> None:
     if repeated.groups:
         row = repeated.cells[min(map(min, repeated.groups))]
         system, item = (row[table.column(name)] for name in ("system", "item"))
@@ -223,7 +223,7 @@ def _refuse_criteria(table: Table, repeated: RepeatedRows) -> None:
         refuse_criteria(repeated, table.where, what, rater_known=bool(rater), surely=True)
 
 
-def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
+def _gathered(table: CellTable, wanted: Sequence[str], told: ColumnOverrides) -> _Gathered:
     low, high = told.scale or (-math.inf, math.inf)
     chosen = {name.casefold() for name, _ in table.chosen} | ({table.marks.name.casefold()} if table.marks else set())
     columns = metric_columns(table.header, wanted, table.where)
@@ -256,7 +256,7 @@ def _gathered(table: Table, wanted: Sequence[str], told: Told) -> _Gathered:
     return found
 
 
-def _no_scores(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def _no_scores(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Go through the columns whose first cells hold no score at all, each with such a cell."""
     rows = [cells for cells in table.first_rows() if len(cells) == len(table.header)]
     for name, k in columns.items():
@@ -266,7 +266,7 @@ def _no_scores(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, 
             yield name, filled[0]
 
 
-def _rows(found: _Gathered, table: Table) -> Iterator[tuple[int, list[str], int, int]]:
+def _rows(found: _Gathered, table: CellTable) -> Iterator[tuple[int, list[str], int, int]]:
     """Number what rows name: yield the line, its cells, the output and the rater (-1: not named)."""
     places = {name: table.column(name) for name in ("document", "rater") if name in table.header}
     for line, cells in table.rows:
@@ -304,15 +304,17 @@ def _score(found: _Gathered, output: int, name: str, value: float, where: str, r
     found.scores[name][output] = known if math.isnan(value) else value
 
 
-def _outputs(found: _Gathered, told: Told, chosen: Where, left_out: tuple[LeftOut, ...]) -> Outputs:
+def _outputs(
+    found: _Gathered, told: ColumnOverrides, chosen: Where, left_out: tuple[LeftOutRatings, ...]
+) -> JudgedOutputs:
     at = np.array(list(found.outputs), np.int64)
     of = np.array(found.of, np.int64)
     human = padded(of, np.array(found.rating), len(at))
-    scores, failed = {}, list[LeftOut]()
+    scores, failed = {}, list[LeftOutRatings]()
     for name, column in found.scores.items():
         scores[name], outside = _without_failures(np.array(column), name, found.lines)
         failed += [outside] if outside else []
-    return Outputs(
+    return JudgedOutputs(
         at[:, 0],
         at[:, 1],
         tuple(found.systems),
@@ -334,7 +336,7 @@ def _outputs(found: _Gathered, told: Told, chosen: Where, left_out: tuple[LeftOu
     )
 
 
-def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floats, LeftOut | None]:
+def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floats, LeftOutRatings | None]:
     """Leave out what stands for an answer that could not be read: a rare negative number below a scale from 0 or 1.
 
     Judges that give whole or half points say -1 where their answer could not be parsed; real-valued metrics, and
@@ -349,7 +351,7 @@ def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[F
     said = f"{'score' if count[0] == 1 else 'scores'} {value[0]:g} of {legible(name, 40)}, outside its scale of "
     further = ", ..." if count[0] > 1 else ""
     said += f"{value[1]:g} to {value[-1]:g} (line {lines[int(np.flatnonzero(failed)[0])]}{further})"
-    return np.where(failed, np.nan, score), LeftOut(int(count[0]), said)
+    return np.where(failed, np.nan, score), LeftOutRatings(int(count[0]), said)
 
 
 def _documents(found: _Gathered) -> Ints:
@@ -385,7 +387,7 @@ def _notes(found: _Gathered) -> Iterator[str]:
         yield f"kept as repeats: {several(found.unsigned, 'row')} of an output that was there before; no rater is named"
 
 
-def understood(held: Outputs, *, lower_is_better: bool | None) -> str:
+def understood(held: JudgedOutputs, *, lower_is_better: bool | None) -> str:
     """Say in one line what was read: whose outputs, how many ratings on which scale, which metrics.
 
     `lower_is_better` as the user says of human scores; None: nobody says, and higher is taken for better.
@@ -401,7 +403,7 @@ def understood(held: Outputs, *, lower_is_better: bool | None) -> str:
     return f"{words}; metrics {', '.join(held.metrics) or 'none'}{rows_read(held.where, held.left_out)}"
 
 
-def record(held: Outputs, *, lower_is_better: bool) -> dict[str, Any]:
+def record(held: JudgedOutputs, *, lower_is_better: bool) -> dict[str, Any]:
     """Say the same to a program."""
     rated = held.human[np.isfinite(held.human)]
     return {

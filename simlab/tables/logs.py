@@ -18,10 +18,10 @@ import numpy as np
 from simlab.files import decimal
 from simlab.messages import several
 from simlab.tables import direction, numbers
-from simlab.tables.held import Ratings, Told, how_read
+from simlab.tables.held import ColumnOverrides, Ratings, how_read
 from simlab.tables.lines import Dialect, cells
 from simlab.tables.mqm import points
-from simlab.tables.names import Gathered, controls, indexed, left_out, without_repeats
+from simlab.tables.names import RatingCollector, controls, indexed, left_out, without_repeats
 from simlab.tables.people import with_people
 from simlab.tables.ratings import of_indexed
 from simlab.tables.times import Times, of_ends
@@ -38,11 +38,11 @@ _MARKED = ("major", "minor")
 _Run = tuple[str, str]
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """Hold one row: what was shown to whom and what they said. `points` add up the spans."""
 
     line: int
-    shown: Shown
+    shown: ShownSegment
     kind: str
     score: float
     errors: int
@@ -60,10 +60,10 @@ class Stamp(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Read:
+class _LogRows:
     """Collect rows: targets and damaged copies, and how many others there are."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LogEntry] = field(default_factory=list)
     stamps: list[Stamp] = field(default_factory=list)
     practice: int = 0
     undone: int = 0
@@ -76,13 +76,13 @@ def is_first(line: str) -> bool:
     return len(row) == WIDTH and row[3] in KINDS and all(decimal(row[k]) is not None for k in (2, 6, 10, 11))
 
 
-def read(rows: Iterable[tuple[int, list[str]]], told: Told, where: str) -> Ratings:
+def read(rows: Iterable[tuple[int, list[str]]], told: ColumnOverrides, where: str) -> Ratings:
     """Read the ratings of a log: targets that belong to a document; what is a control item is counted as such.
 
     Where nobody gave a score the marked spans are the score, in points of MQM, and lower is better; else scores go from
     0 to 100, higher is better. Raises InputError naming file and line for what is no row of a log.
     """
-    log = _Read()
+    log = _LogRows()
     for line, row in rows:
         log.rows += 1
         entry = _entry(log, line, row, f"{where}, line {line}")
@@ -99,7 +99,7 @@ def read(rows: Iterable[tuple[int, list[str]]], told: Told, where: str) -> Ratin
     return _ratings(log, targets, told, where, marked=marked, source=source)
 
 
-def _entry(log: _Read, line: int, row: Sequence[str], where: str) -> Entry | None:
+def _entry(log: _LogRows, line: int, row: Sequence[str], where: str) -> LogEntry | None:
     """Read one row; None for one of a practice round. When it ended is noted, whatever it is about."""
     if len(row) != WIDTH:
         raise InputError(f"{where}: has {len(row)} fields; a row of a campaign log has {WIDTH}; export the log again")
@@ -118,8 +118,8 @@ def _entry(log: _Read, line: int, row: Sequence[str], where: str) -> Entry | Non
     if not sign:
         return None
     errors, worth = _marked(spans, where)
-    shown = Shown(login, system, document, rest.partition("#")[2], numbers.count("item number", number, where))
-    return Entry(line, shown, kind, numbers.score(score, where), errors, worth, spent if spent >= 0 else math.nan)
+    shown = ShownSegment(login, system, document, rest.partition("#")[2], numbers.count("item number", number, where))
+    return LogEntry(line, shown, kind, numbers.score(score, where), errors, worth, spent if spent >= 0 else math.nan)
 
 
 def _marked(spans: str, where: str) -> tuple[int, float]:
@@ -136,7 +136,13 @@ def _marked(spans: str, where: str) -> tuple[int, float]:
 
 
 def _ratings(
-    log: _Read, targets: Sequence[Entry], told: Told, where: str, *, marked: bool, source: direction.Source
+    log: _LogRows,
+    targets: Sequence[LogEntry],
+    told: ColumnOverrides,
+    where: str,
+    *,
+    marked: bool,
+    source: direction.Source,
 ) -> Ratings:
     place = placed([entry.shown for entry in targets])
     known = [(entry, at) for entry, at in zip(targets, place, strict=True) if at is not None]
@@ -146,7 +152,7 @@ def _ratings(
     score = np.array([entry.points if marked else entry.score for entry in rated])
     scale = told.scale or (None if marked else PERCENT)
     better: direction.Better = "lower" if marked else "higher"
-    direction.check(score, Told(scale=scale), better, lambda k: f"{where}, line {rated[k].line}")
+    direction.check(score, ColumnOverrides(scale=scale), better, lambda k: f"{where}, line {rated[k].line}")
     return of_indexed(
         found,
         score,
@@ -170,8 +176,8 @@ def _times(stamps: Sequence[Stamp], who: Mapping[str, str]) -> Times | None:
     return of_ends(logins, ends, outputs, who, order)
 
 
-def _gathered(known: Sequence[tuple[Entry, int]]) -> Gathered:
-    held = Gathered()
+def _gathered(known: Sequence[tuple[LogEntry, int]]) -> RatingCollector:
+    held = RatingCollector()
     held.add(
         [entry.line for entry, _ in known],
         [entry.shown.system for entry, _ in known],
@@ -182,7 +188,7 @@ def _gathered(known: Sequence[tuple[Entry, int]]) -> Gathered:
     return held
 
 
-def _notes(log: _Read, targets: Sequence[Entry], known: int) -> Iterator[str]:
+def _notes(log: _LogRows, targets: Sequence[LogEntry], known: int) -> Iterator[str]:
     control = len(log.entries) - len(targets)
     if log.practice or control:
         yield f"no ratings: {several(log.practice, 'item')} of a practice round, {several(control, 'control item')}"
@@ -192,13 +198,13 @@ def _notes(log: _Read, targets: Sequence[Entry], known: int) -> Iterator[str]:
         yield f"left out: {several(len(targets) - known, 'rating')}, as it cannot be told of which segments"
 
 
-def _damaged(log: _Read, marked: bool) -> Iterator[tuple[str, bool]]:
+def _damaged(log: _LogRows, marked: bool) -> Iterator[tuple[str, bool]]:
     """Hold each damaged copy against the same login's rating of the output: who met it, and whether they failed it.
 
     Copies and outputs are matched by their order in the task, where there are as many of both.
     """
-    shown: dict[tuple[str, str, str], list[Entry]] = {}
-    copies: dict[tuple[str, str, str, str], list[Entry]] = {}
+    shown: dict[tuple[str, str, str], list[LogEntry]] = {}
+    copies: dict[tuple[str, str, str, str], list[LogEntry]] = {}
     for entry in sorted(log.entries, key=lambda entry: entry.shown.number):
         login, system, document, mark, _ = entry.shown
         if entry.kind == TARGET:
@@ -212,7 +218,7 @@ def _damaged(log: _Read, marked: bool) -> Iterator[tuple[str, bool]]:
             yield login, failed
 
 
-class Shown(NamedTuple):
+class ShownSegment(NamedTuple):
     """Say what a login was shown: a segment of a system's document, as item `number` of their task.
 
     `mark` tells copies of an output from the output itself.
@@ -225,7 +231,7 @@ class Shown(NamedTuple):
     number: int
 
 
-def placed(shown: Sequence[Shown]) -> list[int | None]:
+def placed(shown: Sequence[ShownSegment]) -> list[int | None]:
     """Return the place of each segment in its document, from 0; None where it cannot be told.
 
     A task shows the segments of a document in their order. The largest number of segments that a login was shown of a
@@ -245,7 +251,7 @@ def placed(shown: Sequence[Shown]) -> list[int | None]:
     return places
 
 
-def _runs(shown: Sequence[Shown]) -> dict[tuple[str, str], dict[_Run, list[int]]]:
+def _runs(shown: Sequence[ShownSegment]) -> dict[tuple[str, str], dict[_Run, list[int]]]:
     """List the numbers of items, in order, by output (document, system), then by who was shown it (login, mark)."""
     runs: dict[tuple[str, str], dict[_Run, set[int]]] = {}
     for one in shown:

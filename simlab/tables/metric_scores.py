@@ -17,7 +17,7 @@ from simlab import files
 from simlab.messages import legible, or_nearest
 from simlab.tables import segment_scores
 from simlab.tables.columns import found
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.lines import dialect_of, header_of, numbered_lines
 from simlab.tables.reading import listed
 from simlab.tables.reading import read as read_ratings
@@ -45,7 +45,7 @@ class MetricScores:
     score: Floats
 
 
-class Laid(NamedTuple):
+class AlignedScores(NamedTuple):
     """Hold scores beside the outputs of a table: `score[system, item]`, NaN where there is none.
 
     `rest[system, k]` scores outputs of further items, `rest_items[k]`, of which the table has no rating at all.
@@ -84,7 +84,7 @@ def read(
     where = legible(files.typed(file))
     if column is not None:
         columns = {**columns, "score": _column(file, column, columns)}
-    ratings = read_ratings(file, Told(columns=columns, better=better or _usual(file)))
+    ratings = read_ratings(file, ColumnOverrides(columns=columns, better=better or _usual(file)))
     score = _one_each(ratings, column or "score", where)
     name = column or (_name(file) if file.name.endswith(FAMILY) else file.name.partition(".")[0])
     return MetricScores(
@@ -101,7 +101,7 @@ def segments(path: Path, columns: Mapping[str, str]) -> tuple[Item, ...]:
     if segment_scores.is_first_of_segments(first):
         documents = segment_scores.documents_of(path, legible(path))
         return tuple((document, str(k + 1)) for k, document in enumerate(documents))
-    return tuple(dict.fromkeys(listed(path, Told(columns=columns))))
+    return tuple(dict.fromkeys(listed(path, ColumnOverrides(columns=columns))))
 
 
 def items_of(ratings: Ratings) -> tuple[Item, ...]:
@@ -110,7 +110,7 @@ def items_of(ratings: Ratings) -> tuple[Item, ...]:
     return tuple(zip(documents, ratings.item_names, strict=True))
 
 
-def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item]) -> Laid:
+def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item]) -> AlignedScores:
     """Lay a metric's scores beside the outputs of a table.
 
     Items go by document and segment; where the two tables have no such item in common, by segments alone, if each of
@@ -125,7 +125,7 @@ def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item
     further = np.setdiff1d(np.arange(len(scores.items)), own[there])
     rest = scores.score[rows][:, further]
     said = np.isfinite(rest).any(0)
-    return Laid(score, rest[:, said], tuple(scores.items[k] for k in further[said]))
+    return AlignedScores(score, rest[:, said], tuple(scores.items[k] for k in further[said]))
 
 
 def _column(file: Path, column: str, told: Mapping[str, str]) -> str:

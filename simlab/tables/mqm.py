@@ -19,8 +19,8 @@ import numpy as np
 from simlab.messages import legible
 from simlab.tables import direction, ratings
 from simlab.tables.columns import require
-from simlab.tables.held import Ratings, Told
-from simlab.tables.names import Gathered, Numbers, controls, indexed, left_out, notes_on_names, without_repeats
+from simlab.tables.held import ColumnOverrides, Ratings
+from simlab.tables.names import Numbers, RatingCollector, controls, indexed, left_out, notes_on_names, without_repeats
 from simlab.tables.people import with_people
 from simlab.tables.ratings import Header
 from simlab.tables.times import MOST_SECONDS, Times, times_of
@@ -33,7 +33,7 @@ RULE = "an error that was planted in the output was missed"
 _AT_ONCE = 10_000
 
 
-class Mark(NamedTuple):
+class MarkedError(NamedTuple):
     """Hold what a row says: points in tenths, whether it is an error, and whether a planted one, missed."""
 
     tenths: int
@@ -43,13 +43,13 @@ class Mark(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Read:
+class _MqmRows:
     """Collect rows; `unit[row]` is the number of the rating that a row belongs to.
 
     `planted` are the planted errors that were met: by whom, and whether they were missed.
     """
 
-    held: Gathered = field(default_factory=Gathered)
+    held: RatingCollector = field(default_factory=RatingCollector)
     units: Numbers = field(default_factory=Numbers)
     unit: array[int] = field(default_factory=lambda: array("q"))
     tenths: array[int] = field(default_factory=lambda: array("q"))
@@ -57,11 +57,11 @@ class _Read:
     planted: list[tuple[str, bool]] = field(default_factory=list)
     spent: dict[tuple[str, ...], float] = field(default_factory=dict)
     ended: dict[tuple[str, ...], float] = field(default_factory=dict)
-    marks: dict[tuple[str, str], Mark] = field(default_factory=dict)
+    marks: dict[tuple[str, str], MarkedError] = field(default_factory=dict)
     rows: int = 0
 
 
-def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> Ratings:
+def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: ColumnOverrides) -> Ratings:
     """Add up the errors that each rater marked in each output; lower is better.
 
     A planted check is not a rating, so an output with no other row by a rater was not rated by that rater.
@@ -71,7 +71,7 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> R
     wanted = ("system", "document", "segment", "rater", "category", "severity")
     require(wanted, header.columns, header.names, header.file.header_at)
     better = direction.told(told, "lower", "it lists marked errors, and lower is better", header.where)
-    gathered = _Read()
+    gathered = _MqmRows()
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header)
     if not gathered.unit:
@@ -79,7 +79,7 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: Told) -> R
     return _ratings(gathered, header, told, better.source)
 
 
-def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) -> None:
+def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header) -> None:
     columns = ratings.cells(chunk, header)
     read.rows += len(chunk)
     units = zip(*ratings.names(columns, len(chunk)), strict=True)
@@ -101,7 +101,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header) ->
         read.error.append(mark.error)
 
 
-def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) -> Ratings:
+def _ratings(read: _MqmRows, header: Header, told: ColumnOverrides, source: direction.Source) -> Ratings:
     held, who, notes = with_people(read.held, told.people)
     found, kept = without_repeats(indexed(held, header.where, header.file.path, told.alike))
     unit, n = np.array(read.unit, np.int64), len(read.units)
@@ -127,7 +127,7 @@ def _ratings(read: _Read, header: Header, told: Told, source: direction.Source) 
     )
 
 
-def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
+def _times(read: _MqmRows, who: Mapping[str, str]) -> Times | None:
     """Take the time between ends, planted checks included; a rating ends with its last row.
 
     What the actions of a rating took spans a screen with all its sides, so that it counts only where no row says when
@@ -139,7 +139,7 @@ def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
     return times_of([unit[3] for unit in units], ends, spent, [unit[:2] for unit in units], who)
 
 
-def _mark(severity: str, category: str, where: str) -> Mark:
+def _mark(severity: str, category: str, where: str) -> MarkedError:
     marked, kind = _word(severity), _word(category)
     if marked not in SEVERITIES:
         given = legible(ascii(severity), 40)
@@ -147,7 +147,7 @@ def _mark(severity: str, category: str, where: str) -> Mark:
     if kind == "no-error" and marked in ("major", "minor"):
         raise InputError(f"{where}: category No-error contradicts severity {legible(severity, 40)}")
     planted = _PLANTED in (kind, marked)
-    return Mark(points(marked, kind), marked in ("major", "minor"), planted, missed=kind == "missed")
+    return MarkedError(points(marked, kind), marked in ("major", "minor"), planted, missed=kind == "missed")
 
 
 def _word(text: str) -> str:

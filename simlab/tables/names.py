@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.messages import legible, natural, several
-from simlab.tables.held import Alike, Controls
+from simlab.tables.held import Alike, ControlAnswers
 from simlab.tables.opening import rows_with
 from simlab.types import InputError, Ints
 
@@ -194,7 +194,7 @@ def _ints() -> array[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class RatingCollector:
     """Collect ratings: `line[k]`, and the numbers of what was rated and by whom, in the order in which names come.
 
     An item is a number of a document and the name of a segment in it.
@@ -238,7 +238,7 @@ class Indexed(NamedTuple):
     rater_names: tuple[str, ...]
 
 
-def indexed(held: Gathered, where: str, path: Path | None = None, alike: Alike | None = None) -> Indexed:
+def indexed(held: RatingCollector, where: str, path: Path | None = None, alike: Alike | None = None) -> Indexed:
     """Number names in natural order; raise InputError for names that are too many or too much alike.
 
     `path` is a table with a header, in which rows are looked up for that. `alike` as in `refuse_alike`.
@@ -271,7 +271,7 @@ def _flat(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64)
 
 
-def _refuse_alike_segments(held: Gathered, where: str, path: Path | None, alike: Alike | None) -> None:
+def _refuse_alike_segments(held: RatingCollector, where: str, path: Path | None, alike: Alike | None) -> None:
     seen: dict[tuple[int, str], str] = {}
     for document, segment in held.items:
         other = seen.setdefault((document, spelling(segment)), segment)
@@ -286,7 +286,7 @@ def repeats(found: Indexed) -> Ints:
     return np.sort(order[1:][np.diff(key[order]) == 0])
 
 
-def repeat_groups(held: Gathered, found: Indexed) -> list[list[int]]:
+def repeat_groups(held: RatingCollector, found: Indexed) -> list[list[int]]:
     """Group the lines of ratings of the same system, item and rater, where there are several."""
     twice = repeats(found)
     if not len(twice):
@@ -298,7 +298,7 @@ def repeat_groups(held: Gathered, found: Indexed) -> list[list[int]]:
     return list(groups.values())
 
 
-def chosen(held: Gathered, found: Indexed, kept: Ints) -> tuple[Gathered, Indexed]:
+def chosen(held: RatingCollector, found: Indexed, kept: Ints) -> tuple[RatingCollector, Indexed]:
     """Keep some ratings; names stay."""
     system, item, rater, line = (
         array("q", np.array(numbers, np.int64)[kept].tolist())
@@ -308,7 +308,7 @@ def chosen(held: Gathered, found: Indexed, kept: Ints) -> tuple[Gathered, Indexe
     return replace(held, system=system, item=item, rater=rater, line=line), found._replace(**index)
 
 
-def notes_on_names(held: Gathered) -> Iterator[str]:
+def notes_on_names(held: RatingCollector) -> Iterator[str]:
     """Say which names may stand for a gap."""
     for what, names in (("system", held.systems), ("document", held.documents), ("rater", held.raters)):
         yield from doubtful_names(names, what)
@@ -338,7 +338,9 @@ def left_out(n: int) -> tuple[str, ...]:
     )
 
 
-def controls(met: Sequence[tuple[str, bool]], who: Mapping[str, str], found: Indexed, rule: str) -> Controls | None:
+def controls(
+    met: Sequence[tuple[str, bool]], who: Mapping[str, str], found: Indexed, rule: str
+) -> ControlAnswers | None:
     """Number who met a control item and failed it: `met` are logins, `who` says which person each is; None: no items.
 
     What was met by somebody without any rating is left out.
@@ -347,11 +349,11 @@ def controls(met: Sequence[tuple[str, bool]], who: Mapping[str, str], found: Ind
     known = [(rater[who[login]], failed) for login, failed in met if who.get(login) in rater]
     if not known:
         return None
-    return Controls(np.array([k for k, _ in known], np.int64), np.array([failed for _, failed in known]), rule)
+    return ControlAnswers(np.array([k for k, _ in known], np.int64), np.array([failed for _, failed in known]), rule)
 
 
 def refuse_repeats(
-    held: Gathered, found: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
+    held: RatingCollector, found: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
 ) -> None:
     """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
     twice = repeats(found)
@@ -377,7 +379,7 @@ def refuse_repeats(
     )
 
 
-def renamed(held: Gathered, people: Sequence[str]) -> Gathered:
+def renamed(held: RatingCollector, people: Sequence[str]) -> RatingCollector:
     """Put people in the place of raters: `people[number]` is who the rater of that number is."""
     names = Numbers()
     number = [names[person] for person in people]

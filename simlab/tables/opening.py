@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from simlab.messages import legible, several
 from simlab.tables import columns
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.lines import (
     REMEDY,
     Dialect,
@@ -41,7 +41,7 @@ FORM = (
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-class Rows(Iterator[tuple[int, list[str]]]):
+class CellRows(Iterator[tuple[int, list[str]]]):
     """Rows of cells with the numbers of their lines, to be gone through once; the first can be looked at before."""
 
     def __init__(self, rows: Iterable[tuple[int, list[str]]]) -> None:
@@ -71,7 +71,7 @@ class TableFile:
     header: tuple[str, ...]
     line: int
     dialect: Dialect | None
-    rows: Rows
+    rows: CellRows
     first: str = ""
     first_line: int = 1
     lines: Iterable[tuple[int, str]] = ()
@@ -83,7 +83,7 @@ class TableFile:
         return f"{self.where}, line {self.line}" if self.dialect else f"{self.where}, its keys"
 
 
-def open_table(path: Path, told: Told = NOTHING, remedy: str = REMEDY) -> TableFile:
+def open_table(path: Path, told: ColumnOverrides = NOTHING, remedy: str = REMEDY) -> TableFile:
     """Open a file; `told` names columns of the table, by which its header is known as well.
 
     A table with a column for each system is laid out with a row for each. Raises InputError for an empty file, and for
@@ -93,10 +93,10 @@ def open_table(path: Path, told: Told = NOTHING, remedy: str = REMEDY) -> TableF
     return with_row_per_system(file, told.wide) if told.wide else file
 
 
-def _opened(path: Path, told: Told, remedy: str) -> TableFile:
+def _opened(path: Path, told: ColumnOverrides, remedy: str) -> TableFile:
     if is_json(path, remedy):
         found = read_records(path)
-        return TableFile(path, found.where, found.keys, 1, None, Rows(found.rows))
+        return TableFile(path, found.where, found.keys, 1, None, CellRows(found.rows))
     where = legible(path)
     lines = numbered_lines(path, remedy)
     head = list(islice(lines, TITLE_LINES))
@@ -115,11 +115,11 @@ def _opened(path: Path, told: Told, remedy: str) -> TableFile:
         notes = (f"the header is line {number}; left out: {above} above it ({legible(first.strip(), 60)})",)
     filled_rows = ((line, row) for line, row in content if any(map(str.strip, row)))
     return TableFile(
-        path, where, header, number, dialect, Rows(filled_rows), first, first_line, chain(head, lines), notes
+        path, where, header, number, dialect, CellRows(filled_rows), first, first_line, chain(head, lines), notes
     )
 
 
-def _header_place(head: Sequence[str], filled: Sequence[int], told: Told) -> int:
+def _header_place(head: Sequence[str], filled: Sequence[int], told: ColumnOverrides) -> int:
     """Return which of the first lines names columns that are read; else the first that names several; else the first.
 
     Messages then speak of the line that its owner takes for the header.
@@ -150,7 +150,7 @@ def with_row_per_system(file: TableFile, wide: Sequence[str]) -> TableFile:
                 "and so a row for each system; leave --wide out"
             )
     header = (*(file.header[k] for k in rest), "system", "score")
-    return replace(file, header=header, rows=Rows(_rows_per_system(file, at, rest)))
+    return replace(file, header=header, rows=CellRows(_rows_per_system(file, at, rest)))
 
 
 def _rows_per_system(file: TableFile, at: Sequence[int], rest: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
@@ -163,7 +163,7 @@ def _rows_per_system(file: TableFile, at: Sequence[int], rest: Sequence[int]) ->
             yield line, [*named, file.header[k], row[k]]
 
 
-def differing_rows(path: Path, told: Told) -> Callable[[int, int], str]:
+def differing_rows(path: Path, told: ColumnOverrides) -> Callable[[int, int], str]:
     """Return what says, of the rows on two lines, in which columns they differ; the file is read anew for it."""
 
     def differing(first: int, second: int) -> str:

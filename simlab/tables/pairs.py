@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simlab.messages import legible
-from simlab.tables.cells import Table, check_wanted, named
+from simlab.tables.cells import CellTable, check_wanted, named
 from simlab.tables.columns import EMPHATIC, FIRST, NO_METRICS, SECOND, TIE, folded, is_emphatic
 from simlab.tables.names import NO_NAMES, Numbers
 from simlab.tables.numbers import missing
@@ -25,7 +25,15 @@ from simlab.tables.repeated_rows import (
     tells_apart,
     without_lines,
 )
-from simlab.tables.winners import Comparisons, Said, Votes, no_outcome, refuse_contradictions, resolved, said
+from simlab.tables.winners import (
+    CellReadings,
+    SourceVotes,
+    WinnerComparisons,
+    no_outcome,
+    refuse_contradictions,
+    resolved,
+    said,
+)
 from simlab.types import InputError
 
 MOST_COMPARISONS = 2_000_000
@@ -39,7 +47,7 @@ _USED = frozenset(("system_a", "system_b", "pair", "item", "rater", "document", 
 
 
 @dataclass(slots=True)
-class Gathered:
+class PairCollector:
     """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one.
 
     `document_of[item]` is the document that an item belongs to; empty where the table names no documents.
@@ -50,7 +58,7 @@ class Gathered:
     documents: Numbers = field(default_factory=Numbers)
     document_of: array[int] = field(default_factory=lambda: array("q"))
     raters: Numbers = field(default_factory=Numbers)
-    votes: dict[str, Votes] = field(default_factory=lambda: {"human": Votes()})
+    votes: dict[str, SourceVotes] = field(default_factory=lambda: {"human": SourceVotes()})
     rows: int = 0
     gaps: int = 0
     notes: list[str] = field(default_factory=list)
@@ -74,12 +82,12 @@ def unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in header if name and name not in used)
 
 
-def gathered(table: Table, metrics: Sequence[str] | None) -> Gathered:
+def gathered(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
     """Go through a table once; `metrics` as in `read`.
 
     Raises InputError for a row that is no comparison.
     """
-    found = Gathered()
+    found = PairCollector()
     if {"winner", "human"} <= set(table.header):
         raise InputError(f"{table.where}, line 1: winner and human both say what humans prefer; keep one of them")
     if "source" in table.header:
@@ -91,7 +99,7 @@ def gathered(table: Table, metrics: Sequence[str] | None) -> Gathered:
     return found
 
 
-def comparisons(found: Gathered, table: Table) -> dict[str, Comparisons]:
+def comparisons(found: PairCollector, table: CellTable) -> dict[str, WinnerComparisons]:
     """Return what each source says, humans among them.
 
     Raises InputError for a metric that says two things of the same outputs, and for words with two meanings.
@@ -106,7 +114,7 @@ def comparisons(found: Gathered, table: Table) -> dict[str, Comparisons]:
     return by_source
 
 
-def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
+def _wide(found: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read a column for humans, or several, and one for each metric."""
     humans = [(name, table.column(name)) for name in _human_columns(table.header)]
     others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
@@ -135,10 +143,10 @@ def _wide(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
             answer = said(cells[k], first, second)
             if answer is None:
                 raise InputError(f"{no_outcome(cells[k], table.at(at[4]), name)}; or name the metrics with --metrics")
-            found.votes.setdefault(name, Votes()).add(at, answer)
+            found.votes.setdefault(name, SourceVotes()).add(at, answer)
 
 
-def _no_verdicts(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def _no_verdicts(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Go through the columns whose first cells are mostly no preferences, each with such a cell."""
     two = _pair_reader(table)
     rows = []
@@ -152,7 +160,7 @@ def _no_verdicts(table: Table, columns: Mapping[str, int]) -> Iterator[tuple[str
             yield name, wrong[0]
 
 
-def _long(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
+def _long(found: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read a row for each source: `human`, or the name of a metric."""
     column, source = _human_columns(table.header)[0], table.column("source")
     k = table.column(column)
@@ -165,11 +173,11 @@ def _long(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
         if answer is None:
             found.gaps += name == "human"
         elif name == "human" or (metrics is not None and (not metrics or name in metrics)):
-            found.votes.setdefault(name, Votes()).add(at, answer)
+            found.votes.setdefault(name, SourceVotes()).add(at, answer)
     check_wanted(metrics or (), [name for name in found.votes if name != "human"], table.where)
 
 
-def _counted(found: Gathered, table: Table, metrics: Sequence[str] | None) -> None:
+def _counted(found: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read counts of wins and ties."""
     check_wanted(metrics or (), [], table.where)
     columns = {name: table.column(name) for name in COUNTS if name in table.header}
@@ -183,7 +191,7 @@ def _counted(found: Gathered, table: Table, metrics: Sequence[str] | None) -> No
                     f"{table.at(at[4])}: counts add up to more than {MOST_COMPARISONS:,}; are they counts?"
                 )
             if times:
-                found.votes["human"].add(at, Said(-1, COUNTS[name]), times)
+                found.votes["human"].add(at, CellReadings(-1, COUNTS[name]), times)
     if not total:
         raise InputError(f"{table.where}: all counts are 0; count comparisons in a_wins, ties and b_wins")
 
@@ -196,7 +204,9 @@ def _count(text: str, where: str, column: str) -> int:
     return int(text)
 
 
-def _rows(found: Gathered, table: Table) -> Iterator[tuple[tuple[int, int, int, int, int], list[str], str, str]]:
+def _rows(
+    found: PairCollector, table: CellTable
+) -> Iterator[tuple[tuple[int, int, int, int, int], list[str], str, str]]:
     """Number what rows name: yield (first, second, item, rater, line), the cells, and the names of the two systems."""
     two = _pair_reader(table)
     item = _item_reader(found, table)
@@ -210,7 +220,7 @@ def _rows(found: Gathered, table: Table) -> Iterator[tuple[tuple[int, int, int, 
         yield (found.systems[first], found.systems[second], which, who, line), cells, first, second
 
 
-def _item_reader(found: Gathered, table: Table) -> Callable[[Sequence[str], int], int]:
+def _item_reader(found: PairCollector, table: CellTable) -> Callable[[Sequence[str], int], int]:
     """Return what numbers the item of a row, -1 where none is named: items of two documents are never the same.
 
     A document without items is an item of its own.
@@ -227,7 +237,7 @@ def _item_reader(found: Gathered, table: Table) -> Callable[[Sequence[str], int]
     return number if columns else lambda cells, line: -1
 
 
-def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]]:
+def _pair_reader(table: CellTable) -> Callable[[Sequence[str], int], tuple[str, str]]:
     """Return what reads the two systems of a row: from two columns, or from a name such as `A|B`."""
 
     def from_columns(cells: Sequence[str], line: int) -> tuple[str, str]:
@@ -251,7 +261,7 @@ def _pair_reader(table: Table) -> Callable[[Sequence[str], int], tuple[str, str]
     return from_columns if "system_a" in table.header else from_name
 
 
-def _said(text: str, first: str, second: str, where: str, column: str, *, numbers: bool = False) -> Said | None:
+def _said(text: str, first: str, second: str, where: str, column: str, *, numbers: bool = False) -> CellReadings | None:
     if missing(text) and text not in (first, second):
         return None
     answer = said(text, first, second, numbers=numbers)
@@ -273,7 +283,7 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
     return list(dict.fromkeys(metrics)) if metrics else [name for name in there if folded(name) not in NO_METRICS]
 
 
-def drop_copies(found: Gathered, table: Table) -> int:
+def drop_copies(found: PairCollector, table: CellTable) -> int:
     """Leave out comparisons whose rows are copies of others; return how many human ones were.
 
     Raises InputError where a column of criteria tells apart what one rater said of two outputs.
@@ -292,7 +302,7 @@ def drop_copies(found: Gathered, table: Table) -> int:
     return dropped
 
 
-def _repeated(found: Gathered, table: Table) -> RepeatedRows:
+def _repeated(found: PairCollector, table: CellTable) -> RepeatedRows:
     """Group the rows in which one rater compared the same two systems on the same item, of the same document."""
     first, second, item, rater, line = found.votes["human"].columns()[:5]
     key = np.stack([np.minimum(first, second), np.maximum(first, second), item, rater])
@@ -319,7 +329,7 @@ def _split(repeated: RepeatedRows, places: list[int]) -> list[list[int]]:
     return [group for group in split.values() if len(group) > 1]
 
 
-def _refuse_criteria(repeated: RepeatedRows, found: Gathered, table: Table) -> None:
+def _refuse_criteria(repeated: RepeatedRows, found: PairCollector, table: CellTable) -> None:
     """Raise InputError for criteria; what was asked in both orders, and nothing else, is no criterion."""
     if not repeated.groups:
         return
@@ -333,7 +343,7 @@ def _refuse_criteria(repeated: RepeatedRows, found: Gathered, table: Table) -> N
             refuse_criteria(one, table.where, _compared(one, found), rater_known=known, surely=True)
 
 
-def _compared(repeated: RepeatedRows, found: Gathered) -> str:
+def _compared(repeated: RepeatedRows, found: PairCollector) -> str:
     """Say what the first group of rows is about."""
     first, second, item, rater, line = found.votes["human"].columns()[:5]
     k = int(np.flatnonzero(line == min(map(min, repeated.groups)))[0])

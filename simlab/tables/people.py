@@ -10,7 +10,7 @@ from typing import NamedTuple
 from simlab.messages import legible, several
 from simlab.tables.columns import NAMES, folded
 from simlab.tables.lines import dialect_of, header_of, numbered_lines, rows
-from simlab.tables.names import Gathered, renamed
+from simlab.tables.names import RatingCollector, renamed
 from simlab.types import InputError
 
 PRODUCTS = re.compile(
@@ -26,12 +26,12 @@ MOST_SHOWN = 3
 class Named(NamedTuple):
     """Hold ratings by people, who each login is, and sentences on both."""
 
-    held: Gathered
+    held: RatingCollector
     who: Mapping[str, str]
     notes: tuple[str, ...]
 
 
-def with_people(held: Gathered, path: Path | None, *, rater_known: bool = True) -> Named:
+def with_people(held: RatingCollector, path: Path | None, *, rater_known: bool = True) -> Named:
     """Put people in the place of the logins that a file names; None leaves logins as they are.
 
     Raises InputError naming file and line for a file that does not say of the table's raters who they are, and where

@@ -11,14 +11,14 @@ import numpy as np
 
 from simlab.messages import legible, several
 from simlab.tables import pairs
-from simlab.tables.cells import Table, check_systems, left_out_of, load_answers, opened, renamed, spelled
-from simlab.tables.columns import TIE, VERDICTS, LeftOut, Where, aliases, folded, place_of, without_chosen
-from simlab.tables.held import NOTHING, Told
+from simlab.tables.cells import CellTable, check_systems, left_out_of, load_answers, opened, renamed, spelled
+from simlab.tables.columns import TIE, VERDICTS, LeftOutRatings, Where, aliases, folded, place_of, without_chosen
+from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.names import Numbers, doubtful_names, refuse_alike, refuse_lists
 from simlab.tables.pairs import drop_copies
 from simlab.tables.people import people, refuse_people_and_machines
 from simlab.tables.understood import rows_read, where_record
-from simlab.tables.winners import Comparisons, as_places, outputs
+from simlab.tables.winners import WinnerComparisons, as_places, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
@@ -53,7 +53,7 @@ class Preferences:
     system_names: tuple[str, ...]
     item_names: tuple[str, ...]
     rater_names: tuple[str, ...]
-    metrics: Mapping[str, Comparisons]
+    metrics: Mapping[str, WinnerComparisons]
     rows: int
     gaps: int
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Preferences:
     document_names: tuple[str, ...] = ()
     by_place: bool = False
     rater_column: str = "rater"
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRatings, ...] = ()
     how: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -102,7 +102,7 @@ class Preferences:
         return counts
 
 
-def read(path: Path, told: Told = NOTHING, metrics: Sequence[str] | None = None) -> Preferences:
+def read(path: Path, told: ColumnOverrides = NOTHING, metrics: Sequence[str] | None = None) -> Preferences:
     """Read a table of preferences; `metrics` are those to be read (empty: every one; None: no metric).
 
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
@@ -122,7 +122,7 @@ def refuse_two_sorts(held: Preferences, where: str) -> None:
     refuse_people_and_machines([held.rater_names[k] for k in there], held.rater_column, where)
 
 
-def _with_winner(table: Table) -> tuple[Table, list[str]]:
+def _with_winner(table: CellTable) -> tuple[CellTable, list[str]]:
     """Find the column that says who won where none has its usual name: two games, or verdicts that mean one thing.
 
     Raises InputError, naming the column that may be meant, where there is none.
@@ -161,7 +161,7 @@ def _both_games(one: str, other: str) -> str:
     return one if one == other else "tie"
 
 
-def is_table(path: Path, told: Told) -> bool:
+def is_table(path: Path, told: ColumnOverrides) -> bool:
     """Tell by its header whether a table holds preferences; one that cannot be read does not."""
     try:
         return holds(renamed(opened(path, FORM, told), USUAL, told.columns).header)
@@ -175,7 +175,7 @@ def holds(header: Sequence[str]) -> bool:
     return {"system_a", "system_b"} <= set(header) or ("pair" in header and pairs.told_of(header))
 
 
-def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) -> Preferences:
+def of_table(table: CellTable, metrics: Sequence[str] | None, told: ColumnOverrides = NOTHING) -> Preferences:
     """Read the rows of a table whose columns have our names.
 
     Raises InputError for what is no preference, for what contradicts itself, and for what is told of scores.
@@ -230,7 +230,7 @@ def of_table(table: Table, metrics: Sequence[str] | None, told: Told = NOTHING) 
     )
 
 
-def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Ints]:
+def people_of(raters: tuple[str, ...], told: ColumnOverrides) -> tuple[tuple[str, ...], Ints]:
     """Return the people behind logins, in the order in which they come, and who each login is.
 
     Raises InputError where people are told of, and the table has no raters or the file names none of them.
@@ -245,7 +245,7 @@ def people_of(raters: tuple[str, ...], told: Told) -> tuple[tuple[str, ...], Int
     return tuple(persons), number
 
 
-def _notes(human: Comparisons) -> list[str]:
+def _notes(human: WinnerComparisons) -> list[str]:
     """Say what of the comparisons a reader may not expect."""
     notes = []
     n = len(human.outcome)

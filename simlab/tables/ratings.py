@@ -15,13 +15,13 @@ import numpy as np
 
 from simlab.messages import several
 from simlab.tables import direction, numbers
-from simlab.tables.columns import COPIES, LeftOut, require
-from simlab.tables.held import Ratings, Told, how_read
+from simlab.tables.columns import COPIES, LeftOutRatings, require
+from simlab.tables.held import ColumnOverrides, Ratings, how_read
 from simlab.tables.names import (
     NO_NAMES,
-    Gathered,
     Indexed,
     Numbers,
+    RatingCollector,
     Spellings,
     chosen,
     indexed,
@@ -62,7 +62,7 @@ class Header(NamedTuple):
     file: TableFile
     spellings: Spellings | None = None
 
-    def again(self, told: Told) -> Iterator[tuple[int, list[str]]]:
+    def again(self, told: ColumnOverrides) -> Iterator[tuple[int, list[str]]]:
         """Go through all rows of the table once more."""
         return self.spelled(open_table(self.file.path, told).rows)
 
@@ -70,7 +70,7 @@ class Header(NamedTuple):
         """Go through rows with one spelling of each name, where their owner says so."""
         return iter(rows) if self.spellings is None else self.spellings.rows(rows, self.columns)
 
-    def how(self, told: Told) -> dict[str, Any]:
+    def how(self, told: ColumnOverrides) -> dict[str, Any]:
         """Return how the table is read, as a record."""
         return how_read(told, {key: self.names[at] for key, at in self.columns.items()})
 
@@ -81,10 +81,10 @@ class Header(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Read:
+class _RatingRows:
     """Collect what the cells say beside names; a criterion is dropped at its first cell that is no number."""
 
-    held: Gathered = field(default_factory=Gathered)
+    held: RatingCollector = field(default_factory=RatingCollector)
     score: array[float] = field(default_factory=lambda: array("d"))
     errors: array[int] = field(default_factory=lambda: array("q"))
     seconds: array[float] = field(default_factory=lambda: array("d"))
@@ -98,7 +98,7 @@ class _Read:
 
 
 def read(
-    rows: Iterator[tuple[int, list[str]]], header: Header, told: Told, *, as_before: bool, averaged: bool
+    rows: Iterator[tuple[int, list[str]]], header: Header, told: ColumnOverrides, *, as_before: bool, averaged: bool
 ) -> Ratings:
     """Read every rating of a table with the columns of `header`.
 
@@ -108,7 +108,7 @@ def read(
     require(("system", "segment" if "segment" in header.columns else "document", "score"), *_of(header))
     dialect = header.file.dialect
     commas = numbers.decimal_commas(told.decimal, dialect is None or dialect.mark != ",")
-    gathered = _Read(scores=numbers.ScoreColumn(commas))
+    gathered = _RatingRows(scores=numbers.ScoreColumn(commas))
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header, told)
     if not gathered.rows:
@@ -146,7 +146,7 @@ def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, l
     return columns
 
 
-def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, told: Told) -> None:
+def _add(read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Header, told: ColumnOverrides) -> None:
     columns = cells(chunk, header)
     if told.decimal == ",":
         columns |= {key: [numbers.with_point(text, True) for text in columns[key]] for key in _TIMES if key in columns}
@@ -171,7 +171,7 @@ def _add(read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, to
     _add_criteria(read, chunk, header, first, commas=told.decimal == ",")
 
 
-def _times_in(read: _Read, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
+def _times_in(read: _RatingRows, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
     """Read times; where one is in a form of its own, which may mean two days, none of the column is known."""
     if column not in read.no_times:
         try:
@@ -214,7 +214,7 @@ def _seconds(times: Mapping[str, Sequence[float]], n: int) -> Iterable[float]:
 
 
 def _add_criteria(
-    read: _Read, chunk: Sequence[tuple[int, list[str]]], header: Header, first: bool, *, commas: bool
+    read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Header, first: bool, *, commas: bool
 ) -> None:
     """Read further columns for as long as they hold numbers and nothing else."""
     used = set(header.columns.values())
@@ -229,7 +229,7 @@ def _add_criteria(
                 read.criteria[name].extend(values)
 
 
-def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged: bool) -> Ratings:
+def _ratings(read: _RatingRows, header: Header, told: ColumnOverrides, as_before: bool, averaged: bool) -> Ratings:
     with_runs = averaged and bool(read.runs)
     found, kept, who, notes, copies = _numbered(read, header, told, averaged)
     lines = np.array(read.held.line)[kept]
@@ -259,7 +259,7 @@ def _ratings(read: _Read, header: Header, told: Told, as_before: bool, averaged:
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
         far=None if told.scale or as_before else find_far_scores(score, lines),
-        left_out=(LeftOut(copies, COPIES),) if copies else (),
+        left_out=(LeftOutRatings(copies, COPIES),) if copies else (),
         remarks=(*read.scores.remarks(), *_without_score(read), *_merged(header)),
         how=header.how(told),
         unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
@@ -271,13 +271,13 @@ def _merged(header: Header) -> Iterator[str]:
     return iter(()) if header.spellings is None else header.spellings.remarks()
 
 
-def _without_times(read: _Read) -> Iterator[str]:
+def _without_times(read: _RatingRows) -> Iterator[str]:
     if read.no_times:
         first = next(iter(read.no_times.values())).partition("; ")[0]
         yield f"left out: the times in {' and '.join(read.no_times)} ({first}); nothing else needs them"
 
 
-def _without_score(read: _Read) -> Iterator[str]:
+def _without_score(read: _RatingRows) -> Iterator[str]:
     """Say what stands for a score that is missing, where that is not an empty cell."""
     for mark, n in read.without_score.items():
         if mark:
@@ -318,7 +318,7 @@ def averages_of(ratings: Ratings, *, runs: bool) -> Ratings:
     )
 
 
-def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
+def _times(read: _RatingRows, who: Mapping[str, str]) -> Times | None:
     """Take the time between ends, repeated answers included; durations where a table has no ends."""
     if not (np.isfinite(read.ended).any() or np.isfinite(read.seconds).any()):
         return None
@@ -329,7 +329,7 @@ def _times(read: _Read, who: Mapping[str, str]) -> Times | None:
 
 
 def _numbered(
-    read: _Read, header: Header, told: Told, averaged: bool
+    read: _RatingRows, header: Header, told: ColumnOverrides, averaged: bool
 ) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str], int]:
     """Number who rated what, list the ratings that count, say who each login is, and count copies of rows.
 
@@ -354,14 +354,14 @@ def _numbered(
     return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
 
 
-def _by_run(held: Gathered, found: Indexed, runs: Sequence[str]) -> Indexed:
+def _by_run(held: RatingCollector, found: Indexed, runs: Sequence[str]) -> Indexed:
     """Tell a run from others as another person would be."""
     numbers = Numbers()
     signed = np.array([numbers[one] for one in zip(held.rater, runs, strict=True)], np.int64)
     return found._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
 
 
-def _without_copies(held: Gathered, found: Indexed, header: Header, told: Told) -> Ints:
+def _without_copies(held: RatingCollector, found: Indexed, header: Header, told: ColumnOverrides) -> Ints:
     """Return which ratings are no copies of earlier rows.
 
     Raises InputError where a column of criteria tells rows apart.
@@ -379,7 +379,7 @@ def _without_copies(held: Gathered, found: Indexed, header: Header, told: Told) 
     return np.flatnonzero(~np.isin(line, copies))
 
 
-def _told_criteria(read: _Read, kept: Ints) -> dict[str, Floats]:
+def _told_criteria(read: _RatingRows, kept: Ints) -> dict[str, Floats]:
     criteria = {name: np.array(values)[kept] for name, values in read.criteria.items()}
     return {name: values for name, values in criteria.items() if np.isfinite(values).any()}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from simlab.files import decimal
 from simlab.messages import legible
 from simlab.tables import judged, logs, mqm, preferences, ratings, segment_scores
-from simlab.tables.cells import Table, renamed
+from simlab.tables.cells import CellTable, renamed
 from simlab.tables.columns import (
     NO_METRICS,
     Rows,
@@ -23,7 +23,7 @@ from simlab.tables.columns import (
     without_lines,
 )
 from simlab.tables.control_items import Marks, control_results, marks_of
-from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.lines import Dialect, rows
 from simlab.tables.names import Spellings
 from simlab.tables.numbers import missing, with_point
@@ -36,7 +36,7 @@ BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg
 _WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
 
 
-def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged: bool = False) -> Ratings:
+def read(path: Path, told: ColumnOverrides = NOTHING, *, as_before: bool = False, averaged: bool = False) -> Ratings:
     """Read every rating of a table, with what its owner tells beside it.
 
     Layouts: one row per rating; MQM releases, one row per marked error; averages of segments; campaign logs of
@@ -58,7 +58,7 @@ def read(path: Path, told: Told = NOTHING, *, as_before: bool = False, averaged:
     return _with_header(file, told, as_before=as_before, averaged=averaged)
 
 
-def read_for_config(path: Path, told: Told, *, as_before: bool = False) -> Ratings:
+def read_for_config(path: Path, told: ColumnOverrides, *, as_before: bool = False) -> Ratings:
     """Read the table of ratings that a config names; refusals name its keys, which can be typed, and no options.
 
     Raises InputError as `read` does.
@@ -91,7 +91,7 @@ def _where_key(found: re.Match[str]) -> str:
     return f"""'systems.where="{",".join(word.strip("'") for word in words)}"'"""
 
 
-def listed(path: Path, told: Told = NOTHING) -> Iterator[tuple[str, str]]:
+def listed(path: Path, told: ColumnOverrides = NOTHING) -> Iterator[tuple[str, str]]:
     """Go through the rows of a table with a header: document and segment of each, whether it has a score or not.
 
     Raises InputError for lines that do not fit the header, and for what has no such columns.
@@ -113,7 +113,7 @@ def always_read(path: Path) -> bool:
     return _before(file.header, file.dialect)
 
 
-def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool) -> Ratings:
+def _with_header(file: TableFile, told: ColumnOverrides, *, as_before: bool, averaged: bool) -> Ratings:
     names = list(file.header)
     wide = len(names)
     # Releases end the header with a "# Documentation" column that no row fills.
@@ -128,7 +128,7 @@ def _with_header(file: TableFile, told: Told, *, as_before: bool, averaged: bool
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
         return _chosen_by(mqm.read(content, header, told), told)
     if "score" not in chosen:
-        _refuse_others(Table(file.where, tuple(names), content, file.path))
+        _refuse_others(CellTable(file.where, tuple(names), content, file.path))
         _refuse_wide(file, chosen)
     chosen_by = {column.casefold() for column, _ in told.where}
 
@@ -154,12 +154,12 @@ def _without_controls(found: Ratings, rows: Rows, marks: Marks, columns: Mapping
     )
 
 
-def _chosen_by(found_ratings: Ratings, told: Told) -> Ratings:
+def _chosen_by(found_ratings: Ratings, told: ColumnOverrides) -> Ratings:
     """Say by which columns the rows were chosen: these are used."""
     return replace(found_ratings, where=told.where, unused=without_chosen(found_ratings.unused, told.where))
 
 
-def _refuse_others(table: Table) -> None:
+def _refuse_others(table: CellTable) -> None:
     """Raise InputError for a table that says of outputs something else than scores, and say who reads it."""
     if preferences.holds(renamed(table, preferences.USUAL, {}).header):
         raise InputError(
@@ -208,7 +208,7 @@ def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
     )
 
 
-def _without_columns(told: Told, where: str, *also: str) -> Told:
+def _without_columns(told: ColumnOverrides, where: str, *also: str) -> ColumnOverrides:
     """Raise InputError for what is told of a table that cannot have it."""
     if told.columns:
         ours, theirs = next(iter(told.columns.items()))

@@ -23,9 +23,9 @@ import numpy as np
 from simlab.files import decimal
 from simlab.messages import legible, several
 from simlab.tables import direction, numbers
-from simlab.tables.held import Ratings, Told, how_read
+from simlab.tables.held import ColumnOverrides, Ratings, how_read
 from simlab.tables.lines import numbered_lines
-from simlab.tables.names import Gathered, indexed
+from simlab.tables.names import RatingCollector, indexed
 from simlab.tables.opening import difference
 from simlab.tables.ratings import of_indexed
 from simlab.types import InputError
@@ -45,12 +45,12 @@ def is_first_of_segments(line: str) -> bool:
     return fields[1] == UNRATED or fields[1].startswith(_MARKED) or decimal(fields[1]) is not None
 
 
-def read_segments(path: Path, lines: Iterable[tuple[int, str]], told: Told, where: str) -> Ratings:
+def read_segments(path: Path, lines: Iterable[tuple[int, str]], told: ColumnOverrides, where: str) -> Ratings:
     """Return ratings by one rater, who is not named; segments are named by their place in the test set, from 1.
 
     Raises InputError naming file and line for what is no score, and for a test set with other segments.
     """
-    held, score, errors, rows = Gathered(), array("d"), array("q"), 0
+    held, score, errors, rows = RatingCollector(), array("d"), array("q"), 0
     documents = documents_of(path, where)
     met: dict[str, int] = {}
     for number, line in lines:
@@ -132,13 +132,13 @@ def is_header_of_averages(line: str) -> bool:
     return {"system", "seg_id"} <= set(header) and len(header) == 3 and "score" in " ".join(header)
 
 
-def read_averages(header: str, lines: Iterable[tuple[int, str]], told: Told, where: str) -> Ratings:
+def read_averages(header: str, lines: Iterable[tuple[int, str]], told: ColumnOverrides, where: str) -> Ratings:
     """Return the scores as ratings by one rater, each segment a document of its own; higher is better.
 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
     source = direction.told(told, "higher", "averages are negated penalties, and higher is better", where).source
-    held, score, first, rows = Gathered(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
+    held, score, first, rows = RatingCollector(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
     for number, system, text, segment in _cells(header, lines, where):
         rows += 1
         before, other = first.setdefault((system, segment), (number, text))
@@ -175,9 +175,9 @@ def _score(text: str, where: str) -> float:
 
 
 def of_averages(
-    held: Gathered,
+    held: RatingCollector,
     score: array[float],
-    told: Told,
+    told: ColumnOverrides,
     where: str,
     errors: array[int] | None = None,
     *,

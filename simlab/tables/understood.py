@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simlab.messages import legible, several
-from simlab.tables.columns import LeftOut, Where, phrase, values_by_column
+from simlab.tables.columns import LeftOutRatings, Where, phrase, values_by_column
 from simlab.tables.held import Ratings
 
 
@@ -31,13 +31,13 @@ def beside(read: Mapping[str, Any]) -> Iterator[str]:
         yield f"not used: {legible(', '.join(unused), 200)}"
 
 
-def rows_read(where: Where, left_out: Sequence[LeftOut] = ()) -> str:
+def rows_read(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> str:
     """Return the end of a line on a table of which some rows are read or count; empty where all do."""
     chosen = f"; rows with {phrase(where)}" if where else ""
     return chosen + "".join(f"; left out: {one.ratings:,} {one.why}" for one in left_out)
 
 
-def where_record(where: Where, left_out: Sequence[LeftOut] = ()) -> dict[str, Any]:
+def where_record(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[str, Any]:
     """Return which rows are read, and which do not count, as a part of a record; empty where all do."""
     record: dict[str, Any] = {"where": values_by_column(where)} if where else {}
     if left_out:

@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.files import decimal
 from simlab.messages import legible
-from simlab.tables.cells import Table
+from simlab.tables.cells import CellTable
 from simlab.tables.columns import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.tables.names import spelling
 from simlab.tables.numbers import with_point
@@ -23,7 +23,7 @@ MOST_CODE = 100.0
 RULE = "must be the name of one of the two, a, b or tie; or >, = or <; or 1, .5 or 0 (1: the first wins); or empty"
 
 
-class Comparisons(NamedTuple):
+class WinnerComparisons(NamedTuple):
     """Hold comparisons, flat: `outcome` is 0 where the first is better, 1 for a tie, 2 where the second is.
 
     `item` and `rater` are -1 where the table names none; `line` is where in the table each stands.
@@ -37,7 +37,7 @@ class Comparisons(NamedTuple):
     line: Ints
 
 
-class Said(NamedTuple):
+class CellReadings(NamedTuple):
     """Say how a cell may be read: as the name of a system, and as a word for a place; -1: as none."""
 
     name: int
@@ -45,12 +45,12 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Votes:
+class SourceVotes:
     """Gather what one source says: first, second, item, rater, line, name, word, and how often it was said, flat."""
 
     flat: array[int] = field(default_factory=lambda: array("i"))
 
-    def add(self, at: tuple[int, int, int, int, int], said: Said, times: int = 1) -> None:
+    def add(self, at: tuple[int, int, int, int, int], said: CellReadings, times: int = 1) -> None:
         """Add what is said of (first, second, item, rater, line)."""
         self.flat.extend((*at, *said, times))
 
@@ -67,7 +67,7 @@ class Votes:
         return np.array(self.flat, np.int64).reshape(-1, 8).T
 
 
-def said(text: str, first: str, second: str, *, numbers: bool = False) -> Said | None:
+def said(text: str, first: str, second: str, *, numbers: bool = False) -> CellReadings | None:
     """Read what a cell says of two systems; None for what says nothing. `numbers`: other numbers than 0, .5 and 1, too.
 
     >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
@@ -80,10 +80,10 @@ def said(text: str, first: str, second: str, *, numbers: bool = False) -> Said |
     if name < 0 and word < 0:
         alike = spelling(text)
         name = FIRST if alike == spelling(first) else SECOND if alike == spelling(second) else -1
-    return Said(name, word) if name >= 0 or word >= 0 else None
+    return CellReadings(name, word) if name >= 0 or word >= 0 else None
 
 
-def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: Table) -> tuple[Ints, str]:
+def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -> tuple[Ints, str]:
     """Put places in the stead of numbers, and say what these stand for.
 
     1, .5 and 0 are what the first gets, 1, 1.5 and 2 count the places, and 1, 0 and -1 are signs. Raises InputError for
@@ -120,7 +120,7 @@ def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: Table) -> t
     return word, f"in {legible(source, 40)} {means}" if means else ""
 
 
-def resolved(votes: Votes, source: str, table: Table) -> tuple[Comparisons, str]:
+def resolved(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
     """Decide between names and places by what the whole column says, and repeat what was counted.
 
     The second is a sentence on what numbers stand for, or empty.
@@ -139,10 +139,12 @@ def resolved(votes: Votes, source: str, table: Table) -> tuple[Comparisons, str]
             raise _unclear(bool(name[k]), table.at(int(line[k])), source)
         word = np.where(unclear & by_name, name, word)
     outcome = np.where(word >= 0, word, name)
-    return Comparisons(*(np.repeat(column, times) for column in (first, second, item, rater, outcome, line))), means
+    return WinnerComparisons(
+        *(np.repeat(column, times) for column in (first, second, item, rater, outcome, line))
+    ), means
 
 
-def as_places(votes: Votes) -> bool:
+def as_places(votes: SourceVotes) -> bool:
     """True if winners are written as places in the row: a word for a place stands where no name does.
 
     Numbers say what one of two columns gets, whatever order raters saw.
@@ -164,7 +166,7 @@ def no_outcome(text: str, where: str, column: str) -> InputError:
     return InputError(f"{where}: {legible(column, 40)}={legible(text, 40)!r} {RULE}")
 
 
-def outputs(found: Comparisons, *further: Ints) -> Ints:
+def outputs(found: WinnerComparisons, *further: Ints) -> Ints:
     """Number each two systems, in either order, with what `further` names; what is the same has the same number."""
     columns = np.minimum(found.first, found.second), np.maximum(found.first, found.second), *further
     key = np.zeros(len(found.first), np.int64)
@@ -174,7 +176,7 @@ def outputs(found: Comparisons, *further: Ints) -> Ints:
     return key
 
 
-def refuse_contradictions(found: Comparisons, source: str, table: Table) -> None:
+def refuse_contradictions(found: WinnerComparisons, source: str, table: CellTable) -> None:
     """Raise InputError where a metric says two things of the same two outputs."""
     known = np.flatnonzero(found.item >= 0)
     if not len(known):

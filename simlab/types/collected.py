@@ -14,7 +14,7 @@ from simlab.types.worlds import Frame, KnownCorrelation, KnownRates
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SlotAssignment:
     """Say whom a design asks: `slot[system, document, k]`, -1 = not asked; all items of a document go together."""
 
     slot: Ints
@@ -43,7 +43,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class ScoredRatings:
     """Hold the scores that a test compares: flat arrays of equal length, one entry per rating that came.
 
     `document[k]` (of the documents of the study, from 0), `item[k]` (the segment), `rater[k]`, `system[k]`; `value[k]`
@@ -112,7 +112,7 @@ class Collected:
 
     frame: Frame
     documents: Bools | None
-    asked: Asked | None
+    asked: SlotAssignment | None
     seen: Seen
     metric: Any
     known: Mapping[str, Any]
@@ -172,7 +172,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class JudgementSequence:
     """Hold the judgements of a system in the order in which they came, as a rule that may end them looks at them.
 
     `y[n]`, and `g[n]` what the metric says of the same outputs (None: no metric). `other[n]` is what it says of others

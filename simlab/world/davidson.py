@@ -23,7 +23,7 @@ from simlab.types import (
     World,
 )
 from simlab.types.bounds import Value
-from simlab.world.laws.comparisons import Comparisons, contest_frame
+from simlab.world.laws.comparisons import ComparisonLaw, contest_frame
 from simlab.world.laws.davidson import Spreads, probabilities
 from simlab.world.systems import draw_lognormal
 
@@ -108,12 +108,12 @@ def drawn_raters(rng: np.random.Generator, spreads: Spreads, n_raters: int, n_sy
 
 def pooled_world(contest: Contest, pool: RaterPool, others: Callable[[np.random.Generator], RaterPool]) -> World:
     """Make the world of a contest whose outputs the raters of a pool compare; `others` draws other raters."""
-    world = World(contest_frame(contest), {COMPARE: Comparisons(contest, None, pool)})
+    world = World(contest_frame(contest), {COMPARE: ComparisonLaw(contest, None, pool)})
 
     def again(anew: Anew) -> World:
         # Test sets are drawn where they are used: other inputs, the same law.
         if anew.raters is None:
             return world
-        return world.answering(COMPARE, Comparisons(contest, None, others(anew.raters)))
+        return world.answering(COMPARE, ComparisonLaw(contest, None, others(anew.raters)))
 
     return replace(world, again=again)

@@ -14,11 +14,11 @@ from simlab.messages import legible, numbered, or_nearest
 from simlab.types import Anew, Floats, Frame, InputError, Ints, RatedWorld, Speeds, World
 from simlab.types.bounds import Count
 from simlab.world.files.fitted_scales import FittedScales
-from simlab.world.files.fitted_world import AnyWorld, FittedWorld, read_world
+from simlab.world.files.fitted_world import AnyWorld, FittedMqmWorld, read_world
 from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.laws import kept as kept_law
 from simlab.world.laws import scales
-from simlab.world.laws.fitted import Effects, Others, draw_world
+from simlab.world.laws.fitted import Effects, FittedSources, draw_world
 from simlab.world.raters import seat_raters
 from simlab.world.systems import draw_lognormal
 
@@ -98,7 +98,7 @@ def fitted(
         severity_sd=held.severity_sd[at],
         n_raters=None if n_raters is None else len(people),
     )
-    others = Others(raters=raters, documents=frame)
+    others = FittedSources(raters=raters, documents=frame)
     own = others.raters(rng) if new else counted
     return set_speeds(speeds, draw_world(rng, own, others.documents(rng), potential=potential, others=others))
 
@@ -113,7 +113,7 @@ def _refuse_assumed(kept: KeptWorld, assumed: Mapping[str, float]) -> None:
 
 def _population(
     world: KeptWorld, at: int, kept: Ints, frame: Callable[..., Frame], n_documents: int, n_raters: int
-) -> kept_law.Population:
+) -> kept_law.AnswerPopulation:
     """Return how documents and raters at large are drawn from what is kept of a draw."""
     value, pilot = world.answers(at)[kept], len(world.rater_names)
     sizes = np.array(world.kept_sizes)
@@ -122,12 +122,12 @@ def _population(
     def raters(rng: np.random.Generator) -> Ints:
         return rng.integers(pilot, value.shape[2], size=n_raters)
 
-    def documents(rng: np.random.Generator) -> kept_law.Documents:
+    def documents(rng: np.random.Generator) -> kept_law.DrawnDocuments:
         chosen = rng.integers(len(sizes), size=n_documents)
         segment = np.concatenate([np.arange(starts[k], starts[k] + sizes[k]) for k in chosen])
-        return kept_law.Documents(frame(rng, sizes=sizes[chosen]), segment)
+        return kept_law.DrawnDocuments(frame(rng, sizes=sizes[chosen]), segment)
 
-    return kept_law.Population(value, pilot, raters, documents)
+    return kept_law.AnswerPopulation(value, pilot, raters, documents)
 
 
 def _draw(rng: np.random.Generator, world: AnyWorld, draw: int | None) -> int:
@@ -173,7 +173,7 @@ def replace_spreads(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) ->
     return replace(own, **assumed)
 
 
-def _counting_effects(world: FittedWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
+def _counting_effects(world: FittedMqmWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
     """Return the effects of a draw of counted errors, and how far raters at large differ in leniency."""
     effects = replace(world.effects[at], system_mean=world.effects[at].system_mean[kept])
     was, leniency_sd = world.leniency_sd[at], assumed.get("leniency_sd", world.leniency_sd[at])
@@ -214,7 +214,7 @@ def _draw_on_scale(
         laid = frame(rng)
         return laid, scales.latent_draw(rng, effects, laid.document)
 
-    others = scales.Others(partial(scales.draw_raters, effects=effects, n_raters=n_raters), documents)
+    others = scales.ScaleSources(partial(scales.draw_raters, effects=effects, n_raters=n_raters), documents)
     own = others.raters(rng) if new else effects
     laid, seen = documents(rng)
     return scales.draw_world(rng, own, laid, potential=potential, others=others, seen=seen)
@@ -282,7 +282,7 @@ def _frame(
         system_names=system_names,
         document_names=tuple(f"document{k + 1:0{len(str(n_documents))}d}" for k in range(n_documents)),
         rater_names=people,
-        lower_is_better=isinstance(world, FittedWorld) or world.lower_is_better,
+        lower_is_better=isinstance(world, FittedMqmWorld) or world.lower_is_better,
     )
 
 

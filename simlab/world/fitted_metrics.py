@@ -181,7 +181,7 @@ def _read(path: str | None, digest: str | None) -> _File:
 
 
 @lru_cache(maxsize=8)
-def _read_at(file: Path, state: files.State, digest: str | None, where: str) -> _File:
+def _read_at(file: Path, state: files.FileState, digest: str | None, where: str) -> _File:
     """Read a file once per process and state: blocks of a study ask for the same metric again and again."""
     raw = files.content(file, where, most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(raw).hexdigest(), digest, where)

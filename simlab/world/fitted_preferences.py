@@ -21,7 +21,7 @@ from simlab.types import COMPARE, ComparedWorld, Contest, Davidson, Floats, Inpu
 from simlab.types.bounds import Count
 from simlab.world.davidson import drawn_raters, pooled_world
 from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, validate_keys
-from simlab.world.laws.comparisons import Comparisons, contest_frame
+from simlab.world.laws.comparisons import ComparisonLaw, contest_frame
 from simlab.world.laws.davidson import Spreads, probabilities
 
 MAX_BYTES = 50_000_000
@@ -68,7 +68,7 @@ def fitted_preferences(
         davidson=law,
     )
     if not held.rater_names:
-        world = World(contest_frame(contest), {COMPARE: Comparisons(contest, None)})
+        world = World(contest_frame(contest), {COMPARE: ComparisonLaw(contest, None)})
         return replace(world, again=lambda anew: world)
 
     def others(rng: np.random.Generator) -> RaterPool:
@@ -92,7 +92,7 @@ def _find_named(world: FittedPreferences, names: Sequence[str] | None) -> list[i
     return [world.system_names.index(name) for name in names]
 
 
-class Parameters(TypedDict):
+class PreferenceParameters(TypedDict):
     """Keys below `draws`: a list with one entry per draw; rows have one entry per system or rater."""
 
     strength: Annotated[list[Logits], MinLen(1), MaxLen(_MOST_DRAWS)]
@@ -108,7 +108,7 @@ class Parameters(TypedDict):
     taste: list[Annotated[list[Logits], MaxLen(_MOST_RATERS)]]
 
 
-class Failed(TypedDict):
+class StoredFailedCheck(TypedDict):
     """Keys of a check that failed: the real value, and the interval of simulated ones."""
 
     name: str
@@ -117,26 +117,26 @@ class Failed(TypedDict):
     high: Number | None
 
 
-class Checks(TypedDict):
+class StoredPreferenceChecks(TypedDict):
     """Keys of what the law was held against: how many checks passed, and which failed."""
 
     passed: Annotated[int, Ge(0)]
-    failed: list[Failed]
+    failed: list[StoredFailedCheck]
 
 
-class Content(TypedDict):
+class PreferenceWorldFile(TypedDict):
     """Keys of the file."""
 
     format: str
     simlab: NotRequired[str]
     about: dict[str, Any]
-    checks: NotRequired[Checks]
+    checks: NotRequired[StoredPreferenceChecks]
     not_identified: list[str]
     components: dict[str, dict[str, Any]]
     systems: Annotated[list[Annotated[str, MinLen(1), MaxLen(300)]], MinLen(2), MaxLen(_MOST_SYSTEMS)]
     raters: Names
     whole_items: bool
-    draws: Parameters
+    draws: PreferenceParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def read_fitted_preferences(path: str | None, sha256: str | None) -> FittedPrefe
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, state: files.State, digest: str | None) -> FittedPreferences:
+def _read(path: Path, state: files.FileState, digest: str | None) -> FittedPreferences:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
     content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
@@ -180,10 +180,10 @@ def _read(path: Path, state: files.State, digest: str | None) -> FittedPreferenc
 def _check_content(content: bytes, where: str) -> FittedPreferences:
     held = document(files.text(content, where), where, REMEDY)
     refuse_other_format(held, "preferences", where, f"{where}: holds no fitted preferences; {REMEDY}")
-    return _parse_fitted(validate_keys(Content, held, where), where)
+    return _parse_fitted(validate_keys(PreferenceWorldFile, held, where), where)
 
 
-def _parse_fitted(content: Content, where: str) -> FittedPreferences:
+def _parse_fitted(content: PreferenceWorldFile, where: str) -> FittedPreferences:
     systems, raters, draws = content["systems"], content["raters"], content["draws"]
     _refuse_other_sizes(draws, len(systems), len(raters), where)
     if len(set(systems)) != len(systems) or len(set(raters)) != len(raters):
@@ -200,7 +200,7 @@ def _parse_fitted(content: Content, where: str) -> FittedPreferences:
     )
 
 
-def _refuse_other_sizes(draws: Parameters, n_systems: int, n_raters: int, where: str) -> None:
+def _refuse_other_sizes(draws: PreferenceParameters, n_systems: int, n_raters: int, where: str) -> None:
     """Refuse lists of other lengths than there are draws, systems and raters."""
     n = len(draws["strength"])
     wanted = {"strength": n_systems, "sharpness": n_raters, "rater_ties": n_raters, "taste": n_raters}
@@ -213,12 +213,12 @@ def _refuse_other_sizes(draws: Parameters, n_systems: int, n_raters: int, where:
         raise InputError(f"{where}: draws.taste must have rows of {n_systems} numbers, one for each system")
 
 
-def _law(draws: Parameters, k: int) -> Davidson:
+def _law(draws: PreferenceParameters, k: int) -> Davidson:
     strength = _row(draws["strength"][k])
     return Davidson(strength, draws["output_sd"][k], draws["item_sd"][k], draws["ties"][k])
 
 
-def _pool(draws: Parameters, k: int, n_systems: int) -> tuple[Floats, Floats, Floats]:
+def _pool(draws: PreferenceParameters, k: int, n_systems: int) -> tuple[Floats, Floats, Floats]:
     taste = _row(draws["taste"][k]).reshape(-1, n_systems)
     return _row(draws["sharpness"][k]), _row(draws["rater_ties"][k]), taste
 

@@ -9,7 +9,7 @@ import numpy as np
 from simlab.formulas import stochastic
 from simlab.types import COMPARE, ComparedWorld, Contest, Floats, InputError, RatedWorld, World
 from simlab.types.bounds import Spread
-from simlab.world.laws.comparisons import Comparisons, compare, contest_frame
+from simlab.world.laws.comparisons import ComparisonLaw, compare, contest_frame
 from simlab.world.laws.fixed import fixed_ratings
 
 
@@ -54,8 +54,8 @@ def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin
 
 
 def compared_world(contest: Contest, rater: Floats | None) -> World:
-    """Make the world of a contest whose outputs raters compare; see `Comparisons`."""
-    world = World(contest_frame(contest), {COMPARE: Comparisons(contest, rater)})
+    """Make the world of a contest whose outputs raters compare; see `ComparisonLaw`."""
+    world = World(contest_frame(contest), {COMPARE: ComparisonLaw(contest, rater)})
     # Raters have no names here, and each test set is drawn where it is used: other people and inputs, the same law.
     return world if contest.recorded is not None else replace(world, again=lambda anew: world)
 

@@ -14,10 +14,10 @@ from simlab.messages import numbered
 from simlab.types import RATE, Anew, Frame, InputError, Ints, Outputs, RatedWorld, World
 from simlab.types.bounds import Count, LogSpread, Weight
 from simlab.world.laws.error_counts import (
+    ErrorLeanings,
+    ErrorPassages,
     KindSpread,
-    Leanings,
     Marking,
-    Passages,
     People,
     TasteSpread,
     draw_leanings,
@@ -95,7 +95,7 @@ def mqm_raters(
     )
 
     def rated(
-        outputs: Outputs, people: People, leanings: Leanings, passages: Passages, noise: np.random.Generator
+        outputs: Outputs, people: People, leanings: ErrorLeanings, passages: ErrorPassages, noise: np.random.Generator
     ) -> World:
         frame = seat(outputs)
         law = make_error_law(outputs, frame, people, leanings, passages, marking)
@@ -104,7 +104,7 @@ def mqm_raters(
         answers = {RATE: potential_ratings(noise, law) if marking.fixed else law}
         return World(frame, answers, outputs.truth, again=again, of_pool=of_pool)
 
-    def redrawn(outputs: Outputs, people: People, passages: Passages, anew: Anew) -> World:
+    def redrawn(outputs: Outputs, people: People, passages: ErrorPassages, anew: Anew) -> World:
         if anew.documents is not None:
             outputs = redraw_documents(outputs, anew.documents)
             passages = draw_passages(anew.documents, outputs, kinds)

@@ -24,7 +24,7 @@ from simlab import files
 from simlab.messages import legible, or_nearest
 from simlab.tables import columns, segment_scores
 from simlab.tables.columns import parse_where
-from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.lines import REMEDY
 from simlab.tables.reading import read, read_for_config
 from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
@@ -78,7 +78,7 @@ def recorded(
     return _select_named(_load_built_in() if chosen is None else _read_world(*chosen, _state(people), said), names)
 
 
-def table(path: Path | None, columns: Told = NOTHING) -> Ratings:
+def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:
     """Read a table of ratings; None is the one built into simlab, of which nothing need be told.
 
     Raises InputError for a file that is not a table of ratings, and for what is told of none.
@@ -147,17 +147,17 @@ def _load_built_in() -> World:
 
 
 @lru_cache(maxsize=4)
-def _read_world(path: Path, state: files.State, people_state: files.State | None, said: _Said) -> World:
+def _read_world(path: Path, state: files.FileState, people_state: files.FileState | None, said: _Said) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
     people = None if said.people is None else files.expanded(said.people)
     if said.sha256 is not None:
         files.refuse_change(digest(path, people), said.sha256, legible(path))
     chosen = parse_where(said.where.split(",")) if said.where else ()
-    told = Told(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
+    told = ColumnOverrides(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
     return make_world(read_for_config(path, told, as_before=True), legible(path))
 
 
-def _state(people: str | None) -> files.State | None:
+def _state(people: str | None) -> files.FileState | None:
     if people is None:
         return None
     path = files.expanded(people)

@@ -13,7 +13,7 @@ import numpy as np
 from simlab import files
 from simlab.messages import legible, several
 from simlab.tables import columns as told_columns
-from simlab.tables.metric_scores import FAMILY, Item, Laid, MetricScores, file_of, laid, read, segments
+from simlab.tables.metric_scores import FAMILY, AlignedScores, Item, MetricScores, file_of, laid, read, segments
 from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
 from simlab.world.judged_scores import add_recorded_metric
@@ -116,18 +116,18 @@ def source(path: str, column: str | None) -> tuple[Path, str | None]:
 
 @lru_cache(maxsize=16)
 def _scores(
-    file: Path, state: files.State, column: str | None, better: Better | None, columns: tuple[tuple[str, str], ...]
+    file: Path, state: files.FileState, column: str | None, better: Better | None, columns: tuple[tuple[str, str], ...]
 ) -> MetricScores:
     """Read a file once per process and state: blocks of a study ask for the same scores again and again."""
     return read(file, column, better=better, columns=dict(columns))
 
 
 @lru_cache(maxsize=4)
-def _segments(file: Path, state: files.State, columns: tuple[tuple[str, str], ...]) -> tuple[Item, ...]:
+def _segments(file: Path, state: files.FileState, columns: tuple[tuple[str, str], ...]) -> tuple[Item, ...]:
     return segments(file, dict(columns))
 
 
-def _compare_scores(world: World, beside: Laid, margin: float) -> World:
+def _compare_scores(world: World, beside: AlignedScores, margin: float) -> World:
     """Compare scores pair by pair: outputs that humans rated first, then the rest."""
     said = compare(np.concatenate([beside.score, beside.rest], axis=1), margin)
     said.flags.writeable = False

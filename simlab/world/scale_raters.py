@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 
 from simlab.types import Floats, Frame, InputError, Outputs, RatedWorld
 from simlab.types.bounds import Count, Spread
-from simlab.world.laws.scales import Others, ScaleEffects, draw_raters, draw_world
+from simlab.world.laws.scales import ScaleEffects, ScaleSources, draw_raters, draw_world
 from simlab.world.raters import redraw_documents, seat_pool
 
 
@@ -60,7 +60,7 @@ def scale_raters(
         per_bucket=documents_per_bucket,
     )
     people = partial(draw_raters, effects=effects, n_raters=pool_size)
-    others = Others(people, lambda rng: _lay_out_seats(redraw_documents(outputs, rng), seat))
+    others = ScaleSources(people, lambda rng: _lay_out_seats(redraw_documents(outputs, rng), seat))
     frame, seen = _lay_out_seats(outputs, seat)
     return draw_world(rng, people(rng), frame, potential=noise == "potential", others=others, seen=seen)
 

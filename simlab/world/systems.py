@@ -16,7 +16,7 @@ _MOST_PLACES = 10**9
 """Segments are spread over fewer places than that."""
 
 
-class Spread(NamedTuple):
+class QualitySpread(NamedTuple):
     """Hold how much documents, segments (and how skewed), systems on documents differ: sds of the logarithm."""
 
     document: float
@@ -51,7 +51,7 @@ def mqm(
     """
     document = spread_segments(rng, n_documents, n_segments, max_segments)
     truth = mean_score * draw_lognormal(rng, system_sd, n_systems)
-    spread = Spread(document_sd, segment_sd, segment_skew, system_document_sd)
+    spread = QualitySpread(document_sd, segment_sd, segment_skew, system_document_sd)
 
     def again(rng: np.random.Generator) -> Outputs:
         return _outputs(rng, truth, spread_segments(rng, n_documents, n_segments, max_segments), spread)
@@ -59,7 +59,7 @@ def mqm(
     return replace(_outputs(rng, truth, document, spread), again=again)
 
 
-def _outputs(rng: np.random.Generator, truth: Floats, document: Ints, spread: Spread) -> Outputs:
+def _outputs(rng: np.random.Generator, truth: Floats, document: Ints, spread: QualitySpread) -> Outputs:
     """Draw what systems of known means do on documents."""
     n_documents = int(document[-1]) + 1
     by_document = draw_lognormal(rng, spread.document, n_documents)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.analysis.adequacy.joint import Counts, difference, difference_at_known_rates, integrate_alpha
+from simlab.analysis.adequacy.joint import AdequacyCounts, difference, difference_at_known_rates, integrate_alpha
 from simlab.analysis.adequacy.posterior import alpha_posterior
 
 
-def counts(*values: float) -> Counts:
-    return Counts(*(np.array([value], float) for value in values))
+def counts(*values: float) -> AdequacyCounts:
+    return AdequacyCounts(*(np.array([value], float) for value in values))
 
 
 NONE = tuple(np.array([value], float) for value in (8, 10, 7, 10))

@@ -10,7 +10,7 @@ import pytest
 from simlab.analysis import chains
 from simlab.analysis.calculations import measurable_difference
 from simlab.analysis.decisions import bayes
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.types import Evidence, InputError
 
 WAYS: dict[str, Any] = {"level": 0.05, "two_outcomes": False, "rater": None, "mu": None, "sharing": "own"}
@@ -61,7 +61,7 @@ def test_other_calculations_are_not_sampled(wanted: tuple[str, ...], keys: dict[
 
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chains, "SHORT", Chains(2, 200, 400))
+    monkeypatch.setattr(chains, "SHORT", ChainEffort(2, 200, 400))
 
 
 @pytest.mark.slow

@@ -10,13 +10,13 @@ from scipy import stats
 from simlab.analysis.raters.crossed import compare_by_crossed_flips, crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.uncertainty import uncertainty_of_both, uncertainty_of_documents, uncertainty_of_raters
-from simlab.analysis.settling import Seen, least_detectable_difference, units_needed
+from simlab.analysis.settling import ObservedEstimate, least_detectable_difference, units_needed
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.rng import stream
-from simlab.types import Rated
+from simlab.types import ScoredRatings
 
 
-def shared(rng: np.random.Generator, n_raters: int = 7, n_documents: int = 60, per_document: int = 2) -> Rated:
+def shared(rng: np.random.Generator, n_raters: int = 7, n_documents: int = 60, per_document: int = 2) -> ScoredRatings:
     """Draw documents that several raters rate, and in which systems differ; on average they are equal."""
     by = np.stack([rng.permutation(n_raters)[:per_document] for _ in range(n_documents)])
     liking = 0.15 * rng.standard_normal((n_raters, 3))
@@ -34,7 +34,9 @@ def test_with_one_rater_a_document_it_is_the_test_by_flips_of_raters() -> None:
 def test_scores_may_be_shifted_and_stretched_and_raters_renamed() -> None:
     data = scattered(stream(2), 8, 40, 4, per_item=3)
     p = crossed_flips(stream(1), data, flips=500)
-    moved = Rated(data.document, data.item, data.rater, data.system, 3 * data.value + 100, data.share, 3 * data.total)
+    moved = ScoredRatings(
+        data.document, data.item, data.rater, data.system, 3 * data.value + 100, data.share, 3 * data.total
+    )
     np.testing.assert_allclose(crossed_flips(stream(1), moved, flips=500), p)
 
 
@@ -66,7 +68,7 @@ def test_equal_systems_are_told_apart_by_flips_of_raters_alone_as_documents_are_
 
 def test_large_differences_are_found_in_families_of_any_size() -> None:
     data = side_by_side(stream(1), 7, 10, 12)
-    grown = Rated(
+    grown = ScoredRatings(
         data.document,
         data.item,
         data.rater,
@@ -135,7 +137,7 @@ def test_intervals_hold_zero_just_where_nothing_is_claimed() -> None:
 
 @pytest.mark.parametrize("lasting", [0.0, 0.005])
 def test_so_many_more_settle_a_pair_as_often_as_said(lasting: float) -> None:
-    seen = Seen(value=0.35, noise=0.04, lasting=lasting, bar=2.5, n=30)
+    seen = ObservedEstimate(value=0.35, noise=0.04, lasting=lasting, bar=2.5, n=30)
     found = units_needed(seen, 100_000)
     rng = stream(7)
     assert found.low <= found.median <= found.high
@@ -148,7 +150,7 @@ def test_so_many_more_settle_a_pair_as_often_as_said(lasting: float) -> None:
 
 
 def test_no_number_of_documents_settles_what_raters_leave_open() -> None:
-    found = units_needed(Seen(value=0.1, noise=0.001, lasting=0.04, bar=2.5, n=30), 100_000)
+    found = units_needed(ObservedEstimate(value=0.1, noise=0.001, lasting=0.04, bar=2.5, n=30), 100_000)
     assert found.median == found.high == np.inf
 
 

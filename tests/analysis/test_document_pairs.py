@@ -7,8 +7,8 @@ import pytest
 
 from simlab.analysis.means.document_pairs import (
     BUNDLES,
-    Compared,
-    Influence,
+    MeanInfluence,
+    PairDifferences,
     bundle_documents,
     compare_by_flips,
     confirmation_probabilities,
@@ -41,7 +41,7 @@ def _pairs() -> tuple[Ints, Ints]:
     return first, second
 
 
-def _compared(of: Totals, *, corrected: bool = True, level: float = 0.05) -> Compared:
+def _compared(of: Totals, *, corrected: bool = True, level: float = 0.05) -> PairDifferences:
     return compare_by_flips(stream(1, "flips"), influence(of, corrected=corrected), _pairs(), level=level, flips=999)
 
 
@@ -67,7 +67,7 @@ def test_parts_of_a_mean_add_up_and_humans_alone_are_plain_means() -> None:
     np.testing.assert_allclose((high - low) / 2, document_mean(of, 0.0).se * _t(plain), rtol=1e-12)
 
 
-def _t(of: Influence) -> Floats:
+def _t(of: MeanInfluence) -> Floats:
     from scipy.special import stdtrit
 
     from simlab.analysis.means.documents import cr2_freedom
@@ -186,7 +186,7 @@ def test_documents_that_only_the_metric_saw_are_bundled_without_loss() -> None:
     rng = stream(1, "bundles")
     judged = np.arange(400) < 20
     share = np.where(judged, 1 / 20, 0.0) * np.ones((SYSTEMS, 1))
-    of = Influence(np.zeros(SYSTEMS), rng.standard_normal((SYSTEMS, 400)), share)
+    of = MeanInfluence(np.zeros(SYSTEMS), rng.standard_normal((SYSTEMS, 400)), share)
     fewer = bundle_documents(of)
     assert fewer.part.shape == (SYSTEMS, 20 + BUNDLES)
     np.testing.assert_allclose(fewer.part.sum(1), of.part.sum(1))

@@ -10,13 +10,13 @@ from scipy import stats
 
 from simlab.analysis.raters.leniency import leniency
 from simlab.analysis.raters.model_comparisons import compare_by_model, model_studies
-from simlab.types import Array, Rated
+from simlab.types import Array, ScoredRatings
 from tests.statistics.null_tables import Meeting, rated_table
 
 SYSTEMS, RATERS, EACH = 3, 3, 4
 
 
-def side_by_side(score: Array, segments: int = 1) -> Rated:
+def side_by_side(score: Array, segments: int = 1) -> ScoredRatings:
     """Three raters rate all systems in four documents each; `score[document, segment, system]`."""
     document, segment, system = np.indices((RATERS * EACH, segments, SYSTEMS)).reshape(3, -1)
     return rated_table(Meeting(system, document // EACH, document * segments + segment, document), score.ravel())

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.raters.mixed_model import (
-    Fit,
-    Term,
+    MixedModelFit,
+    RandomTerm,
     fit,
     fit_each,
     make_design,
@@ -34,9 +34,9 @@ def numbered(*columns: Array) -> Array:
     return np.unique(np.stack(columns, 1), axis=0, return_inverse=True)[1].ravel()
 
 
-def fit_table(table: RatingTable, terms: tuple[str, ...] | None = None) -> Fit:
+def fit_table(table: RatingTable, terms: tuple[str, ...] | None = None) -> MixedModelFit:
     by = {"rater": table.rater, "document": table.document, "system": table.system}
-    labels = [Term(name, numbered(*(by[part] for part in name.split(" x ")))) for name in terms or table.terms]
+    labels = [RandomTerm(name, numbered(*(by[part] for part in name.split(" x ")))) for name in terms or table.terms]
     found = fit(make_design(table.system, labels, int(table.system.max()) + 1), table.score)
     assert found is not None
     return found
@@ -64,14 +64,14 @@ def test_degrees_of_freedom_are_those_of_lmertest_up_to_how_information_is_taken
     assert 0.8 < np.median(ratio) < 1.25, ratio
 
 
-def errors(found: Fit) -> Any:
+def errors(found: MixedModelFit) -> Any:
     covariance = found.component[0] * found.at.noise
     for load, component in zip(found.at.load, found.component[1:], strict=True):
         covariance = covariance + component * load.T @ load
     return np.sqrt(contrast_variances(covariance))
 
 
-def freedom(found: Fit) -> Any:
+def freedom(found: MixedModelFit) -> Any:
     from simlab.analysis.raters.model_comparisons import satterthwaite_freedom
 
     share = [contrast_variances(found.at.noise), *(contrast_variances(load.T @ load) for load in found.at.load)]
@@ -82,7 +82,7 @@ def test_balanced_tables_have_the_components_of_an_analysis_of_variance() -> Non
     rng = np.random.default_rng(3)
     system, rater = (axis.ravel() for axis in np.meshgrid(range(4), range(9), indexing="ij"))
     score = rng.normal(size=9)[rater] * 2 + rng.normal(size=len(rater))
-    found = fit(make_design(system, [Term("rater", rater)], 4), score)
+    found = fit(make_design(system, [RandomTerm("rater", rater)], 4), score)
     assert found is not None
     by_cell = score.reshape(4, 9)
     left = by_cell - by_cell.mean(0) - by_cell.mean(1)[:, None] + by_cell.mean()
@@ -99,7 +99,7 @@ def test_equations_are_those_of_the_whole_covariance_matrix() -> None:
     n, n_systems = 150, 3
     system, rater, document = rng.integers(0, 3, n), rng.integers(0, 6, n), rng.integers(0, 25, n)
     labels = [numbered(rater), numbered(rater, system), numbered(document)]
-    design = make_design(system, [Term(str(k), label) for k, label in enumerate(labels)], n_systems)
+    design = make_design(system, [RandomTerm(str(k), label) for k, label in enumerate(labels)], n_systems)
     ratio, score = np.array([0.7, 0.0, 1.2]), rng.normal(size=n)
     at = solve(design, ratio)
     forms = quadratic_forms(design, at, sum_scores(design, score))
@@ -121,8 +121,8 @@ def test_products_within_levels_give_the_equations_of_whole_matrices() -> None:
     rng = np.random.default_rng(3)
     system, document, place = (axis.ravel() for axis in np.indices((8, 60, 2)))
     rater = (document + place * (1 + document // 7)) % 7
-    terms = [Term("rater", rater), Term("taste", rater * 8 + system), Term("document", document)]
-    design = make_design(system, [*terms, Term("output", document * 8 + system)], 8)
+    terms = [RandomTerm("rater", rater), RandomTerm("taste", rater * 8 + system), RandomTerm("document", document)]
+    design = make_design(system, [*terms, RandomTerm("output", document * 8 + system)], 8)
     assert design.products is not None
     assert not isinstance(design.to_last, np.ndarray)
     plain = design._replace(products=None)
@@ -139,7 +139,11 @@ def test_studies_that_are_fitted_together_come_out_as_each_alone() -> None:
     rng = np.random.default_rng(7)
     n = 90
     system, rater, document = rng.integers(0, 3, n), rng.integers(0, 6, n), rng.integers(0, 9, n)
-    labels = [Term("rater", numbered(rater)), Term("tastes", numbered(rater, system)), Term("document", document)]
+    labels = [
+        RandomTerm("rater", numbered(rater)),
+        RandomTerm("tastes", numbered(rater, system)),
+        RandomTerm("document", document),
+    ]
     design = make_design(system, labels, 3)
     # From raters that are all alike, whose components are 0, to such as noise is little beside.
     spread = np.linspace(0, 3, 30)
@@ -162,7 +166,7 @@ def test_studies_that_are_fitted_together_come_out_as_each_alone() -> None:
 def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:
     rng = np.random.default_rng(4)
     table = next(iter(rating_tables()))
-    labels = [Term("rater", table.rater), Term("document", table.document)]
+    labels = [RandomTerm("rater", table.rater), RandomTerm("document", table.document)]
     design = make_design(table.system, labels, 4)
     whole, scores = [], []
     for _ in range(60):
@@ -180,7 +184,7 @@ def test_one_step_from_true_components_is_nearly_the_whole_fit() -> None:
 
 def test_scores_that_systems_explain_leave_nothing_to_fit() -> None:
     system = np.repeat([0, 1], 10)
-    design = make_design(system, [Term("document", np.tile(np.arange(10), 2))], 2)
+    design = make_design(system, [RandomTerm("document", np.tile(np.arange(10), 2))], 2)
     assert fit(design, 3.0 + system) is None
 
 
@@ -190,7 +194,7 @@ def test_estimates_of_a_nested_table_are_compared_as_by_welch() -> None:
     rater = np.repeat(np.arange(10), 6)
     system = rater // 5
     score = 2 * rng.normal(size=10)[rater] + rng.normal(size=60)
-    found = fit(make_design(system, [Term("rater", rater)], 2), score)
+    found = fit(make_design(system, [RandomTerm("rater", rater)], 2), score)
     assert found is not None
     means = score.reshape(10, 6).mean(1)
     by_hand = stats.ttest_ind(means[:5], means[5:])

@@ -21,7 +21,7 @@ from simlab.analysis.raters.moderated import (
     moderated_studies,
 )
 from simlab.analysis.raters.side_by_side import find_whole_documents
-from simlab.types import Array, Floats, Rated
+from simlab.types import Array, Floats, ScoredRatings
 from tests.statistics.null_tables import Meeting, rated_table
 
 LEVEL, DRAWS, DOCUMENTS = 0.05, 999, 10
@@ -48,7 +48,7 @@ class World:
         level = normal((n_raters, n))[rater] + normal((document.max() + 1, n))[document]
         return np.asarray((np.zeros(n_systems) + mean)[system][:, None] + level + within)
 
-    def table(self, mean: Floats | float = 0.0) -> Rated:
+    def table(self, mean: Floats | float = 0.0) -> ScoredRatings:
         return rated_table(self.meeting, self.scores(1, mean)[:, 0])
 
 

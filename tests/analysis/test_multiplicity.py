@@ -9,7 +9,7 @@ import pytest
 from rated_tables import from_totals, side_by_side
 from scipy import stats
 
-from simlab.analysis.multiplicity import Family, bh, holm
+from simlab.analysis.multiplicity import FlipFamily, bh, holm
 from simlab.analysis.raters.flips import compare_by_flips
 from simlab.analysis.significance import compare_by_permutation, permutation
 from simlab.rng import stream
@@ -89,6 +89,6 @@ def test_the_least_p_value_of_max_t_does_not_depend_on_the_number_of_pairs() -> 
 
 
 def test_one_more_is_added_where_flips_are_drawn() -> None:
-    family = Family(np.array([2.0, 1.0]), np.array([[0.5, 0.5], [3.0, 0.1], [0.1, 0.2]]), False, 0.0)
+    family = FlipFamily(np.array([2.0, 1.0]), np.array([[0.5, 0.5], [3.0, 0.1], [0.1, 0.2]]), False, 0.0)
     np.testing.assert_allclose(family.p_values(), [2 / 4, 1 / 4])
     np.testing.assert_allclose(family.max_t(), [2 / 4, 2 / 4])

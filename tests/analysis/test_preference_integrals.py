@@ -9,7 +9,7 @@ from scipy.special import betainc
 from simlab.analysis.preferences.checks import check_counts
 from simlab.analysis.preferences.posterior import posterior_summary, win_decisions, win_posterior
 from simlab.analysis.preferences.refining import Care, moments
-from simlab.analysis.preferences.tempering import Pair, sample
+from simlab.analysis.preferences.tempering import TemperedPair, sample
 from simlab.types import InputError
 
 COUNTS = np.array([[12.0, 4, 7], [0, 9, 0], [3, 0, 3], [300, 10, 200]])
@@ -34,7 +34,7 @@ def test_quadrature_over_the_simplex_has_the_moments_of_a_dirichlet_law() -> Non
 @pytest.mark.slow
 def test_the_sampler_of_thin_posteriors_meets_a_dirichlet_law() -> None:
     human = COUNTS[0]
-    pair = Pair(human, np.zeros((3, 3)), np.zeros(3), np.ones((3, 3)), np.eye(3), (0, 1, 2), np.ones((3, 3)))
+    pair = TemperedPair(human, np.zeros((3, 3)), np.zeros(3), np.ones((3, 3)), np.eye(3), (0, 1, 2), np.ones((3, 3)))
     replicates = sample(pair, (0.002, 0.002), 0.05, seed=0)
     mean, error = replicates.mean(0), replicates.std(0, ddof=1) / np.sqrt(len(replicates))
     truth = np.concatenate([[theta_of(ALPHA[0])], ALPHA[0] / ALPHA[0].sum()])

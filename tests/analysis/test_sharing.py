@@ -11,7 +11,7 @@ from scipy.special import xlog1py, xlogy
 from scipy.stats import norm
 
 from simlab.analysis.adequacy import partial_rates
-from simlab.analysis.adequacy.joint import Counts, difference
+from simlab.analysis.adequacy.joint import AdequacyCounts, difference
 from simlab.analysis.adequacy.shared_rates import (
     contrasts,
     probability_below,
@@ -32,14 +32,14 @@ from simlab.types import Estimates, Floats, InputError
 CALIBRATION = np.array([24.0, 30.0, 16.0, 20.0])
 
 
-def counts(alphas: list[float], human: int = 60, metric: int = 800) -> Counts:
+def counts(alphas: list[float], human: int = 60, metric: int = 800) -> AdequacyCounts:
     """Take expected counts of a metric with rho = .8 and eta = .75."""
     alpha, ones = np.array(alphas), np.ones(len(alphas))
     said = np.round(metric * (0.8 * alpha + 0.25 * (1 - alpha)))
-    return Counts(np.round(human * alpha), human * ones, said, metric * ones)
+    return AdequacyCounts(np.round(human * alpha), human * ones, said, metric * ones)
 
 
-def brute_force(systems: Counts, calibration: Floats, constrain: bool) -> tuple[Floats, Floats, float]:
+def brute_force(systems: AdequacyCounts, calibration: Floats, constrain: bool) -> tuple[Floats, Floats, float]:
     """Sum over a dense grid: the differences of the first system, mean and sd, and the mean of rho + eta - 1."""
     rate = (np.arange(90) + 0.5) / 90
     rho, eta = (x.ravel() for x in np.meshgrid(rate, rate, indexing="ij"))
@@ -79,7 +79,7 @@ def test_for_two_systems_it_is_what_detect_takes() -> None:
     systems = counts([0.7, 0.6])
     rates = shared_rates(systems, CALIBRATION, False)
     apart, _ = contrasts(rates.weight, rates.mean, rates.variance, 0.05)
-    first, second = (Counts(*(x[k : k + 1] for x in systems)) for k in (0, 1))
+    first, second = (AdequacyCounts(*(x[k : k + 1] for x in systems)) for k in (0, 1))
     mean, sd = difference(first, second, tuple(x[None] for x in CALIBRATION))
     np.testing.assert_allclose([apart.mean[0], apart.sd[0]], [mean[0], sd[0]], rtol=1e-9)
 
@@ -137,7 +137,7 @@ def test_what_a_calibration_says_of_a_metric_is_what_draws_from_its_beta_laws_sa
             assert abs(np.mean(drawn < bound) - p_below) < 5 * np.sqrt(0.025 * 0.975 / len(drawn)) + 5e-4
 
 
-def alike(spread: float, each: int = 25, human: int = 94, metric: int = 5000) -> tuple[Counts, Floats]:
+def alike(spread: float, each: int = 25, human: int = 94, metric: int = 5000) -> tuple[AdequacyCounts, Floats]:
     """Draw what six systems give whose rates of .8 differ by a spread of their logits."""
     rng, alpha = stream(4, "alike", str(spread)), np.linspace(0.68, 0.52, 6)
     rho, eta = (1 / (1 + 0.25 * np.exp(spread * rng.standard_normal(6))) for _ in range(2))
@@ -146,10 +146,12 @@ def alike(spread: float, each: int = 25, human: int = 94, metric: int = 5000) ->
     calibration = np.stack([rng.binomial(positive, rho), positive, rng.binomial(negative, eta), negative], 1)
     q, ones = alpha * rho + (1 - alpha) * (1 - eta), np.ones(6)
     n_plus, m_plus = rng.binomial(human, alpha), rng.binomial(metric, q)
-    return Counts(n_plus.astype(float), human * ones, m_plus.astype(float), metric * ones), calibration.astype(float)
+    return AdequacyCounts(n_plus.astype(float), human * ones, m_plus.astype(float), metric * ones), calibration.astype(
+        float
+    )
 
 
-def partly(seen: tuple[Counts, Floats]) -> Estimates:
+def partly(seen: tuple[AdequacyCounts, Floats]) -> Estimates:
     return estimate_with_partial_rates(*seen, False, 0.05)
 
 
@@ -195,7 +197,7 @@ def test_rates_that_may_depend_on_alpha_hardly_do_are_those_that_do_not() -> Non
     assert np.abs(steep.value - plain.value).max() > 1e-3
 
 
-def chain(systems: Counts, calibration: Floats) -> dict[str, Any]:
+def chain(systems: AdequacyCounts, calibration: Floats) -> dict[str, Any]:
     """Sample the same model by NUTS: alphas and rho + eta - 1 `[draw, system]`, and the effective sample of alphas."""
     import jax
     import jax.numpy as jnp

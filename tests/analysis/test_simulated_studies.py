@@ -10,20 +10,20 @@ from simlab.analysis.raters.mixed_model import fit, step_from
 from simlab.analysis.raters.model_comparisons import MANY, compare_by_model, model_studies
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.types import Floats, Ints, Rated
+from simlab.types import Floats, Ints, ScoredRatings
 
 
-def designed(rng: np.random.Generator, n_systems: int, n_raters: int, n_documents: int, n: int) -> Rated:
+def designed(rng: np.random.Generator, n_systems: int, n_raters: int, n_documents: int, n: int) -> ScoredRatings:
     """Return ratings of outputs that were dealt by chance, with equal systems."""
     output = rng.permutation(n_systems * n_documents)[:n]
     document, system = output // n_systems, output % n_systems
     rater = rng.integers(0, n_raters, n)
     value = rng.normal(size=n_raters)[rater] + rng.normal(size=n_documents)[document] + rng.normal(size=n)
-    return Rated(document, document, rater, system, value, np.ones(n), np.ones((n_documents, n_systems)))
+    return ScoredRatings(document, document, rater, system, value, np.ones(n), np.ones((n_documents, n_systems)))
 
 
-def with_value(rated: Rated, value: Floats) -> Rated:
-    return Rated(rated.document, rated.item, rated.rater, rated.system, value, rated.share, rated.total)
+def with_value(rated: ScoredRatings, value: Floats) -> ScoredRatings:
+    return ScoredRatings(rated.document, rated.item, rated.rater, rated.system, value, rated.share, rated.total)
 
 
 @pytest.mark.parametrize("n_raters", [4, 10])

@@ -11,15 +11,15 @@ from simlab.analysis import stopping_rules
 from simlab.analysis.means import stopping
 from simlab.analysis.means.stopping import betting_looks
 from simlab.rng import stream
-from simlab.types import Followed, InputError
+from simlab.types import InputError, JudgementSequence
 
 
-def followed(y: np.ndarray, **keys: Any) -> Followed:
+def followed(y: np.ndarray, **keys: Any) -> JudgementSequence:
     usual: dict[str, Any] = {
         "g": None, "other": None, "fresh": 0, "metric_scale": (0.0, 0.0), "scale": (0.0, 1.0),
         "interval": lambda n, level: (0.0, 1.0), "level": 0.05, "planned": len(y),
     }  # fmt: skip
-    return Followed(y=y, **{**usual, **keys})
+    return JudgementSequence(y=y, **{**usual, **keys})
 
 
 def test_bets_give_the_published_confidence_sequence() -> None:
@@ -47,13 +47,13 @@ def test_bets_with_a_metric_never_leave_what_they_could_have_been(fresh: int) ->
     y = (g + 0.3 * rng.normal(size=300) > 0.5).astype(float)
     other = rng.random((300, fresh)).mean(1) if fresh else np.full(300, 0.5)
     noise = 1 / fresh if fresh else 0.0
-    made = stopping.bet_with_metric(y, stopping.Metric(g, other, (0.0, 1.0), noise), 0, 1, 0.05)
+    made = stopping.bet_with_metric(y, stopping.StoppingMetric(g, other, (0.0, 1.0), noise), 0, 1, 0.05)
     assert (made.least <= made.x).all()
     assert (made.x <= made.most).all()
     np.testing.assert_array_equal(made.x[: stopping.UNTIL_SLOPE], y[: stopping.UNTIL_SLOPE])
     assert made.x[50:].var() < 0.8 * y[50:].var()
     for n in (1, 17, 120):  # no bet knows what comes
-        part = stopping.bet_with_metric(y[:n], stopping.Metric(g[:n], other[:n], (0.0, 1.0), noise), 0, 1, 0.05)
+        part = stopping.bet_with_metric(y[:n], stopping.StoppingMetric(g[:n], other[:n], (0.0, 1.0), noise), 0, 1, 0.05)
         np.testing.assert_allclose(part.stake, made.stake[:n])
         np.testing.assert_allclose(part.x, made.x[:n])
 

@@ -14,21 +14,23 @@ from simlab.analysis.raters.contributions import lay_out_by_pair, spread
 from simlab.analysis.raters.flips import compare_by_flips, rater_flips
 from simlab.analysis.raters.t_tests import by_rater, two_way
 from simlab.rng import stream
-from simlab.types import Rated
+from simlab.types import ScoredRatings
 
 PAIRS = list(zip(*np.triu_indices(4, 1), strict=True))
 
 
-def of_pair(data: Rated, i: int, j: int) -> Rated:
+def of_pair(data: ScoredRatings, i: int, j: int) -> ScoredRatings:
     """Keep two systems, and the documents of which both came."""
     both = ~np.isnan(data.total[:, [i, j]]).any(1)
     kept = np.isin(data.system, [i, j]) & both[data.document]
     flat = {name: getattr(data, name)[kept] for name in ("item", "rater", "value", "share")}
     row = (np.cumsum(both) - 1)[data.document[kept]]
-    return Rated(document=row, system=(data.system[kept] == j).astype(int), total=data.total[both][:, [i, j]], **flat)
+    return ScoredRatings(
+        document=row, system=(data.system[kept] == j).astype(int), total=data.total[both][:, [i, j]], **flat
+    )
 
 
-def with_gaps(data: Rated, lost: np.ndarray) -> Rated:
+def with_gaps(data: ScoredRatings, lost: np.ndarray) -> ScoredRatings:
     """Lose outputs `(item, system)`: their documents are missing for the system, all other ratings stay."""
     gone = np.zeros(len(data.item), bool)
     total = data.total.copy()
@@ -88,7 +90,7 @@ def test_variance_and_degrees_of_freedom_are_those_of_the_matrices(per_item: int
                 assert by_rater(stream(1), data)[pair] == pytest.approx(2 * stats.t.sf(abs(t), df), rel=1e-9)
 
 
-def crossed(seed: int, n_raters: int = 6, n_documents: int = 10) -> Rated:
+def crossed(seed: int, n_raters: int = 6, n_documents: int = 10) -> ScoredRatings:
     """Let every rater rate every document for every system."""
     rng = stream(seed, "crossed")
     score = rng.standard_normal((n_documents, 1, n_raters)) + 0.4 * rng.standard_normal((1, 4, n_raters))
@@ -121,7 +123,7 @@ def test_two_way_goes_by_rater_alone_where_these_are_very_few() -> None:
         assert (two_way(stream(1), several, rater_alone=2) >= p - 1e-9).all()
 
 
-def flips_by_hand(data: Rated, i: int, j: int) -> float:
+def flips_by_hand(data: ScoredRatings, i: int, j: int) -> float:
     """Enumerate the signs of whole raters, one by one; the statistic is Student's t itself."""
     mean = [np.average(data.value[data.system == s], weights=data.share[data.system == s]) for s in range(4)]
     above = data.value - np.array(mean)[data.system]

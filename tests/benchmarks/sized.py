@@ -22,7 +22,7 @@ from simlab.config.sweepfile import MULTIRUN
 from simlab.engine import preparing, replaying
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
-from simlab.engine.workers import BlockFunction, Limits, Task, work_together
+from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, work_together
 from simlab.types import Array, Place
 
 CAMPAIGNS = 100
@@ -71,9 +71,9 @@ def _real() -> Mapping[str, Array]:
 
 def inline(
     block: BlockFunction,
-    tasks: Sequence[Task],
+    tasks: Sequence[BlockTask],
     backend: Any,
-    limits: Limits,
+    limits: BlockLimits,
     accept: Callable[[Sequence[Finished]], None],
 ) -> None:
     """Carry blocks out in this process, and hand them over some hundred at a time."""

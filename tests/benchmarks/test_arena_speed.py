@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 
 SECONDS, GIGABYTES = 60.0, 3.0
 
@@ -38,7 +38,7 @@ def arena(path: Path, n: int, n_systems: int, n_voters: int) -> Path:
 def test_an_arena_of_twenty_thousand_votes_is_concluded_in_seconds(tmp_path: Path) -> None:
     table = arena(tmp_path / "arena.csv", 20_000, 20, 3000)
     begun = time.process_time()
-    found = conclude(table, Wanted(), lambda words: None)
+    found = conclude(table, ConcludeOptions(), lambda words: None)
     assert time.process_time() - begun < 20
     assert any(one.verdict for one in found.pairs)
 
@@ -48,7 +48,7 @@ def test_an_arena_of_twenty_thousand_votes_is_concluded_in_seconds(tmp_path: Pat
 def test_a_million_votes_of_sixty_systems_take_less_than_a_minute(tmp_path: Path, promise: str) -> None:
     table = arena(tmp_path / "arena.csv", 1_000_000, 60, 150_000)
     begun = time.process_time()
-    found = conclude(table, Wanted(promise=promise), lambda words: None)  # type: ignore[arg-type]
+    found = conclude(table, ConcludeOptions(promise=promise), lambda words: None)  # type: ignore[arg-type]
     assert time.process_time() - begun < SECONDS
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < GIGABYTES * 1e6
     assert sum(one.verdict != 0 for one in found.pairs) > 100

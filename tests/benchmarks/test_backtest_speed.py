@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from simlab.analysis import normalization
 from simlab.fitting.backtest.campaigns import campaigns, measured, sums
-from simlab.fitting.backtest.designs import NORMALIZATIONS, Design, dealt, prepared
+from simlab.fitting.backtest.designs import NORMALIZATIONS, BacktestDesign, dealt, prepared
 from simlab.measures.stability import srp
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
@@ -38,7 +38,7 @@ def worlds() -> list[World]:
     return [real.answering(RATE, FixedRatings(values.astype(float), values)) for values in drawn]
 
 
-def one_after_the_other(held: list[World], design: Design) -> list[float]:
+def one_after_the_other(held: list[World], design: BacktestDesign) -> list[float]:
     """Carry out studies as the engine does, world by world, and conclude them once per normalisation."""
     asking = prepared(design, 1, PER_SET)
     study = np.arange(SETS * PER_SET)
@@ -55,7 +55,7 @@ def one_after_the_other(held: list[World], design: Design) -> list[float]:
     return found
 
 
-def all_at_once(held: list[World], design: Design) -> list[float]:
+def all_at_once(held: list[World], design: BacktestDesign) -> list[float]:
     asked = dealt(held[0], design, seed=1, sets=SETS, per_set=PER_SET)
     said = campaigns(sums(held), asked, NORMALIZATIONS)
     shares = np.array([measured(said[name])["srp"].value for name in NORMALIZATIONS])
@@ -64,7 +64,7 @@ def all_at_once(held: list[World], design: Design) -> list[float]:
 
 @pytest.mark.benchmark(group="backtest", timer=time.process_time)
 def test_studies_of_many_worlds_at_once(benchmark) -> None:
-    held, design = worlds(), Design("ungrouped", 20, 1)
+    held, design = worlds(), BacktestDesign("ungrouped", 20, 1)
     with threadpool_limits(1):
         assert all_at_once(held, design) == pytest.approx(one_after_the_other(held, design))
         slow = seconds(lambda: one_after_the_other(held, design), 1)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from tests.benchmarks.test_stability import seconds
 
@@ -46,7 +46,7 @@ def means(table: Path) -> dict[str, float]:
 def test_a_hundred_thousand_rows(tmp_path: Path, benchmark: Any) -> None:
     table = _table(tmp_path / "judged.csv")
     baseline = seconds(lambda: means(table), 3)
-    found = benchmark.pedantic(conclude, args=(table, Wanted(metrics=("judge",)), lambda _: None), rounds=1)
+    found = benchmark.pedantic(conclude, args=(table, ConcludeOptions(metrics=("judge",)), lambda _: None), rounds=1)
     assert found.read["rows"] == 100_000
     assert found.metrics[0].verdict == "correct"
     ratio = benchmark.stats.stats.median / baseline / TABLES

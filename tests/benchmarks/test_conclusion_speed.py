@@ -11,8 +11,8 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from simlab.concluding.ratings.collecting import collected, config_of
-from simlab.concluding.ratings.findings import Table, concluded
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.ratings.findings import TableReading, concluded
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 
@@ -38,12 +38,14 @@ def loop(ratings: Ratings) -> list[float]:
 def test_a_conclusion_is_several_times_faster_than_a_loop(benchmark) -> None:
     """Conclude from 10,000 ratings of 10 systems; the loop is charged with its tests and intervals only."""
     ratings = made(stream(1), LARGE)
-    config, campaign = config_of(Wanted()), collected(ratings, 1)
+    config, campaign = config_of(ConcludeOptions()), collected(ratings, 1)
     with threadpool_limits(1):
         began = time.process_time()
         loop(ratings)
         baseline = time.process_time() - began
-        benchmark.pedantic(concluded, args=(config, campaign, Wanted(), Table({}, "")), rounds=3, warmup_rounds=1)
+        benchmark.pedantic(
+            concluded, args=(config, campaign, ConcludeOptions(), TableReading({}, "")), rounds=3, warmup_rounds=1
+        )
     mine = benchmark.stats.stats.median
     benchmark.extra_info |= {"baseline_s": baseline, "s": mine, "ratio": baseline / mine}
     assert baseline / mine >= 5

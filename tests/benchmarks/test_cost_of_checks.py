@@ -19,7 +19,7 @@ from simlab.config import compose_sweep
 from simlab.engine import block_checks, replaying
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
-from simlab.engine.workers import BlockFunction, Limits, Task, work
+from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, work
 from simlab.store import measures
 from simlab.studies import blocks, worlds
 from simlab.studies.judgements import concluding as judging
@@ -43,7 +43,11 @@ MOST = 0.05
 
 
 def inline(
-    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Sequence[Finished]], None]
+    block: BlockFunction,
+    tasks: Sequence[BlockTask],
+    jobs: int,
+    limits: BlockLimits,
+    accept: Callable[[Sequence[Finished]], None],
 ) -> None:
     for task in tasks:
         accept([work(block, task.config, task.address)])
@@ -84,7 +88,7 @@ def test_checks_cost_less_than_a_twentieth(
     sweep = compose_sweep(None, [*SWEEPS[kind], *CAMPAIGNS], quick=False, plugins=[])
     folders = (tmp_path / str(k) for k in itertools.count())
 
-    def swept() -> engine.Summary:
+    def swept() -> engine.RunSummary:
         drawn_at.cache_clear()
         blocks.forget()
         return engine.run(sweep, next(folders), 1, quiet=True)

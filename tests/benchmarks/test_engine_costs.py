@@ -23,7 +23,7 @@ from simlab.engine import addresses, ledger, preparing
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.ledger import Known, Ledger
-from simlab.engine.workers import BlockFunction, Limits, Task, work_together
+from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, work_together
 from simlab.measures import jackknife, stability
 from simlab.measures.labels import LABELS
 from simlab.store import filling, layout
@@ -52,7 +52,11 @@ def tiny(kind: str, cells: int = CELLS) -> Sweep:
 
 
 def inline(
-    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Sequence[Finished]], None]
+    block: BlockFunction,
+    tasks: Sequence[BlockTask],
+    jobs: int,
+    limits: BlockLimits,
+    accept: Callable[[Sequence[Finished]], None],
 ) -> None:
     """Carry blocks out in this process, where their CPU is counted, and hand them over fifty at a time."""
     for start in range(0, len(tasks), 50):
@@ -60,7 +64,11 @@ def inline(
 
 
 def one_by_one(
-    block: BlockFunction, tasks: Sequence[Task], jobs: int, limits: Limits, accept: Callable[[Sequence[Finished]], None]
+    block: BlockFunction,
+    tasks: Sequence[BlockTask],
+    jobs: int,
+    limits: BlockLimits,
+    accept: Callable[[Sequence[Finished]], None],
 ) -> None:
     for task in tasks:
         accept(work_together(block, [task]))

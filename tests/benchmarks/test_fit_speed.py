@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from simlab.fitting.mqm.pilot import Layout
-from simlab.fitting.scales.spreads import Alike, _evidence
+from simlab.fitting.mqm.pilot import RatingLayout
+from simlab.fitting.scales.spreads import SpreadEvidence, _evidence
 from simlab.types import Floats
 from tests.benchmarks.test_stability import seconds
 
 
-def design(n_documents: int = 160, segments: int = 10, n_systems: int = 10, n_raters: int = 10) -> Layout:
+def design(n_documents: int = 160, segments: int = 10, n_systems: int = 10, n_raters: int = 10) -> RatingLayout:
     """Let three of the raters rate each document: 48,000 ratings."""
     rng = np.random.default_rng(0)
     document = np.repeat(np.arange(n_documents), segments)
     seats = np.argsort(rng.random((n_documents, n_raters)), axis=1)[:, :3]
     system, item, seat = (axis.ravel() for axis in np.indices((n_systems, len(document), 3)))
-    return Layout(system, item, seats[document[item], seat], document, n_systems, n_raters)
+    return RatingLayout(system, item, seats[document[item], seat], document, n_systems, n_raters)
 
 
-def one_label_after_the_other(held: Layout, values: Floats) -> Floats:
+def one_label_after_the_other(held: RatingLayout, values: Floats) -> Floats:
     """Add ratings up by each label and square the sums, as the products of pairs are defined."""
     found = []
     for shared in (0 * held.item, held.where, held.item):
@@ -33,7 +33,7 @@ def one_label_after_the_other(held: Layout, values: Floats) -> Floats:
     return np.array(found)
 
 
-def from_fine_to_coarse(held: Layout, values: Floats) -> Floats:
+def from_fine_to_coarse(held: RatingLayout, values: Floats) -> Floats:
     return np.array([(part**2).sum() for sums in held.sums(values) for part in sums])
 
 
@@ -59,7 +59,7 @@ def test_density_of_a_spread(benchmark) -> None:
     rng = np.random.default_rng(2)
     seen, square = rng.standard_normal((10_000, 4)), np.exp(rng.standard_normal((16, 4)))
     exact = np.full(seen.shape, 3.0)
-    alike = Alike(exact[:1], np.full((1, 1, 1), len(seen) * 1.0), (seen**2).sum(0, keepdims=True))
+    alike = SpreadEvidence(exact[:1], np.full((1, 1, 1), len(seen) * 1.0), (seen**2).sum(0, keepdims=True))
 
     def plain() -> Floats:
         whole = 1 + square[:, :, None] * exact.T

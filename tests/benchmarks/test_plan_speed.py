@@ -14,7 +14,7 @@ from planning.real_plans import designs, opened
 
 from simlab.answers.plan import Limits, Smallest, Target
 from simlab.planning.search import search
-from simlab.planning.terms import Found, Wanted
+from simlab.planning.terms import PlanRequest, SearchResult
 
 MOST_SECONDS = 180.0
 """On two cores."""
@@ -28,9 +28,11 @@ LAST_LOOK = 15.0
 def test_a_hundred_designs(benchmark, tmp_path: Path, power: float) -> None:
     of = designs()
     targets = (Target(measure="power", least=power), Target(measure="no_wrong_claim", least=0.95))
-    wanted = Wanted(targets, Limits(money=None, currency=None, deadline=None), Smallest(value=1.0, unit="", why=""))
+    wanted = PlanRequest(
+        targets, Limits(money=None, currency=None, deadline=None), Smallest(value=1.0, unit="", why="")
+    )
 
-    def plan() -> Found:
+    def plan() -> SearchResult:
         with opened(tmp_path, 1, MOST_SECONDS - LAST_LOOK) as held:
             return search(held, of, wanted)
 

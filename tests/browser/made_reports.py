@@ -7,16 +7,16 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.reports.terms import (
-    Axis,
     Chart,
+    ChartPoint,
     Explorer,
-    Mark,
     PairMatrix,
     Prose,
     Quantity,
     Report,
+    ReportAxis,
+    ReportTable,
     Section,
-    Table,
     Value,
 )
 from simlab.rng import stream
@@ -77,11 +77,11 @@ def explorer(axes: Mapping[str, Sequence[Any]] = PLAIN, target: float | None = N
     """Return a sweep over axes, the first of them as lines, the second across."""
     first, second, *_ = axes
     described = tuple(
-        Axis(name, f"design.{name}", name, tuple(values), tuple(map(str, values)), not isinstance(values[0], str))
+        ReportAxis(name, f"design.{name}", name, tuple(values), tuple(map(str, values)), not isinstance(values[0], str))
         for name, values in axes.items()
     )
     listed = tuple(rows(axes, key))
-    table = Table(
+    table = ReportTable(
         "all cells", (first, "srp"), tuple((str(row[first]), Value(row["srp"], row["srp_mcse"])) for row in listed)
     )
     return Explorer(
@@ -124,11 +124,12 @@ def matrix(names: Sequence[str] = ("A", "B", "C", "D")) -> PairMatrix:
 def charts(names: Sequence[str] = ("A", "B", "C")) -> tuple[Chart, ...]:
     """Return a chart of each kind, with a mark for each name."""
     across = [
-        Mark(0.1 * k, name, 0.1 * k - 0.05, 0.1 * k + 0.05, n=9, standard_error=0.02) for k, name in enumerate(names, 1)
+        ChartPoint(0.1 * k, name, 0.1 * k - 0.05, 0.1 * k + 0.05, n=9, standard_error=0.02)
+        for k, name in enumerate(names, 1)
     ]
-    lines = [Mark(float(x), 0.2 + 0.1 * k * x, line=name) for k, name in enumerate(names) for x in (1, 2, 3)]
-    spread = [Mark(float(k), 0.9 - 0.1 * k, line="a", note=name, chosen=k == 1) for k, name in enumerate(names)]
-    told: tuple[tuple[Any, str, str, list[Mark]], ...] = (
+    lines = [ChartPoint(float(x), 0.2 + 0.1 * k * x, line=name) for k, name in enumerate(names) for x in (1, 2, 3)]
+    spread = [ChartPoint(float(k), 0.9 - 0.1 * k, line="a", note=name, chosen=k == 1) for k, name in enumerate(names)]
+    told: tuple[tuple[Any, str, str, list[ChartPoint]], ...] = (
         ("intervals", "difference", "system", across),
         ("lines", "hours", "power", lines),
         ("scatter", "money [EUR]", "power", spread),

@@ -17,10 +17,10 @@ from simlab.commands import conclude as conclusions
 from simlab.commands import conclude_next
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.concluding import concluding
-from simlab.concluding.plans import Plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.plans import LoadedPlan
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -63,8 +63,8 @@ def test_a_promise_that_does_not_hold_is_a_reservation(
 
 
 def test_next_repeats_all_that_was_asked() -> None:
-    told = Told(columns={"score": "my score"}, scale=(0.0, 100.0), people=Path("people.csv"))
-    wanted = Wanted(
+    told = ColumnOverrides(columns={"score": "my score"}, scale=(0.0, 100.0), people=Path("people.csv"))
+    wanted = ConcludeOptions(
         told=told,
         promise="fixed",
         level=0.1,
@@ -91,7 +91,7 @@ def test_a_plan_alone_is_told_before_anything_is_rated(
     config = dict(compose(["decision.multiplicity=holm"]))
     monkeypatch.setattr(
         "simlab.concluding.plans.read_plan",
-        lambda path, plugins=(): Plan(path, "rate", config, "3f9c2a7b11aa99", None, path),
+        lambda path, plugins=(): LoadedPlan(path, "rate", config, "3f9c2a7b11aa99", None, path),
     )
     assert answer(["conclude", "--plan", "study.yaml", "--paragraph", "plan.md"]) == DONE
     said = capsys.readouterr().out

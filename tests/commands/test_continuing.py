@@ -13,7 +13,7 @@ from simlab.commands.continuing import declared_in
 from simlab.config import Sweep, compose_sweep
 from simlab.config.sweepfile import load, parse
 from simlab.engine.continuation import cell_key, declare
-from simlab.engine.ledger import Entry, writing
+from simlab.engine.ledger import LedgerEntry, writing
 from tests.config.test_named_axes import DESIGNS, LINKED, MATRICES
 
 SMALL = ["worlds=2", "studies=3", "systems.n_systems=3", "design.grouping=ungrouped", "design.documents=10"]
@@ -69,7 +69,7 @@ def filled(folder: Path, text: str, *several: Sequence[str]) -> None:
             grown = book.grown(declare(sweep))
             place = {name: axis["values"] for axis in grown["axes"] for name in [axis["name"]]}
             entries = [
-                Entry(
+                LedgerEntry(
                     tuple(place[axis.name].index(v) for axis, v in zip(sweep.axes, cell.values, strict=True)),
                     cell_key(cell.config),
                     cell.config,

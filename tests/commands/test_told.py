@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from simlab.commands.launch import told
 from simlab.engine.preparing import Failure
-from simlab.engine.run import Summary
+from simlab.engine.run import RunSummary
 
 
-def summary(failures: list[tuple[str, str]], designs: dict[str, int]) -> Summary:
-    return Summary(1, 1, 1, 0.1, 0, tuple(Failure(*one) for one in failures), designs)
+def summary(failures: list[tuple[str, str]], designs: dict[str, int]) -> RunSummary:
+    return RunSummary(1, 1, 1, 0.1, 0, tuple(Failure(*one) for one in failures), designs)
 
 
 def test_few_reasons_are_told_one_by_one() -> None:

@@ -13,11 +13,11 @@ from simlab.comparing.world_distribution import (
     estimate_distribution,
     share_of_worlds_better,
 )
-from simlab.measures.labels import Range
+from simlab.measures.labels import ValueRange
 from simlab.rng import stream
 from simlab.types import Floats, InputError
 
-SHARE = Range(0.0, 1.0)
+SHARE = ValueRange(0.0, 1.0)
 QUANTILES, THRESHOLD = (0.1, 0.5, 0.9), 0.8
 PAIRS = 6
 

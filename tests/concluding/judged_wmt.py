@@ -10,8 +10,8 @@ from shared_data import SHARED
 from simlab.analysis.means.document_pairs import influence, intervals
 from simlab.analysis.means.documents import Totals
 from simlab.concluding.judgements.estimates import laid
-from simlab.concluding.judgements.gathering import Evidence, gather
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.judgements.gathering import OutputEvidence, gather
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 
 WMT23 = SHARED / "wmt23_ende"
@@ -23,13 +23,13 @@ def files(human: str, metric: str) -> tuple[Path, Path]:
     return WMT23 / f"en-de.{human}.seg.score", WMT23 / f"en-de.{metric}.seg.score"
 
 
-def evidence_of(human: str, metric: str) -> Evidence:
+def evidence_of(human: str, metric: str) -> OutputEvidence:
     """Read both tables."""
     table, second = files(human, metric)
-    return gather(table, Wanted(second=second, metrics=(metric,)))
+    return gather(table, ConcludeOptions(second=second, metrics=(metric,)))
 
 
-def held(evidence: Evidence, metric: str, draws: int, share: float = 0.1) -> tuple[float, float, float]:
+def held(evidence: OutputEvidence, metric: str, draws: int, share: float = 0.1) -> tuple[float, float, float]:
     """Let humans rate so many of the documents again and again.
 
     Returns the share of PPI++ intervals that hold the mean over all that humans rated, its standard error over draws

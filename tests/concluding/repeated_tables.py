@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from simlab.concluding.ratings.again import Study, repetition, with_scores
+from simlab.concluding.ratings.again import RepeatedStudy, repetition, with_scores
 from simlab.concluding.ratings.table_world import DRAWS
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import RUN
 from simlab.fitting.repetitions import table_world
 from simlab.studies.ratings.concluding import conclude, lead_of
-from simlab.studies.ratings.preparing import Prepared, prepare
+from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.tables import reading
 from simlab.tables.held import Ratings
 from simlab.types import Collected, Floats, Frame, Seen, Streams
@@ -38,7 +38,7 @@ class Compared:
 
 
 @functools.cache
-def analysis(*words: str) -> Prepared:
+def analysis(*words: str) -> PreparedRatings:
     """Bind an analysis of ratings: max-T over all pairs."""
     sweep = compose_sweep(RUN, ["decision.multiplicity=max_t", *words])
     return prepare(next(sweep.cells()).config)
@@ -68,12 +68,12 @@ def table_of(held: Pilot) -> Ratings:
         return reading.read(file)
 
 
-def study_of(ratings: Ratings, *words: str) -> Study:
+def study_of(ratings: Ratings, *words: str) -> RepeatedStudy:
     """Conclude from a table by max-T over permutations."""
     prepared, seen = analysis(*words), collected(ratings)
     outcome = conclude(prepared, [seen])
     verdict = outcome["significant"][0] * outcome["direction"][0]
-    return Study(ratings, seen, prepared, verdict, np.ones(len(verdict), bool), False, 0.05)
+    return RepeatedStudy(ratings, seen, prepared, verdict, np.ones(len(verdict), bool), False, 0.05)
 
 
 def compared(seed: int, truth: Truth, repetitions: int = 200) -> Iterator[Compared]:
@@ -90,7 +90,7 @@ def compared(seed: int, truth: Truth, repetitions: int = 200) -> Iterator[Compar
         yield Compared(way, one.value, one.low, one.high, float(true))
 
 
-def _confirms(study: Study, score: Floats) -> bool:
+def _confirms(study: RepeatedStudy, score: Floats) -> bool:
     claimed = np.flatnonzero(study.verdict)
     found = np.sign(lead_of(study.prepared, with_scores(study, score)))
     return bool((found[claimed] == study.verdict[claimed]).all())

@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 from simlab.concluding import campaigns
 from simlab.concluding.assigning.blinding import Meant
-from simlab.concluding.assigning.filled import Given
+from simlab.concluding.assigning.filled import FilledRating
 from simlab.concluding.assigning.filled import given as filled
-from simlab.concluding.assigning.studying import Scale, restored, scale_of
+from simlab.concluding.assigning.studying import RatingScale, restored, scale_of
 from simlab.concluding.assigning.unblinding import _beyond, unblinded
 from simlab.concluding.concluding import conclude
 from simlab.concluding.following import reading
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.engine.replaying import collected
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
@@ -65,7 +65,7 @@ def test_filled_sheets_are_the_campaign_that_was_simulated(form: str, share: flo
     came = collected(config, Place(0))
     folder = planned(tmp_path / "my", config)
     filled = in_form(form, folder, came, share=share)
-    read = reading(filled, Wanted(), read_plan(folder))
+    read = reading(filled, ConcludeOptions(), read_plan(folder))
     assert campaigns.differing(came, read.collected) == []
     assert read.planned == len(came.seen.value)
     assert [line.endswith("0 apart on average (most: rater1, 0)") for line in read.deviations] in ([], [True])
@@ -74,7 +74,7 @@ def test_filled_sheets_are_the_campaign_that_was_simulated(form: str, share: flo
 
 def said_as_stored(filled: Path, folder: Path, config: dict[str, Any]) -> None:
     held = run_block(config, [Place(0)]).arrays
-    found = conclude(filled, Wanted(plan=read_plan(folder), again=False, gate=False), lambda line: None)
+    found = conclude(filled, ConcludeOptions(plan=read_plan(folder), again=False, gate=False), lambda line: None)
     assert found.plan is not None
     assert found.plan.look == 1
     # A store keeps plain means, whatever model the test is of.
@@ -103,7 +103,7 @@ def test_sheets_of_any_design_are_campaigns_of_it(
     except InputError:
         assume(False)
     folder = planned(tmp_path_factory.mktemp("assigned") / "my", config)
-    read = reading(in_form("csv", folder, came), Wanted(), read_plan(folder))
+    read = reading(in_form("csv", folder, came), ConcludeOptions(), read_plan(folder))
     # Nobody marks errors in a sheet.
     assert [name for name in campaigns.differing(came, read.collected) if name != "seen"] == []
     for name in ("unit", "item", "rater", "value"):
@@ -112,18 +112,18 @@ def test_sheets_of_any_design_are_campaigns_of_it(
 
 
 SCALES = [
-    (Scale(0, 100, 1.0), [0, 7, 100], [-1, 101, 7.5]),
-    (Scale(0, 1, 0.1), [0.3, 0.7000000000000001, 1], [0.25, 1.1]),
-    (Scale(-math.inf, math.inf, 0.0), [-1e6, 0.123], []),
-    (Scale(0, math.inf, 0.0), [0, 25.1], [-0.1]),
-    (Scale(1, 5, 0.0, (1.0, 2.0, 3.0, 5.0)), [1, 5], [4, 0, 2.5]),
-    (Scale(0, 100, 5.0, loose=True), [3, 100], [101]),
-    (Scale(2, 5, 0.0, (2.0, 5.0), loose=True), [1, 3, 5], []),
+    (RatingScale(0, 100, 1.0), [0, 7, 100], [-1, 101, 7.5]),
+    (RatingScale(0, 1, 0.1), [0.3, 0.7000000000000001, 1], [0.25, 1.1]),
+    (RatingScale(-math.inf, math.inf, 0.0), [-1e6, 0.123], []),
+    (RatingScale(0, math.inf, 0.0), [0, 25.1], [-0.1]),
+    (RatingScale(1, 5, 0.0, (1.0, 2.0, 3.0, 5.0)), [1, 5], [4, 0, 2.5]),
+    (RatingScale(0, 100, 5.0, loose=True), [3, 100], [101]),
+    (RatingScale(2, 5, 0.0, (2.0, 5.0), loose=True), [1, 3, 5], []),
 ]
 
 
 @pytest.mark.parametrize(("scale", "inside", "outside"), SCALES)
-def test_scales_hold_their_ratings_and_are_kept(scale: Scale, inside: list[float], outside: list[float]) -> None:
+def test_scales_hold_their_ratings_and_are_kept(scale: RatingScale, inside: list[float], outside: list[float]) -> None:
     assert all(map(scale.holds, inside))
     assert not any(map(scale.holds, outside))
     assert restored(json.loads(json.dumps(scale.plain())), "my") == scale
@@ -138,21 +138,21 @@ def test_a_scale_that_is_none_is_refused(held: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("systems=gaussian",), Scale(0, 100, 1.0)),
-        (("systems=gaussian", "raters.noise=potential"), Scale(0, 100, 1.0)),
+        (("systems=gaussian",), RatingScale(0, 100, 1.0)),
+        (("systems=gaussian", "raters.noise=potential"), RatingScale(0, 100, 1.0)),
         (("systems=ordinal",), None),
-        (("systems=mqm",), Scale(0, math.inf, 0.0)),
-        (("systems=recorded", "worlds=1"), Scale(-math.inf, math.inf, 0.0)),
+        (("systems=mqm",), RatingScale(0, math.inf, 0.0)),
+        (("systems=recorded", "worlds=1"), RatingScale(-math.inf, math.inf, 0.0)),
     ],
 )
-def test_a_study_says_its_scale(words: tuple[str, ...], expected: Scale | None) -> None:
+def test_a_study_says_its_scale(words: tuple[str, ...], expected: RatingScale | None) -> None:
     found = scale_of(composed(*words))
-    assert found == (expected or Scale(found.values[0], found.values[-1], 0.0, found.values))
+    assert found == (expected or RatingScale(found.values[0], found.values[-1], 0.0, found.values))
 
 
 def test_ratings_that_no_pilot_showed_are_said() -> None:
-    scale = Scale(2, 5, 0.0, (2.0, 3.0, 5.0), loose=True)
-    one = Given("a-1", "", "1", "filled.csv, line 2", 2)
+    scale = RatingScale(2, 5, 0.0, (2.0, 3.0, 5.0), loose=True)
+    one = FilledRating("a-1", "", "1", "filled.csv, line 2", 2)
     meant = Meant("A", "d1", "", 1, "r1", 1, False, None)
     (rated,) = unblinded([one], {"a-1": meant}, scale, ["r1"], "filled.csv")
     assert list(_beyond([rated], scale)) == [
@@ -232,7 +232,7 @@ def test_a_key_that_was_changed_or_lost_is_refused(tmp_path: Path) -> None:
     key = folder / "key.csv"
     key.write_text(key.read_text(encoding="utf-8").replace("slot,system", "slot,model", 1), encoding="utf-8")
     with pytest.raises(InputError, match=r"key\.csv: is not the key as it was written"):
-        reading(filled_in, Wanted(), read_plan(folder))
+        reading(filled_in, ConcludeOptions(), read_plan(folder))
     key.unlink()
     with pytest.raises(InputError, match=r"key\.csv: is not there"):
-        reading(filled_in, Wanted(), read_plan(folder))
+        reading(filled_in, ConcludeOptions(), read_plan(folder))

@@ -17,7 +17,7 @@ from exported_designs import option, patched
 from scipy import stats
 
 from simlab.concluding.assigning.assigning import assign
-from simlab.concluding.assigning.blinding import Shown
+from simlab.concluding.assigning.blinding import ShownScreen
 from simlab.concluding.assigning.cells import bare, guarded
 from simlab.concluding.assigning.controls import with_controls
 from simlab.concluding.assigning.dealing import Screen, deal, seat, squares
@@ -33,7 +33,7 @@ from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.on_clock import lay_out
 from simlab.studies.ratings.preparing import prepare
 from simlab.studies.worlds import draw_world
-from simlab.types import RATE, Asked, Frame, InputError, Place, World
+from simlab.types import RATE, Frame, InputError, Place, SlotAssignment, World
 
 SMALL = ("systems=gaussian", "systems.n_systems=4", "systems.n_documents=24", "systems.n_segments=48")
 POOL = {"raters.pool_size": 6, "raters.raters_per_bucket": 3, "raters.buckets_per_rater": 1, "design.documents": 18}
@@ -154,7 +154,7 @@ def test_the_clock_orders_work_alike() -> None:
     prepared = prepare({**config, "seed": 5})
     table_ = lay(prepared, World(frame, {RATE: draw_world(config, 0).answers[RATE]}), Place(0))
     asked = dealt.collected.asked
-    assert isinstance(asked, Asked)
+    assert isinstance(asked, SlotAssignment)
     laid = lay_out(stream(5, *Place(0).of_study, "clock", "order"), table_, frame, asked)
     document = frame.document[laid.item[laid.rating[np.cumsum(laid.tasks.size) - laid.tasks.size]]]
     for rater in range(6):
@@ -225,7 +225,7 @@ def test_control_items_of_the_table_go_to_everyone(tmp_path: Path) -> None:
     shown = [one for one in work if one.control]
     assert sorted(one.control.document for one in shown if one.control) == ["c1", "c2"]
     assert [one.task for one in work] == sorted(one.task for one in work)
-    assert isinstance(work[0], Shown)
+    assert isinstance(work[0], ShownScreen)
 
 
 def assign_to(tmp_path: Path, people: list[tuple[Any, ...]], **changes: Any) -> dict[str, int]:

@@ -10,7 +10,7 @@ import made_conclusions as made
 import pytest
 
 from simlab.answers.conclude import Conclusion, RepeatedShares, Repetition
-from simlab.answers.standings import Interval, MetricError, Rated
+from simlab.answers.standings import Interval, MetricError, MetricQuality
 from simlab.commands.conclude import page
 from simlab.commands.errors import explain
 from simlab.concluding.consistency import Inconsistent, check_consistent, contradictions, kept_repetition
@@ -41,7 +41,10 @@ def of_metric(**numbers: Any) -> Conclusion:
     """Change the first metric of a conclusion, whose errors of two systems and of their pair are known."""
     first, *rest = made.judged().metrics
     known: dict[str, Any] = {
-        "bias": (Rated(system="A", value=0.1, low=-0.1, high=0.3), Rated(system="B", value=-0.1, low=-0.3, high=0.1)),
+        "bias": (
+            MetricQuality(system="A", value=0.1, low=-0.1, high=0.3),
+            MetricQuality(system="B", value=-0.1, low=-0.3, high=0.1),
+        ),
         "bias_pairs": (MetricError(first="A", second="B", human=0.05, metric=0.25, value=0.2, low=-0.1, high=0.5),),
         "worth_labels": Interval(value=40.0, low=-10.0, high=90.0),
     }
@@ -92,13 +95,13 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
         (
             of_metric(
                 bias=(
-                    Rated(system="A", value=0.3, low=0.1, high=0.5),
-                    Rated(system="B", value=-0.1, low=-0.3, high=0.1),
+                    MetricQuality(system="A", value=0.3, low=0.1, high=0.5),
+                    MetricQuality(system="B", value=-0.1, low=-0.3, high=0.1),
                 )
             ),
             "what it is made of 0.4",
         ),
-        (of_metric(favour=(Rated(system="A", value=0.3, low=-0.1, high=0.2),)), "does not hold 0.3"),
+        (of_metric(favour=(MetricQuality(system="A", value=0.3, low=-0.1, high=0.2),)), "does not hold 0.3"),
         (of_metric(worth_labels=Interval(value=40.0, low=50.0, high=90.0)), "its worth in labels: its interval"),
         (of_system(high=104.0).changed(read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
     ],

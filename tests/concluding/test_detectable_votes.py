@@ -16,9 +16,9 @@ from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes
 from simlab.answers.conclude import PromiseName
-from simlab.concluding.preferences.claims import Claims, claims
+from simlab.concluding.preferences.claims import PreferenceClaims, claims
 from simlab.concluding.preferences.standing import detectable_difference
-from simlab.concluding.preferences.votes import Held
+from simlab.concluding.preferences.votes import NamedVotes
 from simlab.types import Floats, Ints
 
 LEVEL = 0.05
@@ -51,13 +51,13 @@ def draw_votes(rng: np.random.Generator, kind: Kind, shift: float, studies: int)
     return np.where(rng.random(shape) < kind.ties, 0, value)
 
 
-def conclude_votes(value: Ints, kind: Kind, promise: PromiseName = "fixed") -> Claims:
+def conclude_votes(value: Ints, kind: Kind, promise: PromiseName = "fixed") -> PreferenceClaims:
     """Conclude from one study, each vote on an item of its own."""
     n = value.size
     rater = np.repeat(np.arange(len(value)), kind.votes) if kind.voters else np.full(n, -1)
     votes = Votes(np.zeros(n, np.int64), value.ravel().astype(np.int64), rater, np.arange(n), 2)
     names = tuple(f"r{k}" for k in range(kind.voters))
-    held = Held(votes, ("A", "B"), names, True, True, "", {}, votes, votes)
+    held = NamedVotes(votes, ("A", "B"), names, True, True, "", {}, votes, votes)
     return claims(held, promise, np.ones(1, bool), LEVEL, 1, "")
 
 
@@ -143,7 +143,12 @@ def test_what_crossed_voters_and_items_are_said_to_find_is_found(voters: int, it
     for _ in range(30):
         votes = draw_crossed(rng, voters, items, 0.0)
         one = claims(
-            Held(votes, ("A", "B"), names, True, True, "", {}, votes, votes), "fixed", np.ones(1, bool), LEVEL, 1, ""
+            NamedVotes(votes, ("A", "B"), names, True, True, "", {}, votes, votes),
+            "fixed",
+            np.ones(1, bool),
+            LEVEL,
+            1,
+            "",
         )
         assert one.way == "both"
         said = detectable_difference(one)

@@ -16,9 +16,9 @@ from simlab.answers.conclude import Conclusion
 from simlab.concluding import campaigns
 from simlab.concluding.campaigns import beside
 from simlab.concluding.concluding import conclude
-from simlab.concluding.plans import Plan, read_plan
+from simlab.concluding.plans import LoadedPlan, read_plan
 from simlab.concluding.sheets import ENDINGS
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.engine.replaying import collected
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
@@ -68,13 +68,13 @@ def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder
         said_as_stored(out, plan, held)
 
 
-def said_as_stored(table: Path, plan: Plan, held: Mapping[str, Array]) -> None:
+def said_as_stored(table: Path, plan: LoadedPlan, held: Mapping[str, Array]) -> None:
     """Conclude as `simlab conclude --plan` does.
 
     It sees who rated what, and refuses a normalization that takes differences out; a store checks designs alone.
     """
     try:
-        found = conclude(table, Wanted(plan=plan, again=False, gate=False), lambda line: None)
+        found = conclude(table, ConcludeOptions(plan=plan, again=False, gate=False), lambda line: None)
     except InputError as refused:
         if "takes out what differs between raters" not in str(refused):
             raise

@@ -22,7 +22,7 @@ from simlab.concluding.campaigns import digest
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers.conclude import read as conclusion
@@ -84,7 +84,10 @@ def test_who_may_be_best_is_claimed_of_systems_alone(table: Path) -> None:
 def test_turning_the_scale_turns_the_best(table: Path) -> None:
     higher, lower = (
         found(
-            table, family="best", overrides=MODERATED, told=replace(Wanted().told, better=better, scale=(-20.0, 20.0))
+            table,
+            family="best",
+            overrides=MODERATED,
+            told=replace(ConcludeOptions().told, better=better, scale=(-20.0, 20.0)),
         )
         for better in ("higher", "lower")
     )
@@ -169,7 +172,7 @@ def followed_in(folder: Path) -> tuple[dict[str, Any], Path, Callable[..., Concl
     plan = plan_alone(config, folder)
 
     def follow(**asked: object) -> Conclusion:
-        wanted = Wanted(**{"plan": read_plan(plan), "again": False, "gate": False, **asked})
+        wanted = ConcludeOptions(**{"plan": read_plan(plan), "again": False, "gate": False, **asked})
         return conclude(campaign, wanted, lambda line: None)
 
     return config, plan, follow
@@ -235,4 +238,4 @@ def test_a_plan_whose_family_says_nothing_is_refused(tmp_path: Path, lines: str,
     plan = plan_alone(config, tmp_path)
     plan.write_text(f"{plan.read_text(encoding='utf-8')}{lines}\n", encoding="utf-8")
     with pytest.raises(InputError, match=why):
-        conclude(campaign, Wanted(plan=read_plan(plan), again=False, gate=False), lambda line: None)
+        conclude(campaign, ConcludeOptions(plan=read_plan(plan), again=False, gate=False), lambda line: None)

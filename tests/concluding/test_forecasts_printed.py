@@ -10,7 +10,7 @@ from shared_data import SHARED
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import USUAL, use_effort
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -27,7 +27,7 @@ LEAST = 0.95
 
 def concluded(file: Path) -> Conclusion:
     with use_effort(USUAL._replace(equal_studies=0)):
-        return conclude(file, Wanted(), lambda line: None)
+        return conclude(file, ConcludeOptions(), lambda line: None)
 
 
 def printed(tables: Sequence[Conclusion]) -> list[bool]:

@@ -17,7 +17,7 @@ from simlab.concluding.judgements import again as judged
 from simlab.concluding.preferences import concluding as compared
 from simlab.concluding.ratings import again
 from simlab.concluding.simulations import seed_from_rows, with_gate
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import report
 from simlab.effort import current_effort, use_effort
 from simlab.fitting.mqm import MQM
@@ -94,14 +94,14 @@ def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, ca
 
 
 def test_a_figure_says_what_is_withdrawn(unheld):
-    found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
+    found = conclude(unheld, ConcludeOptions(overrides=BY_DOCUMENT), lambda line: None)
     assert "The promise is withdrawn: of 100 studies" in report(found).caption
     assert page(found).count("is withdrawn") == 1
 
 
 def test_the_same_table_without_its_claims_is_not_promised_either(tmp_path, short_effort):
     table = write_nested(tmp_path / "t.csv", n_raters=2, seed=3, leniency=0.0)
-    found = conclude(table, Wanted(overrides=BY_DOCUMENT), lambda line: None)
+    found = conclude(table, ConcludeOptions(overrides=BY_DOCUMENT), lambda line: None)
     assert found.withdrawn
     assert not found.promise.holds
     assert list(contradictions(found)) == []
@@ -128,11 +128,13 @@ def test_the_check_follows_the_table_and_neither_its_order_nor_the_seed(tmp_path
     random.Random(1).shuffle(rows)
     shuffled.write_text("\n".join([header, *rows]))
     first, second, third = (
-        conclude(file, Wanted(seed=seed, again=False), lambda line: None)
+        conclude(file, ConcludeOptions(seed=seed, again=False), lambda line: None)
         for file, seed in ((table, 0), (shuffled, 0), (table, 7))
     )
     assert first.control == second.control == third.control
-    other = conclude(write_nested(tmp_path / "other.csv", n_raters=6, seed=1), Wanted(again=False), lambda line: None)
+    other = conclude(
+        write_nested(tmp_path / "other.csv", n_raters=6, seed=1), ConcludeOptions(again=False), lambda line: None
+    )
     assert other.control != first.control
 
 
@@ -156,7 +158,7 @@ def test_a_repetition_is_left_out_and_the_check_is_not(tmp_path, short_effort, c
 
 def test_an_effort_of_no_studies_leaves_the_check_out(unheld):
     with use_effort(current_effort()._replace(equal_studies=0)):
-        found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
+        found = conclude(unheld, ConcludeOptions(overrides=BY_DOCUMENT), lambda line: None)
     assert found.control is None
     assert found.control_missing == "not asked for"
     assert found.promise.holds
@@ -182,7 +184,7 @@ def test_equal_counts_of_errors_have_one_mean_over_these_raters(tmp_path, short_
     ]
     table = tmp_path / "errors.csv"
     table.write_text("\n".join(["system,document,rater,score", *(",".join(map(str, row)) for row in rows)]))
-    ratings = read(table, replace(Wanted().told, better="lower"))
+    ratings = read(table, replace(ConcludeOptions().told, better="lower"))
     load = np.bincount(ratings.rater) / len(ratings.rater)
     effects = MQM.fit(ratings, draws=2, rough=True).effects[0]
     even = equal_over(replace(effects, rater_system_sd=1.0), load)
@@ -195,7 +197,7 @@ def test_votes_and_judgements_have_the_gate_too(monkeypatch, short_effort):
     monkeypatch.setattr(judged, "control", lambda *args, **named: _control(0.3))
     monkeypatch.setattr(compared, "control", lambda *args, **named: _control(0.3))
     for table in ("examples/judged.csv", "examples/preferences.csv"):
-        found = conclude(ROOT / table, Wanted(), lambda line: None)
+        found = conclude(ROOT / table, ConcludeOptions(), lambda line: None)
         assert found.withdrawn
         assert any(one.unpromised for one in found.pairs)
         assert not any(one.verdict for one in found.pairs)
@@ -205,7 +207,7 @@ def test_votes_and_judgements_have_the_gate_too(monkeypatch, short_effort):
 
 
 def test_claims_that_stay_are_refused_as_a_contradiction(unheld):
-    found = conclude(unheld, Wanted(overrides=BY_DOCUMENT), lambda line: None)
+    found = conclude(unheld, ConcludeOptions(overrides=BY_DOCUMENT), lambda line: None)
     assert "the promise is withdrawn" in next(
         contradictions(found.changed(pairs=[found.pairs[0].changed(verdict=found.pairs[0].direction)]))
     )

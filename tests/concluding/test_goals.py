@@ -14,7 +14,7 @@ from test_plans_followed import SMALL, concluded, export
 
 from simlab import schemas
 from simlab.analysis.normalization import spread_within
-from simlab.answers.conclude import Conclusion, Control, Followed, PlannedFigure
+from simlab.answers.conclude import Conclusion, Control, PlanCompliance, PlannedFigure
 from simlab.answers.records import read_record
 from simlab.answers.standings import Family
 from simlab.cli import answer
@@ -24,7 +24,7 @@ from simlab.concluding.following import reading
 from simlab.concluding.goals import figures, goals_of
 from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import write
 
 ANSWER: dict[str, Any] = {
@@ -55,7 +55,7 @@ def told(found: Conclusion) -> dict[str, PlannedFigure]:
 def test_a_conclusion_in_z_scores_is_told_in_the_unit_of_its_plan(tmp_path: Path) -> None:
     table, folder = planned(tmp_path)
     found = concluded(table, folder, margin=4.0)
-    seen = reading(table, Wanted(), read_plan(folder)).collected.seen
+    seen = reading(table, ConcludeOptions(), read_plan(folder)).collected.seen
     one, mean = spread_within(seen), float(seen.value.mean())
     (folder / "plan.json").unlink()
     plain = concluded(table, folder, margin=4.0 / one)
@@ -107,7 +107,7 @@ def test_hours_are_those_of_a_table_with_times_or_of_a_campaign_on_a_clock(tmp_p
     outputs = [(system, document) for document in range(8) for system in ("system1", "system2", "system3")]
     rows = [f"{system},d{document},r{document % 2},{50 + k % 7},30" for k, (system, document) in enumerate(outputs)]
     table.write_text("\n".join(["system,document,rater,score,seconds", *rows]), encoding="utf-8")
-    read = reading(table, Wanted(), read_plan(folder))
+    read = reading(table, ConcludeOptions(), read_plan(folder))
     assert read.hours == pytest.approx(24 * 30 / 3600)
 
 
@@ -154,10 +154,10 @@ def test_targets_are_read_back_from_a_kept_answer() -> None:
         PlannedFigure(measure="money", unit="EUR", planned=22.5, found=21.0, planned_mcse=0.1),
     ]
     found = made.rated(
-        plan=Followed(name="my", digest="3f9c2a7b11", planned=1040, deviations=[], look=1, targets=targets)
+        plan=PlanCompliance(name="my", digest="3f9c2a7b11", planned=1040, deviations=[], look=1, targets=targets)
     )
     held = found.plain()["plan"]
-    again = read_record(Followed, held)
+    again = read_record(PlanCompliance, held)
     assert repr(again.targets) == repr(tuple(targets))
     assert again.targets[1] == targets[1]
 

@@ -16,14 +16,14 @@ from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page, to_json
 from simlab.concluding.judgements.bias import bias_of
 from simlab.concluding.judgements.concluding import conclude
-from simlab.concluding.judgements.gathering import Evidence
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.judgements.gathering import OutputEvidence
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.types import Floats
 from tests.shared_data import SHARED
 from tests.strangers import Rows, mutations
 
-QUIET = Wanted(again=False, gate=False)
+QUIET = ConcludeOptions(again=False, gate=False)
 PAIRS = np.triu_indices(3, 1)
 FAVOURS = np.array([0.0, 1.0, 0.0])
 WORLDS = {
@@ -37,7 +37,7 @@ def concluded(path: Path) -> Conclusion:
     return conclude(path, QUIET, lambda words: None)
 
 
-def judged(rng: np.random.Generator, noise: float, times: float, favours: Floats) -> Evidence:
+def judged(rng: np.random.Generator, noise: float, times: float, favours: Floats) -> OutputEvidence:
     """Let a judge score what humans scored, with noise, on a scale of its own, and more for some systems."""
     held = drawn(rng, World(np.array([0.8, 0.3, 0.0]), labels=False, n_documents=25, size=3.0, labelled=1.0))
     judge = held.human + favours[held.system] + noise * rng.standard_normal(len(held.human))

@@ -19,9 +19,9 @@ from simlab.concluding import concluding as whole
 from simlab.concluding.judgements.bias import Favour, bias_of, favour_of
 from simlab.concluding.judgements.concluding import warnings
 from simlab.concluding.judgements.estimates import asked_of, laid, way_of
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.judgements.metrics import uneven_labels, worth_labels
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.types import Floats
 
@@ -69,7 +69,7 @@ UNBIASED = {
 }
 
 
-def judged(rng: np.random.Generator, of: Judge, favour: float = 0.0) -> Evidence:
+def judged(rng: np.random.Generator, of: Judge, favour: float = 0.0) -> OutputEvidence:
     """Draw a table; the judge adds the favour for the first system. Systems come in random order of quality."""
     quality = of.means * rng.standard_normal((of.systems, 1)) + of.item * rng.standard_normal(of.items)
     quality = quality + of.output * rng.standard_normal(quality.shape)
@@ -81,7 +81,7 @@ def judged(rng: np.random.Generator, of: Judge, favour: float = 0.0) -> Evidence
     judge = of.slope * quality + spread * noise
     judge[0] += favour
     item = np.tile(np.arange(of.items), of.systems)
-    return Evidence(
+    return OutputEvidence(
         system_names=tuple(f"s{k + 1}" for k in range(of.systems)),
         system=np.repeat(np.arange(of.systems), of.items),
         item=item,
@@ -97,11 +97,11 @@ def judged(rng: np.random.Generator, of: Judge, favour: float = 0.0) -> Evidence
     )
 
 
-def favour(evidence: Evidence, level: float = 0.05) -> Favour | None:
+def favour(evidence: OutputEvidence, level: float = 0.05) -> Favour | None:
     return favour_of(np.random.default_rng(5), evidence, evidence.metrics["judge"], level=level, flips=FLIPS)
 
 
-def accused(evidence: Evidence) -> Floats:
+def accused(evidence: OutputEvidence) -> Floats:
     """Return 1 for a system that is shown to be favoured, -1 for one that is shown to be put down."""
     found = favour(evidence)
     return np.zeros(1) if found is None else (found.low > 0).astype(float) - (found.high < 0)
@@ -224,7 +224,7 @@ def test_a_judge_that_repeats_humans_but_for_one_system_is_told() -> None:
 LABELLED = World(np.array([0.0, 0.2, 0.4, 0.6]), labels=False, n_documents=80, follows=0.8, labelled=0.4)
 
 
-def worth(evidence: Evidence) -> Interval:
+def worth(evidence: OutputEvidence) -> Interval:
     return worth_labels(laid(evidence, "judge")[1], int(evidence.rated.sum()), 0.05)
 
 
@@ -269,7 +269,7 @@ def test_labels_dealt_at_random_are_not_called_otherwise_and_others_are() -> Non
         best = evidence.metrics["judge"] + rng.standard_normal(len(evidence.human)) > 0.5
         evidence = replace(evidence, human=np.where(best | (rng.random(len(best)) < 0.3), evidence.human, np.nan))
         found.append(one := uneven_labels(evidence, "judge"))
-        asked = asked_of(evidence, np.arange(4), Wanted())
+        asked = asked_of(evidence, np.arange(4), ConcludeOptions())
         said = warnings(evidence, asked, way_of(replace(asked, flips=99), laid(evidence, None)[1], corrected=False))
         assert (one is None) == (not any("labels were not dealt at random within systems" in str(x) for x in said))
     assert np.mean([one is not None and one.difference > 0 for one in found]) >= 0.9
@@ -296,7 +296,9 @@ def test_a_judge_of_translations_is_off_as_published_scores_say() -> None:
 @pytest.mark.needs_shared("wmt23_ende")
 def test_the_page_bounds_a_judge_s_errors_over_all_systems() -> None:
     table, second = files("mqm", "GEMBA-MQM-src")
-    found = whole.conclude(table, Wanted(second=second, metrics=("GEMBA",), again=False, gate=False), lambda _: None)
+    found = whole.conclude(
+        table, ConcludeOptions(second=second, metrics=("GEMBA",), again=False, gate=False), lambda _: None
+    )
     (metric,) = found.metrics
     text = " ".join(page(found).split())
     assert "Of systems about the mean of all, all systems at once: GPT4-5shot .93 (" in text

@@ -12,7 +12,7 @@ from judge_worlds import World, drawn
 from simlab.concluding.judgements.estimates import asked_of, laid, way_of
 from simlab.concluding.judgements.quality import binary
 from simlab.concluding.judgements.verdicts import verdict
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 
 SHARES, SCORES = np.array([0.8, 0.7, 0.7, 0.6]), np.array([0.0, 0.2, 0.2, 0.5])
@@ -23,7 +23,7 @@ def _verdicts(world: World, tables: int, word: str) -> Counter[str]:
     rng, found = stream(1, "verdicts", word), Counter[str]()
     for table in range(tables):
         evidence = drawn(rng, world)
-        asked = asked_of(evidence, np.arange(len(world.means)), Wanted(seed=table))
+        asked = asked_of(evidence, np.arange(len(world.means)), ConcludeOptions(seed=table))
         asked = replace(asked, flips=499)
         of = laid(evidence, "judge")[1]
         alone, with_it = (way_of(asked, of, corrected=corrected) for corrected in (False, True))

@@ -11,16 +11,16 @@ import pytest
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples/judged.csv"
-QUIET = Wanted(again=False, gate=False)
+QUIET = ConcludeOptions(again=False, gate=False)
 
 
-def _conclude(table: Path, wanted: Wanted = QUIET) -> Conclusion:
+def _conclude(table: Path, wanted: ConcludeOptions = QUIET) -> Conclusion:
     return conclude(table, wanted, lambda _: None)
 
 
@@ -46,7 +46,7 @@ def _rows(systems: int = 3, documents: int = 24, rated: int = 12, seed: int = 1)
 
 @pytest.mark.slow
 def test_an_example_is_concluded_from_with_all_that_belongs_to_it() -> None:
-    found = _conclude(EXAMPLE, Wanted(metrics=("judge",)))
+    found = _conclude(EXAMPLE, ConcludeOptions(metrics=("judge",)))
     assert found.question == "judge"
     assert [one.system for one in found.systems] == [f"system{k}" for k in range(1, 6)]
     assert {one.method for one in found.metrics[0].estimates} == {"human", "ppi", "joint", "own"}
@@ -110,7 +110,7 @@ def test_a_baseline_and_a_margin(tmp_path: Path) -> None:
 
 def test_lower_is_better_turns_directions_and_ranks(tmp_path: Path) -> None:
     table = _table(tmp_path, _rows(rated=24))
-    usual, turned = _conclude(table), _conclude(table, replace(QUIET, told=Told(better="lower")))
+    usual, turned = _conclude(table), _conclude(table, replace(QUIET, told=ColumnOverrides(better="lower")))
     assert [one.verdict for one in usual.pairs] == [-one.verdict for one in turned.pairs]
     assert [one.difference for one in usual.pairs] == [one.difference for one in turned.pairs]
     assert turned.systems[0].rank_low == 1
@@ -182,7 +182,7 @@ def test_ratings_that_differ_tell_what_the_same_documents_would_bring_again(tmp_
     rng = stream(1, "twice")
     rows = [[*row[:4], f"{float(str(row[3])) + 3 * rng.standard_normal():.1f}", row[4]] for row in _rows(rated=24)]
     table = _table(tmp_path, rows, "system,item,document,human_1,human_2,judge")
-    again = _conclude(table, Wanted()).repetition
+    again = _conclude(table, ConcludeOptions()).repetition
     assert again is not None
     assert 0 < again.same_sign.new_documents.value <= again.same_sign.same.value <= 1
 
@@ -195,7 +195,7 @@ def test_ratings_that_differ_tell_what_the_same_documents_would_bring_again(tmp_
         (replace(QUIET, against="s7"), "--against s7"),
     ],
 )
-def test_what_is_asked_wrongly_is_refused(wanted: Wanted, message: str, tmp_path: Path) -> None:
+def test_what_is_asked_wrongly_is_refused(wanted: ConcludeOptions, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         _conclude(_table(tmp_path, _rows()), wanted)
 

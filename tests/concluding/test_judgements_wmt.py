@@ -6,7 +6,7 @@ import pytest
 from judged_wmt import METRICS, evidence_of, files, held
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 
 pytestmark = pytest.mark.needs_shared("wmt23_ende")
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.needs_shared("wmt23_ende")
 @pytest.mark.parametrize("human", ["da-sqm", "mqm"])
 def test_the_random_metric_is_left_out(human: str) -> None:
     table, second = files(human, "Random-sysname-src")
-    found = conclude(table, Wanted(second=second, metrics=("Random",), again=False, gate=False), lambda _: None)
+    found = conclude(
+        table, ConcludeOptions(second=second, metrics=("Random",), again=False, gate=False), lambda _: None
+    )
     (metric,) = found.metrics
     assert metric.verdict == "leave_out"
     assert metric.width <= 1.03
@@ -24,7 +26,9 @@ def test_the_random_metric_is_left_out(human: str) -> None:
 
 def test_a_metric_that_follows_humans_corrects_where_they_rated_less() -> None:
     table, second = files("mqm", "XCOMET-Ensemble-refA")
-    found = conclude(table, Wanted(second=second, metrics=("XCOMET",), again=False, gate=False), lambda _: None)
+    found = conclude(
+        table, ConcludeOptions(second=second, metrics=("XCOMET",), again=False, gate=False), lambda _: None
+    )
     assert found.metrics[0].verdict == "correct"
     assert found.metrics[0].width < 1
     assert found.about["estimator"] == "ppi"

@@ -13,7 +13,7 @@ import pytest
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.rng import stream
 
@@ -56,7 +56,7 @@ def _made(
 def _concluded(path: Path, rows: Sequence[Row]) -> Conclusion:
     lines = [",".join(row) for row in [("system", "document", "segment", "rater", "score"), *rows]]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return conclude(path, Wanted(again=False, gate=False), lambda _: None)
+    return conclude(path, ConcludeOptions(again=False, gate=False), lambda _: None)
 
 
 def _means(rows: Sequence[Row]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import write
 from simlab.engine.replaying import collected
 from simlab.types import InputError, Place
@@ -51,7 +51,9 @@ def export(config: dict[str, Any], out: Path) -> Path:
 
 def concluded(table: Path, plan: Path, **asked: Any) -> Conclusion:
     return conclude(
-        table, Wanted(plan=read_plan(plan), again=False, gate=False, **{"look": True, **asked}), lambda line: None
+        table,
+        ConcludeOptions(plan=read_plan(plan), again=False, gate=False, **{"look": True, **asked}),
+        lambda line: None,
     )
 
 
@@ -115,10 +117,10 @@ def test_an_unfinished_table_is_not_looked_at_unless_that_is_wanted(
     planned = len(lines) - 1
     with pytest.raises(InputError, match=rf"holds {n or planned - missing} of {planned} planned answers.*: --look$"):
         concluded(table, beside(table), look=False)
-    checked = check(table, Wanted(plan=read_plan(beside(table))))
+    checked = check(table, ConcludeOptions(plan=read_plan(beside(table))))
     assert (checked.collected, checked.planned, checked.finished) == (n or planned - missing, planned, False)
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert check(table, Wanted(plan=read_plan(beside(table)))).finished
+    assert check(table, ConcludeOptions(plan=read_plan(beside(table)))).finished
     # Neither what was refused nor what was checked is a look.
     found = concluded(table, beside(table), look=False)
     assert found.promise.holds
@@ -154,7 +156,7 @@ def test_a_look_that_cannot_be_recorded_is_warned_of(tmp_path: Path, monkeypatch
 
     plan = read_plan(beside(table))
     monkeypatch.setattr(Path, "write_text", full)
-    found = conclude(table, Wanted(plan=plan, again=False, gate=False), lambda line: None)
+    found = conclude(table, ConcludeOptions(plan=plan, again=False, gate=False), lambda line: None)
     assert any("this look is not recorded" in one for one in found.warnings)
 
 

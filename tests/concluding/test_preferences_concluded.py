@@ -17,17 +17,17 @@ from vote_worlds import World, draw
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page, to_json
 from simlab.concluding.following import conclude as as_planned
-from simlab.concluding.plans import Plan
+from simlab.concluding.plans import LoadedPlan
 from simlab.concluding.preferences.by_plan import concluded
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples/preferences.csv"
-QUIET = Wanted(again=False, gate=False)
+QUIET = ConcludeOptions(again=False, gate=False)
 Row = tuple[str, str, str, str, str]
 
 
@@ -41,7 +41,7 @@ def table(tmp_path: Path) -> Callable[[Sequence[Row]], Path]:
     return write
 
 
-def told(path: Path, wanted: Wanted = QUIET) -> Conclusion:
+def told(path: Path, wanted: ConcludeOptions = QUIET) -> Conclusion:
     return conclude(path, wanted, lambda words: None)
 
 
@@ -112,7 +112,7 @@ def test_the_anytime_promise_claims_less() -> None:
 def test_a_repetition_and_a_control_are_carried_out_in_the_same_design(
     usual_effort: None,
 ) -> None:
-    found = told(EXAMPLE, Wanted())
+    found = told(EXAMPLE, ConcludeOptions())
     assert found.control is not None
     assert found.repetition is not None
     assert abs(found.control.some_claim - 0.05) < 0.03
@@ -150,9 +150,9 @@ def test_systems_are_named_not_numbered(table: Callable[[Sequence[Row]], Path]) 
     )
 
 
-def plan(config: dict[str, Any], folder: Path) -> Plan:
+def plan(config: dict[str, Any], folder: Path) -> LoadedPlan:
     file = folder / "plan.yaml"
-    return Plan(file, "compare", config, "0" * 6, None, file)
+    return LoadedPlan(file, "compare", config, "0" * 6, None, file)
 
 
 def fixed_plan(**budget: Any) -> dict[str, Any]:

@@ -13,12 +13,12 @@ from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, own_num
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.preferences.votes import of_table
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables import preferences
 from tests.strangers import Rows
 
 HEADER = ("item", "system_a", "system_b", "winner", "rater")
-QUIET = Wanted(again=False, gate=False)
+QUIET = ConcludeOptions(again=False, gate=False)
 Fill = Callable[[random.Random, int, str], str]
 
 

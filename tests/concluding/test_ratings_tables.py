@@ -13,9 +13,9 @@ from made_ratings import Plan, made
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings.collecting import collected, config_of, in_whole, of_ratings, without
-from simlab.concluding.ratings.findings import Table, concluded
+from simlab.concluding.ratings.findings import TableReading, concluded
 from simlab.concluding.standing import within
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import conclude as conclude_study
 from simlab.studies.ratings.preparing import prepare
@@ -48,7 +48,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def found(path: Path, **asked: object) -> Conclusion:
-    return conclude(path, Wanted(**{"again": False, "gate": False, **asked}), lambda _: None)
+    return conclude(path, ConcludeOptions(**{"again": False, "gate": False, **asked}), lambda _: None)
 
 
 def test_the_example_is_concluded() -> None:
@@ -89,8 +89,8 @@ def test_claims_intervals_and_ranks_agree(table: Path, against: str | None) -> N
 
 def test_what_the_kind_of_study_says_is_taken_unchanged() -> None:
     whole = of_ratings(made(stream(4), Plan(per_output=2), QUALITY), np.ones(30 * 4 * 4 * 2, bool))
-    config, campaign = config_of(Wanted(seed=3)), collected(whole, 3)
-    answer = concluded(config, campaign, Wanted(seed=3), Table({}, ""))
+    config, campaign = config_of(ConcludeOptions(seed=3)), collected(whole, 3)
+    answer = concluded(config, campaign, ConcludeOptions(seed=3), TableReading({}, ""))
     outcome = {name: values[0] for name, values in conclude_study(prepare(config), [campaign]).items()}
     assert [one.p_value for one in answer.pairs] == outcome["p_value"].tolist()
     assert [one.adjusted for one in answer.pairs] == outcome["adjusted_p_value"].tolist()
@@ -263,7 +263,7 @@ def test_repeated_and_missing_ratings_that_are_as_many_as_planned_are_told_from_
         system=np.where(np.arange(40) == 7, ratings.system[6], ratings.system),
     )
     whole = of_ratings(twice, np.ones(40, bool))
-    answer = concluded(config_of(Wanted()), collected(whole, 1), Wanted(), Table({}, ""))
+    answer = concluded(config_of(ConcludeOptions()), collected(whole, 1), ConcludeOptions(), TableReading({}, ""))
     estimate = {one.system: one.plain_mean for one in answer.systems}
     name = whole.system_names[twice.system[6]]
     own = twice.system == twice.system[6]
@@ -331,4 +331,4 @@ def test_a_level_is_said_once(table: Path) -> None:
 
 def test_ratings_know_no_promise_at_any_look() -> None:
     with pytest.raises(InputError, match="--promise anytime: is one of preferences"):
-        conclude(EXAMPLE, Wanted(promise="anytime"), lambda line: None)
+        conclude(EXAMPLE, ConcludeOptions(promise="anytime"), lambda line: None)

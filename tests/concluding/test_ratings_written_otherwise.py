@@ -19,10 +19,10 @@ from strangers import Mutation, answer_or_line, mutations
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page, to_json
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.effort import use_effort
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 
 FOLDER = SHARED / "strangers"
 WAYS = 40
@@ -83,7 +83,9 @@ def _answer(case: Case, mutation: Mutation | None = None) -> Callable[[Path], ob
     def answer(path: Path) -> object:
         # What is simulated beside a conclusion is another draw where names are others.
         with use_effort(SHORT._replace(equal_studies=0)):
-            found = conclude(path, Wanted(told=Told(where=case.where, scale=case.scale)), lambda _: None)
+            found = conclude(
+                path, ConcludeOptions(told=ColumnOverrides(where=case.where, scale=case.scale)), lambda _: None
+            )
         _no_point(found)
         pairs = {
             frozenset((named(one.first), named(one.second))): (
@@ -149,7 +151,7 @@ def test_a_rater_whose_answers_are_all_as_far_from_others_has_no_interval_of_wid
         for rater in level
     ]
     path.write_text("\n".join(["system,document,rater,score", *lines]) + "\n", encoding="utf-8")
-    found = conclude(path, Wanted(again=False), lambda _: None)
+    found = conclude(path, ConcludeOptions(again=False), lambda _: None)
     _no_point(found)
     raters = json.loads(to_json(found))["raters"]
     assert [round(one["leniency"], 4) for one in raters] == [-10.0, 0.5, 9.5]

@@ -14,12 +14,12 @@ from made_ratings import made
 
 from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More
-from simlab.concluding.following import LIMIT, Batch, Room, second_batch
-from simlab.concluding.plans import Plan
+from simlab.concluding.following import LIMIT, Room, SecondBatch, second_batch
+from simlab.concluding.plans import LoadedPlan
 from simlab.concluding.ratings.collecting import collected, config_of
-from simlab.concluding.ratings.findings import Table, concluded
+from simlab.concluding.ratings.findings import TableReading, concluded
 from simlab.concluding.ratings.judging import claimed_pairs
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.preparing import prepare
 from simlab.tables.held import Ratings
@@ -31,9 +31,9 @@ COMPARED = {"design": {}, "budget": {"annotations_per_pair": 1000, "batch_size":
 MANY = Room(documents=10_000)
 
 
-def plan(question: str = "rate", config: Mapping[str, Any] = RATED) -> Plan:
+def plan(question: str = "rate", config: Mapping[str, Any] = RATED) -> LoadedPlan:
     path = Path("my/study.yaml")
-    return Plan(path, question, config, "3f9c2a7b11", None, path)
+    return LoadedPlan(path, question, config, "3f9c2a7b11", None, path)
 
 
 def still_open() -> Conclusion:
@@ -177,12 +177,12 @@ AFTER = Room(documents=int(LIMIT), ratings=200)
 
 def config_for(table: Made, test: str, key: str) -> Mapping[str, Any]:
     words = (f"analysis.test={test}", f"analysis.test.{key}=199", "decision.multiplicity=max_t")
-    return config_of(Wanted(again=False, gate=False, overrides=words))
+    return config_of(ConcludeOptions(again=False, gate=False, overrides=words))
 
 
 def concluded_first(config: Mapping[str, Any], ratings: Ratings, seed: int) -> Conclusion:
     read = {"documents": ratings.n_documents, "raters": ratings.n_raters, "used": len(ratings.score)}
-    return concluded(config, collected(ratings, seed), Wanted(again=False, gate=False), Table(read, ""))
+    return concluded(config, collected(ratings, seed), ConcludeOptions(again=False, gate=False), TableReading(read, ""))
 
 
 def only(ratings: Ratings, systems: tuple[str, ...]) -> Ratings:
@@ -218,7 +218,7 @@ def claimed(config: Mapping[str, Any], ratings: Ratings, seed: int) -> bool:
 
 def batches(
     config: Mapping[str, Any], campaigns: int, room: Room, draw: Callable[[np.random.Generator, int], Ratings]
-) -> Iterator[tuple[int, Ratings, Batch]]:
+) -> Iterator[tuple[int, Ratings, SecondBatch]]:
     """Conclude first batches of equal systems; yield those after which a second one is asked for."""
     of = plan(config=config)
     for k in range(campaigns):

@@ -11,7 +11,7 @@ import pytest
 from simlab.analysis.normalization import kept_differences
 from simlab.cli import answer
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -33,7 +33,9 @@ def _table(path: Path, rates: Callable[[int, int], bool], systems: str = "AB", r
 
 def _concluded(path: Path, normalization: str) -> None:
     conclude(
-        path, Wanted(again=False, gate=False, overrides=(f"analysis.normalization={normalization}",)), lambda _: None
+        path,
+        ConcludeOptions(again=False, gate=False, overrides=(f"analysis.normalization={normalization}",)),
+        lambda _: None,
     )
 
 

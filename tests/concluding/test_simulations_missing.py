@@ -12,7 +12,7 @@ from simlab.concluding import simulations
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings import again
 from simlab.concluding.simulations import in_parts, start_in_process, try_to_simulate
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
 from simlab.fitting.scales.fitting import fit
@@ -77,7 +77,7 @@ def test_arithmetic_that_fails_is_a_reason_and_no_bug(fails, tmp_path, short_eff
 
     monkeypatch.setattr(repetitions if fails == "table_world" else again, fails, fail)
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
-    found = conclude(table, Wanted(), lambda line: None)
+    found = conclude(table, ConcludeOptions(), lambda line: None)
     assert any(pair.verdict for pair in found.pairs)
     missing = {"table_world": (True, True), "control": (False, True), "repetition": (True, False)}[fails]
     assert (found.repetition is None, found.control is None) == missing
@@ -105,9 +105,9 @@ def supervised(monkeypatch):
 @pytest.mark.slow
 def test_a_command_of_its_own_says_the_same_from_two_processes(tmp_path, short_effort, request):
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
-    alone = conclude(table, Wanted(), lambda line: None)
+    alone = conclude(table, ConcludeOptions(), lambda line: None)
     request.getfixturevalue("supervised")
-    assert conclude(table, Wanted(), lambda line: None).plain() == alone.plain()
+    assert conclude(table, ConcludeOptions(), lambda line: None).plain() == alone.plain()
     assert alone.control is not None
     assert in_parts(lambda part: list(part), 7, 2) == [[0, 1], [2, 3], [4, 5], [6]]
 

@@ -14,19 +14,19 @@ from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page, to_json
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import Effort, use_effort
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, answers_of, mutations
 
 STRANGERS = SHARED / "strangers"
-QUIET = Wanted(again=False, gate=False)
+QUIET = ConcludeOptions(again=False, gate=False)
 SYSTEMS = {"system": ("system_a", "system_b")}
 
 
-def concluded(path: Path, wanted: Wanted = QUIET) -> Conclusion:
+def concluded(path: Path, wanted: ConcludeOptions = QUIET) -> Conclusion:
     return conclude(path, wanted, lambda words: None)
 
 
@@ -86,11 +86,13 @@ def check_both_orders(found: Conclusion, n_items: int) -> None:
 @pytest.mark.needs_shared("strangers/02-both-orders-cancel.csv")
 def test_a_judge_who_always_says_first_shows_nothing_of_the_systems(tmp_path: Path) -> None:
     file = STRANGERS / "02-both-orders-cancel.csv"
-    check_both_orders(found := concluded(file, Wanted(again=False, gate=False, margin=0.1)), 20)
+    check_both_orders(found := concluded(file, ConcludeOptions(again=False, gate=False, margin=0.1)), 20)
     assert "is on top by its strength" not in said(found)
     assert "j answered the first of the row in 40 of 40 comparisons (1.00; by chance .50)" in said(found)
     bare = [line.rpartition(",")[0].split(",") for line in file.read_text().splitlines()]
-    check_both_orders(concluded(saved(bare, tmp_path / "bare.csv"), Wanted(again=False, gate=False, margin=0.1)), 20)
+    check_both_orders(
+        concluded(saved(bare, tmp_path / "bare.csv"), ConcludeOptions(again=False, gate=False, margin=0.1)), 20
+    )
 
 
 @pytest.mark.parametrize(("seed", "raters", "named"), [(1, 1, True), (2, 1, False), (3, 4, True)])
@@ -103,7 +105,7 @@ def test_answers_that_follow_the_place_are_named_however_written(
     kinds = SYSTEMS | ({"rater": ("rater",)} if named else {})
     read = 0
     for one in mutations(table, tmp_path, seed, names=kinds):
-        found = concluded(one.path, Wanted(again=False, gate=False, margin=0.2))
+        found = concluded(one.path, ConcludeOptions(again=False, gate=False, margin=0.2))
         check_both_orders(found, 30 * raters)
         read += 1
     assert read == 40
@@ -179,7 +181,7 @@ def test_one_order_whose_winners_are_named_is_concluded_and_said(tmp_path: Path)
 
 
 def test_rules_know_no_places(tmp_path: Path) -> None:
-    rule = Wanted(again=False, gate=False, overrides=("decision=fixed",))
+    rule = ConcludeOptions(again=False, gate=False, overrides=("decision=fixed",))
     with pytest.raises(InputError, match=r"always stands first.*write winners by their names"):
         concluded(saved(one_order(1), tmp_path / "one.csv"), rule)
     with pytest.raises(InputError, match=r"asks about 30 outputs of a pair in both orders"):
@@ -188,10 +190,11 @@ def test_rules_know_no_places(tmp_path: Path) -> None:
 
 def test_anytime_promises_count_answers_in_both_orders_once(tmp_path: Path) -> None:
     found = concluded(
-        saved(first_always(1), tmp_path / "both.csv"), Wanted(again=False, gate=False, promise="anytime", margin=0.2)
+        saved(first_always(1), tmp_path / "both.csv"),
+        ConcludeOptions(again=False, gate=False, promise="anytime", margin=0.2),
     )
     assert [(one.verdict, one.within) for one in found.pairs] == [(0, "open")]
-    found = concluded(saved(one_order(1), tmp_path / "one.csv"), Wanted(promise="anytime"))
+    found = concluded(saved(one_order(1), tmp_path / "one.csv"), ConcludeOptions(promise="anytime"))
     assert [(one.verdict, one.low, one.high) for one in found.pairs] == [(0, -1, 1)]
     assert found.control is None
 
@@ -275,7 +278,7 @@ SHARED_VOTES = (
 def test_votes_give_one_answer_however_they_are_written(tmp_path: Path, table: Rows | str) -> None:
     """All forty ways of writing a table give its own answer: not one is refused, and nothing but flips differs."""
     rows = rows_of(table) if isinstance(table, str) else table
-    wanted = Wanted(again=False, gate=False, margin=0.2)
+    wanted = ConcludeOptions(again=False, gate=False, margin=0.2)
     plain = answers_of(concluded(saved(rows, tmp_path / "plain.csv"), wanted))
     kinds = SYSTEMS | ({"rater": ("rater",)} if "rater" in rows[0] else {})
     for one in mutations(rows, tmp_path, 1, names=kinds, refers={"winner": "system"}):
@@ -322,7 +325,7 @@ def alike(raters: int, items: int, systems: Sequence[str] = ("m1", "m2")) -> Row
 )
 def test_votes_that_are_all_alike_leave_others_possible(tmp_path: Path, rows: Rows) -> None:
     with use_effort(Effort(equal_studies=20)):
-        found = concluded(saved(rows, tmp_path / "alike.csv"), Wanted())
+        found = concluded(saved(rows, tmp_path / "alike.csv"), ConcludeOptions())
     assert not list(contradictions(found))
     bounds = [(one.low, one.high) for one in found.pairs] + [(one.low, one.high) for one in found.systems]
     assert all(high - low > 0.01 for low, high in bounds)
@@ -349,9 +352,9 @@ def test_people_and_machines_are_not_counted_as_one() -> None:
     with pytest.raises(InputError, match=r"1 machine \(gpt4_pair\) and 3 others .*--where judge=gpt4_pair, or --where"):
         concluded(file)
     people = [("judge", f"expert_{k}") for k in range(3)]
-    found = concluded(file, Wanted(again=False, gate=False, told=Told(where=tuple(people))))
+    found = concluded(file, ConcludeOptions(again=False, gate=False, told=ColumnOverrides(where=tuple(people))))
     assert (found.read["used"], found.read["raters"]) == (30, 3)
-    assert concluded(file, Wanted(again=False, gate=False, exclude=("gpt4_pair",))).pairs == found.pairs
+    assert concluded(file, ConcludeOptions(again=False, gate=False, exclude=("gpt4_pair",))).pairs == found.pairs
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -13,9 +13,9 @@ import pytest
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables.columns import told
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Mutation, Rows, answer_or_line, mutations
@@ -25,7 +25,9 @@ STRANGERS = "strangers"
 
 def _concluded(path: Path, columns: str | None = None) -> Conclusion:
     """Conclude without carrying the study out again."""
-    return conclude(path, Wanted(told=Told(columns=told(columns)), again=False, gate=False), lambda _: None)
+    return conclude(
+        path, ConcludeOptions(told=ColumnOverrides(columns=told(columns)), again=False, gate=False), lambda _: None
+    )
 
 
 def _claims(found: Conclusion, at: Mutation | None = None) -> set[tuple[str, str]]:
@@ -101,7 +103,7 @@ def test_a_verdict_is_asked_for_by_name_and_its_numbers_are_explained() -> None:
 @pytest.mark.needs_shared(STRANGERS)
 def test_the_column_judge_names_who_decided() -> None:
     experts = tuple(("judge", f"expert_{k}") for k in range(3))
-    wanted = Wanted(told=Told(where=experts), again=False, gate=False)
+    wanted = ConcludeOptions(told=ColumnOverrides(where=experts), again=False, gate=False)
     found = conclude(_shared("j04-judge-column-names-who-judged.csv"), wanted, lambda _: None)
     assert found.read["raters"] == 3
     assert "turn" in found.read["unused"]

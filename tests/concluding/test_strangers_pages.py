@@ -16,14 +16,14 @@ from slowness import slow_except
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 
 FOLDER = SHARED / "strangers"
 
 
 def found(path: Path, **asked: object) -> Conclusion:
-    return conclude(path, Wanted(**{"again": False, "gate": False, **asked}), lambda _: None)
+    return conclude(path, ConcludeOptions(**{"again": False, "gate": False, **asked}), lambda _: None)
 
 
 def rows_of(path: Path) -> list[list[str]]:

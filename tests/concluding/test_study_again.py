@@ -10,7 +10,7 @@ from simlab.concluding.ratings.again import control, repetition, with_scores
 from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.ratings.planned import ratings_of
 from simlab.concluding.ratings.table_world import DRAWS
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
 from simlab.studies.ratings.concluding import lead_of
@@ -119,7 +119,7 @@ def test_repetitions_of_many_tables_lie_where_they_are_expected():
 def test_a_repetition_against_a_baseline_is_about_its_pairs(tmp_path):
     file = tmp_path / "pilot.csv"
     write(pilot(np.random.default_rng(3), n_systems=4, n_documents=20), file)
-    whole, against = (conclude(file, Wanted(against=name), lambda line: None) for name in (None, "S2"))
+    whole, against = (conclude(file, ConcludeOptions(against=name), lambda line: None) for name in (None, "S2"))
     assert len(against.pairs) == 3 < len(whole.pairs)
     assert against.repetition is not None
     assert whole.repetition is not None

@@ -12,7 +12,7 @@ from simlab.config import compose
 from simlab.config.overrides import Setting
 from simlab.config.recorded import for_systems, identify, one_world, understood, with_raters
 from simlab.studies.kinds import kind_asking
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world import recorded
@@ -253,7 +253,7 @@ def test_which_scores_are_better_is_written_where_a_table_was_not_always_read_so
     assert section["better"] == written
     assert says in understood([config, config])[0]
     # What is written is how the world is read.
-    as_written: Any = Told(better=written)  # type: ignore[arg-type]
+    as_written: Any = ColumnOverrides(better=written)  # type: ignore[arg-type]
     world = recorded.make_world(read(path, as_written, as_before=True)) if text not in (MQM, AVERAGES) else None
     assert world is None or world.frame.lower_is_better == ("lower is better" in says)
 

@@ -37,15 +37,15 @@ from simlab.types import (
     Estimate,
     Estimates,
     Evidence,
-    Followed,
     InputError,
     Judged,
     JudgedWorld,
+    JudgementSequence,
     KnownRates,
     Outputs,
     Queue,
-    Rated,
     RatedWorld,
+    ScoredRatings,
     Seen,
     Stops,
     TestSet,
@@ -56,7 +56,7 @@ from simlab.types import (
 from simlab.world.laws.comparisons import require_contest
 from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fixed import UNMARKED, FixedRatings, fixed_ratings
-from simlab.world.laws.judgements import Sample, require_judgements
+from simlab.world.laws.judgements import OutputSample, require_judgements
 from simlab.world.laws.scales import ScaledRatings, score_range
 
 
@@ -246,7 +246,7 @@ def judged(
     return parts.bind(metric)(stream(1, "metric"), world) if metric else world
 
 
-def outputs(world: World, seed: int, *, shared: bool) -> Sample:
+def outputs(world: World, seed: int, *, shared: bool) -> OutputSample:
     return require_judgements(world).outputs(stream(seed), 40, world.metric, shared=shared)
 
 
@@ -356,7 +356,7 @@ def test_decision_rules(section: dict[str, Any]) -> None:
     np.testing.assert_array_equal(few.theta, verdicts.theta[7:9])
 
 
-def few_judgements(n: int = 200, planned: int = 200) -> Followed:
+def few_judgements(n: int = 200, planned: int = 200) -> JudgementSequence:
     rng = stream(12)
     quality = rng.normal(size=n)
     y, g = (quality > 0).astype(float), np.clip(quality, -3, 3)
@@ -365,7 +365,7 @@ def few_judgements(n: int = 200, planned: int = 200) -> Followed:
         reach = -ndtri(level / 2) * np.sqrt(0.25 / k)
         return float(y[:k].mean() - reach), float(y[:k].mean() + reach)
 
-    return Followed(y, g, np.zeros(n), 0, (-3.0, 3.0), (0.0, 1.0), interval, 0.05, planned)
+    return JudgementSequence(y, g, np.zeros(n), 0, (-3.0, 3.0), (0.0, 1.0), interval, 0.05, planned)
 
 
 @pytest.mark.parametrize("section", options_that_return("decision", Stops))
@@ -483,7 +483,7 @@ def test_significance_tests(section: dict[str, Any]) -> None:
     bound = parts.bind(section)
 
     def part(rng: np.random.Generator, total: np.ndarray) -> np.ndarray:
-        return bound(rng, from_totals(total, 7) if parts.data_of(bound.func) is Rated else total)
+        return bound(rng, from_totals(total, 7) if parts.data_of(bound.func) is ScoredRatings else total)
 
     p = part(stream(9), total)
     assert p.shape == (10,)

@@ -10,9 +10,9 @@ import pytest
 
 from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More, Rank, ranked
-from simlab.commands.conclude import Answered, page, write
+from simlab.commands.conclude import ConcludeAnswer, page, write
 from simlab.concluding.standing import within
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports import html
 from simlab.drawing.reports.answers import conclude_charts as charts
 from simlab.drawing.reports.answers import conclude_numbers as numbers
@@ -31,7 +31,7 @@ def said(found: Conclusion) -> str:
 
 def written(found: Conclusion, *files: str) -> list[str]:
     """Return the lines that the command line prints."""
-    return write(Answered(found, Wanted(), NEXT, list(map(Path, files))), "table", {}).text.splitlines()
+    return write(ConcludeAnswer(found, ConcludeOptions(), NEXT, list(map(Path, files))), "table", {}).text.splitlines()
 
 
 @pytest.mark.parametrize(

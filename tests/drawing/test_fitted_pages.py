@@ -12,14 +12,16 @@ from simlab.answers.tables import ReadTable
 from simlab.drawing.reports import text
 from simlab.drawing.reports.answers.fit import report
 from simlab.drawing.reports.static import figure_of
-from simlab.fitting.components import Components, coefficients, trade
+from simlab.fitting.components import PilotComponents, coefficients, trade
 
 NAN = float("nan")
 VARIANCE = {"system": 9.0, "document": 4.0, "system_document": 2.0, "leniency": 6.0, "rater_system": 1.0}
-HELD = Components({k: np.array([v, v]) for k, v in (VARIANCE | {"residual": 12.0}).items()}, 1.0, 3, 40, frozenset())
+HELD = PilotComponents(
+    {k: np.array([v, v]) for k, v in (VARIANCE | {"residual": 12.0}).items()}, 1.0, 3, 40, frozenset()
+)
 
 
-def fit(*, failed: bool = False, held: Components = HELD, raters: int = 3) -> Fit:
+def fit(*, failed: bool = False, held: PilotComponents = HELD, raters: int = 3) -> Fit:
     real = 8.2 if failed else 24.0
     weighed = trade(held, 80)
     return Fit(

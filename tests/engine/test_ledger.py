@@ -21,7 +21,7 @@ from simlab.engine.continuation import declare, grow
 from simlab.types import InputError, Place
 
 
-def run(sweep: Sweep, folder: Path, block: str = "block", jobs: int = 1) -> engine.Summary:
+def run(sweep: Sweep, folder: Path, block: str = "block", jobs: int = 1) -> engine.RunSummary:
     return engine.run(
         sweep, folder, jobs, block=getattr(fake_studies, block), check=fake_studies.check, quiet=True
     )  # fmt: skip

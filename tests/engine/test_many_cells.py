@@ -23,7 +23,7 @@ from simlab.engine.provenance import installation
 KINDS = ("item_grouping", "preference_protocol", "recorded_judgements")
 
 
-def launch(sweep: Sweep, folder: Path) -> run.Summary:
+def launch(sweep: Sweep, folder: Path) -> run.RunSummary:
     return run.run(sweep, folder, 1, block=fake_studies.block, check=fake_studies.check, quiet=True)
 
 

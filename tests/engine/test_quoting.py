@@ -13,7 +13,7 @@ from fake_studies import Block
 
 from simlab.drawing.text import quotes as pages
 from simlab.engine import quoting
-from simlab.engine.quoting import Quote, Span, quotes
+from simlab.engine.quoting import QuantileSpan, Quote, quotes
 from simlab.rng import stream
 from simlab.types import DESIGN_FAILED, Place
 from simlab.types.collection import ALL_CAME, DEADLINE
@@ -58,7 +58,7 @@ def test_ends_are_those_of_the_people_there_are() -> None:
     assert quote.ended == pytest.approx({ALL_CAME: np.mean(hours < 48), DEADLINE: np.mean(hours == 48)})
     # Half the people are quicker than the median: four standard errors of the median of a lognormal.
     error = 1.2533 * SD / np.sqrt(quote.campaigns)
-    assert abs(np.log((quote.hours or Span(0, 1, 0)).middle / HOURS)) < 4 * error
+    assert abs(np.log((quote.hours or QuantileSpan(0, 1, 0)).middle / HOURS)) < 4 * error
 
 
 def test_the_same_study_has_the_same_quote() -> None:
@@ -113,7 +113,14 @@ def test_of_a_sweep_the_first_and_the_last_cell_are_quoted() -> None:
 
 def test_a_newcomer_reads_what_to_pay_and_how_long_it_takes() -> None:
     quote = Quote(
-        {}, 100, 0, Span(980, 1050, 1120), Span(28, 35, 46), Span(4, 6.2, 9), {ALL_CAME: 0.88, DEADLINE: 0.12}, "EUR"
+        {},
+        100,
+        0,
+        QuantileSpan(980, 1050, 1120),
+        QuantileSpan(28, 35, 46),
+        QuantileSpan(4, 6.2, 9),
+        {ALL_CAME: 0.88, DEADLINE: 0.12},
+        "EUR",
     )
     assert pages.said(quote) == (
         "1,050 EUR (980 to 1,120), 35 h of work (28 to 46), 6.2 days (4.0 to 9.0); of campaigns .88 end with all "

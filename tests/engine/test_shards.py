@@ -13,7 +13,7 @@ from simlab.engine import ledger, shards
 from simlab.engine.forecast import forecast
 from simlab.engine.provenance import code_digest
 from simlab.engine.run import run
-from simlab.engine.shards import Shard, Whole
+from simlab.engine.shards import Shard, SweepSizes
 from simlab.store.verifying import verify
 from simlab.types import InputError
 from tests import fake_studies as fake
@@ -21,7 +21,7 @@ from tests import fake_studies as fake
 Block = tuple[str, int, int, int]
 
 sizes = st.builds(
-    Whole,
+    SweepSizes,
     worlds=st.integers(1, 5),
     pools=st.integers(1, 2),
     draws=st.integers(1, 2),
@@ -31,7 +31,7 @@ sizes = st.builds(
 )
 
 
-def dealt(whole: Whole, of: int) -> Counter[int]:
+def dealt(whole: SweepSizes, of: int) -> Counter[int]:
     """Count the blocks of each shard; every study has to be that of exactly one."""
     counts = Counter[int]()
     for place in range(len(list(whole.places()))):
@@ -47,26 +47,26 @@ def dealt(whole: Whole, of: int) -> Counter[int]:
 
 
 @given(sizes, st.integers(1, 12))
-def test_every_study_is_that_of_exactly_one_shard_and_shards_are_even(whole: Whole, of: int) -> None:
+def test_every_study_is_that_of_exactly_one_shard_and_shards_are_even(whole: SweepSizes, of: int) -> None:
     counts = dealt(whole, of)
     assert max(counts.values()) - min(counts[number] for number in range(1, of + 1)) <= 1
 
 
 def test_cells_stay_together_only_where_there_are_enough_places() -> None:
-    several, few = Whole(4, 1, 1, 10, 3, 5), Whole(1, 1, 1, 10, 3, 5)
+    several, few = SweepSizes(4, 1, 1, 10, 3, 5), SweepSizes(1, 1, 1, 10, 3, 5)
     assert {several.owner(place, k, cell, 8) for cell in range(3) for place, k in [(2, 1)]} == {6}
     assert {few.owner(0, 1, cell, 3) for cell in range(3)} == {1, 2, 3}
 
 
 def test_a_shard_has_other_cells_at_each_place() -> None:
     # Cells differ in what they cost: a shard that always had the same ones would be the last.
-    whole = Whole(2, 1, 1, 4, 6, 4)
+    whole = SweepSizes(2, 1, 1, 4, 6, 4)
     mine = [{cell for cell in range(6) if whole.owner(place, 0, cell, 3) == 1} for place in (0, 1)]
     assert mine[0] != mine[1]
 
 
 def test_what_is_left_of_a_gap_is_cut_where_the_blocks_of_the_whole_sweep_are() -> None:
-    whole = Whole(1, 1, 1, 10, 1, 4)
+    whole = SweepSizes(1, 1, 1, 10, 1, 4)
     cut = [list(whole.cut((2, 7), Shard(number, 2), 0, 0)) for number in (1, 2)]
     assert cut == [[(2, 2), (8, 1)], [(4, 4)]]
 

@@ -10,7 +10,7 @@ import pytest
 
 from simlab.engine import ledger
 from simlab.engine.continuation import cell_key
-from simlab.engine.run import Summary
+from simlab.engine.run import RunSummary
 from simlab.store import filling
 from simlab.store.verifying import verify
 
@@ -18,7 +18,7 @@ LIMITS = {"retries": 1, "block_seconds": None, "worker_memory": None}
 ENDS_WITHIN_SECONDS = 300.0
 
 
-def fill(folder: Path, block: str, jobs: int = 2) -> Summary:
+def fill(folder: Path, block: str, jobs: int = 2) -> RunSummary:
     return filling.fill(
         fake_studies.sweep(limits=LIMITS | fake_studies.OWN_LIMITS.get(block, {})),
         folder,

@@ -21,7 +21,7 @@ from survivors import MARK, needs_proc
 
 from simlab.engine import ledger
 from simlab.engine.backends.scheduler import SILENT_SECONDS
-from simlab.engine.run import Summary
+from simlab.engine.run import RunSummary
 from simlab.processes import descendants
 from simlab.rng import stream
 from simlab.store import filling
@@ -39,7 +39,7 @@ DRIVER = (
 pytestmark = needs_proc
 
 
-def fill(folder: Path, block: str = "slow", **engine: object) -> Summary:
+def fill(folder: Path, block: str = "slow", **engine: object) -> RunSummary:
     """Fill a folder, by the workers of a scheduler where one is given."""
     where = {"backend": "dask", **engine} if "scheduler" in engine else engine
     return filling.fill(

@@ -28,7 +28,7 @@ from simlab.engine import ledger
 from simlab.fitting.report import Say
 from simlab.planning import folder
 from simlab.rng import stream
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 from tests.pilots import pilot, write
 
@@ -59,7 +59,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     found_in = fit.found_in
 
-    def once(table: Path, told: Told, law: str, seed: int, say: Say) -> FitResult:
+    def once(table: Path, told: ColumnOverrides, law: str, seed: int, say: Say) -> FitResult:
         named = f"{table.name} {files.digest(table)}"  # its world names the table
         if named not in FITTED:
             FITTED[named] = found_in(table, told, law, seed, say)

@@ -12,8 +12,8 @@ from told import told
 
 from simlab.commands.plan import PlanOptions
 from simlab.tables import evidence, preferences, reading
-from simlab.tables.held import Alike, Told
-from simlab.tables.judged import Outputs
+from simlab.tables.held import Alike, ColumnOverrides
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.names import spelling
 from simlab.types import InputError
 
@@ -58,14 +58,14 @@ def test_raters_go_by_each_usual_name_in_every_reader(column: str, tmp_path: Pat
     compared = preferences.read(table(tmp_path, f"item,model_a,model_b,winner,{column}", votes))
     assert sorted(compared.rater_names) == [*RATERS]
     outputs = evidence.read(table(tmp_path, f"system,item,{column},human", rows()))
-    assert isinstance(outputs, Outputs)
+    assert isinstance(outputs, JudgedOutputs)
     assert sorted(outputs.rater_names) == [*RATERS]
 
 
 def test_a_reviewer_that_scores_is_a_metric_and_no_rater(tmp_path: Path) -> None:
     lines = [f"{name},i{d},{score(s, d, 0)},{s + d / 7}" for d in range(DOCUMENTS) for s, name in enumerate(SYSTEMS)]
     outputs = evidence.read(table(tmp_path, "system,item,human,reviewer", lines))
-    assert isinstance(outputs, Outputs)
+    assert isinstance(outputs, JudgedOutputs)
     assert (outputs.rater_names, [*outputs.metrics]) == ((), ["reviewer"])
 
 
@@ -109,13 +109,13 @@ def test_names_that_look_alike_are_refused_merged_or_kept(one: str, other: str, 
     assert said.endswith("write them alike, or say --alike merge or --alike keep")
     assert f"{one!a} and {other!a}" in said or f"{one!r} and {other!r}" in said
     merged, plain = (
-        reading.read(path, Told(alike="merge")),
+        reading.read(path, ColumnOverrides(alike="merge")),
         reading.read(table(tmp_path, "system,document,rater,score", two_spellings(one, one))),
     )
     assert (merged.rater_names, merged.score.tolist()) == (plain.rater_names, plain.score.tolist())
     assert ascii(other) in merged.remarks[0]
     path = table(tmp_path, "system,document,rater,score", two_spellings(one, other))
-    assert reading.read(path, Told(alike="keep")).n_raters == 4
+    assert reading.read(path, ColumnOverrides(alike="keep")).n_raters == 4
 
 
 @pytest.mark.parametrize("what", ["system", "document"])
@@ -125,7 +125,7 @@ def test_systems_and_documents_that_look_alike_are_merged_too(what: str, tmp_pat
     changed = [line.replace(old, new) if k % 2 else line for k, line in enumerate(lines)]
     with pytest.raises(InputError, match=f"the {what}s "):
         reading.read(table(tmp_path, "system,document,rater,score", changed))
-    merged = reading.read(table(tmp_path, "system,document,rater,score", changed), Told(alike="merge"))
+    merged = reading.read(table(tmp_path, "system,document,rater,score", changed), ColumnOverrides(alike="merge"))
     plain = reading.read(table(tmp_path, "system,document,rater,score", lines))
     assert (merged.system.tolist(), merged.document.tolist()) == (plain.system.tolist(), plain.document.tolist())
 
@@ -148,7 +148,7 @@ def test_names_that_differ_are_two(one: str, other: str, tmp_path: Path) -> None
     path = table(tmp_path, "system,document,rater,score", two_spellings(one, other))
     for alike in ("refuse", "merge", "keep"):
         which: Alike = alike  # type: ignore[assignment]
-        assert reading.read(path, Told(alike=which)).n_raters == 4
+        assert reading.read(path, ColumnOverrides(alike=which)).n_raters == 4
 
 
 def test_preferences_that_look_alike_are_merged_with_their_winners(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_preferences_that_look_alike_are_merged_with_their_winners(tmp_path: Pat
     path = table(tmp_path, header, votes(strange, "ana"))
     with pytest.raises(InputError, match="look alike"):
         preferences.read(path)
-    merged = preferences.read(path, Told(alike="merge"))
+    merged = preferences.read(path, ColumnOverrides(alike="merge"))
     plain = preferences.read(table(tmp_path, header, votes("A", "Ana")))
     assert merged.system_names == plain.system_names == ("A", "B")
     assert merged.outcome.tolist() == plain.outcome.tolist()
@@ -203,7 +203,7 @@ def test_a_column_for_each_system_is_read_as_a_row_for_each(tmp_path: Path) -> N
         InputError, match=r"no column of systems and none of scores; if A, B, C are systems.*--wide A,B,C"
     ):
         reading.read(wide(tmp_path))
-    found = reading.read(wide(tmp_path), Told(wide=("A", "B", "C")))
+    found = reading.read(wide(tmp_path), ColumnOverrides(wide=("A", "B", "C")))
     plain = reading.read(table(tmp_path, "system,document,rater,score", rows()))
     keys = [
         sorted(zip(one.system.tolist(), one.item.tolist(), one.rater.tolist(), one.score.tolist(), strict=True))
@@ -212,7 +212,7 @@ def test_a_column_for_each_system_is_read_as_a_row_for_each(tmp_path: Path) -> N
     assert (found.system_names, keys[0]) == (plain.system_names, keys[1])
     assert found.how["wide"] == ["A", "B", "C"]
     # What is left out is named.
-    assert reading.read(wide(tmp_path), Told(wide=("A", "B"))).unused == ("C",)
+    assert reading.read(wide(tmp_path), ColumnOverrides(wide=("A", "B"))).unused == ("C",)
 
 
 @pytest.mark.parametrize(
@@ -225,18 +225,18 @@ def test_a_column_for_each_system_is_read_as_a_row_for_each(tmp_path: Path) -> N
 )
 def test_columns_that_are_no_systems_are_refused(names: tuple[str, ...], says: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=says):
-        reading.read(wide(tmp_path), Told(wide=names))
+        reading.read(wide(tmp_path), ColumnOverrides(wide=names))
 
 
 def test_a_table_with_a_row_for_each_system_is_not_wide(tmp_path: Path) -> None:
     path = table(tmp_path, "system,document,rater,score", rows())
     with pytest.raises(InputError, match="has a column system, too"):
-        reading.read(path, Told(wide=("score", "rater")))
+        reading.read(path, ColumnOverrides(wide=("score", "rater")))
     assert reading.read(path).how["wide"] == []
 
 
 def test_copies_in_a_wide_table_count_once_and_two_answers_are_refused(tmp_path: Path) -> None:
-    told_wide = Told(wide=("A", "B", "C"))
+    told_wide = ColumnOverrides(wide=("A", "B", "C"))
     first = wide(tmp_path).read_text().splitlines()[1]
     assert len(reading.read(wide(tmp_path, [first]), told_wide).score) == 3 * 3 * DOCUMENTS
     other = f"{first[:-1]}{int(first[-1]) % 5 + 1}"
@@ -259,7 +259,7 @@ def test_a_comma_is_a_decimal_one_where_that_is_clear_or_told(
     cell: str, decimal: str | None, value: float | str, tmp_path: Path
 ) -> None:
     lines = [f"{line.rpartition(',')[0]},{cell}" for line in rows()]
-    path, told_of = table(tmp_path, "system,document,rater,score", lines), Told(decimal=decimal)  # type: ignore[arg-type]
+    path, told_of = table(tmp_path, "system,document,rater,score", lines), ColumnOverrides(decimal=decimal)  # type: ignore[arg-type]
     if isinstance(value, str):
         with pytest.raises(InputError, match=value):
             reading.read(path, told_of)
@@ -297,13 +297,13 @@ def test_how_a_table_was_read_is_kept_and_asked_for_again(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Told(alike="merge", wide=("A", "B"), decimal=","), "--alike merge --wide A,B --decimal ,"),
-        (Told(alike="keep", columns={"score": "x"}), "--columns score=x --alike keep"),
-        (Told(decimal="."), "--decimal ."),
-        (Told(), ""),
+        (ColumnOverrides(alike="merge", wide=("A", "B"), decimal=","), "--alike merge --wide A,B --decimal ,"),
+        (ColumnOverrides(alike="keep", columns={"score": "x"}), "--columns score=x --alike keep"),
+        (ColumnOverrides(decimal="."), "--decimal ."),
+        (ColumnOverrides(), ""),
     ],
 )
-def test_a_plan_keeps_how_its_pilot_was_read(asked: Told, words: str) -> None:
+def test_a_plan_keeps_how_its_pilot_was_read(asked: ColumnOverrides, words: str) -> None:
     assert " ".join(PlanOptions(("p.csv",), told=asked).command) == f"plan p.csv {words}".rstrip()
 
 

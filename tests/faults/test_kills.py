@@ -17,7 +17,7 @@ import pytest
 from survivors import MARK, assert_gone, needs_proc, relatives
 
 from simlab.engine import ledger
-from simlab.engine.run import Summary
+from simlab.engine.run import RunSummary
 from simlab.rng import stream
 from simlab.store import filling
 from simlab.store.verifying import verify
@@ -64,7 +64,7 @@ def await_blocks(folder: Path, n: int) -> None:
         time.sleep(0.02)
 
 
-def complete(folder: Path) -> Summary:
+def complete(folder: Path) -> RunSummary:
     """Carry out here what a driver has left."""
     return filling.fill(
         fake_studies.sweep((10, 20, 30), worlds=3, studies=20),

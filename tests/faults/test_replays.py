@@ -19,7 +19,7 @@ from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.continuation import cell_key
 from simlab.engine.replaying import ONE_IN, difference, replayed, sample, study_of
-from simlab.engine.workers import BlockFunction, Task, work
+from simlab.engine.workers import BlockFunction, BlockTask, work
 from simlab.studies.blocks import run_block
 from simlab.types import Place
 
@@ -38,7 +38,7 @@ def own_generator(config: Mapping[str, Any], places: Sequence[Place]) -> fake_st
     return replace(found, arrays=found.arrays | {"p_value": np.random.default_rng().random((len(places), 3))})
 
 
-def run(folder: Path, block: BlockFunction, jobs: int = 1, **changes: Any) -> engine.Summary:
+def run(folder: Path, block: BlockFunction, jobs: int = 1, **changes: Any) -> engine.RunSummary:
     sweep = fake_studies.sweep(**changes)
     return engine.run(sweep, folder, jobs, block=block, check=fake_studies.check, quiet=True)
 
@@ -82,9 +82,9 @@ def test_sound_blocks_are_kept_as_they_are(tmp_path: Path) -> None:
             assert difference(row.block, alone) is None
 
 
-def tasks(cells: int, worlds: int, blocks: int, count: int = 50) -> list[Task]:
+def tasks(cells: int, worlds: int, blocks: int, count: int = 50) -> list[BlockTask]:
     addresses = itertools.product(range(cells), range(worlds), range(blocks))
-    return [Task(Address(f"{cell:032x}", world, count * k, count), {}) for cell, world, k in addresses]
+    return [BlockTask(Address(f"{cell:032x}", world, count * k, count), {}) for cell, world, k in addresses]
 
 
 @pytest.mark.parametrize(("cells", "worlds", "blocks"), [(1, 1, 1), (1, 40, 10), (24, 5, 1), (200, 3, 2), (3, 10, 7)])

@@ -25,7 +25,7 @@ from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.types import InputError
 
 STUDY = (
@@ -229,7 +229,7 @@ def saved(folder: Path, held: Sheet | str | bytes) -> Path:
 
 def shown(folder: Path, held: Sheet | str | bytes) -> dict[str, Any]:
     """Conclude from a sheet as the command does, but for the study that it simulates."""
-    wanted = Wanted(plan=read_plan(folder / "my"), again=False, gate=False)
+    wanted = ConcludeOptions(plan=read_plan(folder / "my"), again=False, gate=False)
     found = conclude(saved(folder, held), wanted, lambda line: None).plain()
     return {name: found[name] for name in ("systems", "pairs", "promise", "plan")}
 
@@ -351,5 +351,5 @@ def test_a_study_that_was_edited_after_it_was_assigned_is_said(
     study.write_text(study.read_text(encoding="utf-8").replace(*change, 1), encoding="utf-8")
     expected = ["study.yaml was edited after the study was assigned, and does not count"]
     assert shown(own, sheet)["plan"]["deviations"] == expected
-    wanted = Wanted(plan=read_plan(own / "my"), again=False, gate=False)
+    wanted = ConcludeOptions(plan=read_plan(own / "my"), again=False, gate=False)
     assert list(check(saved(own, sheet), wanted).deviations) == expected

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from pilots import Pilot, Truth, pilot
 
-from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.tables.held import Ratings
 from simlab.types import Floats
 from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat
@@ -43,7 +43,7 @@ def answer(rng: np.random.Generator, one: ScaleEffects, design: Ratings) -> Floa
     return answer_flat(rng, one, design.system, design.item, design.rater, design.document)
 
 
-def law(truth: Truth, name: str = "gaussian") -> Law:
+def law(truth: Truth, name: str = "gaussian") -> FittableLaw:
     """Make the law that knows the spreads of a truth and learns the means of systems and raters, roughly."""
 
     def fit(ratings: Ratings, *, seed: int = 0, draws: int = 50, rough: bool = False) -> Fitted:
@@ -64,7 +64,7 @@ def law(truth: Truth, name: str = "gaussian") -> Law:
     def no_world(*_: object, **__: object) -> None:
         raise NotImplementedError
 
-    return Law(name, lambda ratings: None, fit, answer, no_world, lambda fitted: {})  # type: ignore[arg-type]
+    return FittableLaw(name, lambda ratings: None, fit, answer, no_world, lambda fitted: {})  # type: ignore[arg-type]
 
 
 def means(index: np.ndarray, score: Floats, n: int) -> Floats:

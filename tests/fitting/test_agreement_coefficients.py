@@ -21,8 +21,16 @@ from simlab.fitting.agreement import (
     share_interval,
     slope_by_cluster,
 )
-from simlab.fitting.agreement_coefficients import Intraclass, Level, Rated, alpha, coefficients, intraclass, rated
-from simlab.tables.held import Controls, Ratings
+from simlab.fitting.agreement_coefficients import (
+    Intraclass,
+    Level,
+    RatedOutputs,
+    alpha,
+    coefficients,
+    intraclass,
+    rated,
+)
+from simlab.tables.held import ControlAnswers, Ratings
 from simlab.tables.times import of_durations
 from simlab.types import Floats
 from tests.commands.test_cli import said
@@ -31,13 +39,13 @@ SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6]
 """Ratings of six targets by four judges: Shrout and Fleiss 1979, table 2."""
 
 
-def flat(table: Floats, per_document: int = 1) -> Rated:
+def flat(table: Floats, per_document: int = 1) -> RatedOutputs:
     """Take table[output, rater], NaN for a gap."""
     output, rater = np.nonzero(np.isfinite(table))
-    return Rated(output, rater, table[output, rater], np.arange(len(table)) // per_document)
+    return RatedOutputs(output, rater, table[output, rater], np.arange(len(table)) // per_document)
 
 
-def ratings_of(table: Floats, *, lower: bool = False, controls: Controls | None = None) -> Ratings:
+def ratings_of(table: Floats, *, lower: bool = False, controls: ControlAnswers | None = None) -> Ratings:
     """Take table[system, document, rater], a document of one segment each."""
     system, document, rater = np.nonzero(np.isfinite(table))
     n = len(system)
@@ -182,7 +190,7 @@ def test_shares_of_failed_controls_are_exact(n: int, k: int) -> None:
 
 
 def test_controls_and_seconds_are_those_of_their_rater() -> None:
-    controls = Controls(np.array([0, 0, 0, 2]), np.array([True, False, True, False]), "it was missed")
+    controls = ControlAnswers(np.array([0, 0, 0, 2]), np.array([True, False, True, False]), "it was missed")
     found = agreement_of(ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6), controls=controls))
     assert [(rater.controls, rater.failed) for rater in found.corated] == [(3, 2), (0, 0), (1, 0)]
     assert math.isnan(found.corated[1].failed_share)

@@ -16,14 +16,14 @@ from simlab.commands import backtest as commands
 from simlab.commands.backtest import BacktestOptions
 from simlab.fitting.backtest import planning
 from simlab.fitting.backtest.campaigns import MEASURES, campaigns, measured, sums
-from simlab.fitting.backtest.carrying_out import NO_TRUTH, Plan, compare, observe, predict, summarize_errors
+from simlab.fitting.backtest.carrying_out import NO_TRUTH, BacktestRun, compare, observe, predict, summarize_errors
 from simlab.fitting.backtest.choosing import chosen
-from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations, repeatable
+from simlab.fitting.backtest.designs import BacktestDesign, dealt, designs, normalizations, repeatable
 from simlab.fitting.backtest.planning import (
     QUICK,
-    Size,
-    Source,
-    Task,
+    PredictionSource,
+    PredictionTask,
+    SimulationSize,
     part_of,
     ratings_of,
     sources,
@@ -80,11 +80,11 @@ def test_designs_that_a_table_does_not_allow_are_left_out(world: World) -> None:
 
 def test_who_cannot_ask_anybody_else_asks_about_other_documents(world: World) -> None:
     """All three raters of an output are asked: studies of the same documents would be one study."""
-    three = repeatable(world, Design("ungrouped", 20, 3))
+    three = repeatable(world, BacktestDesign("ungrouped", 20, 3))
     assert three is not None
     assert three.repetition == "other documents"
-    assert repeatable(world, Design("ungrouped", 30, 3)) is None
-    assert repeatable(world, Design("ungrouped", 30, 2)) == Design("ungrouped", 30, 2)
+    assert repeatable(world, BacktestDesign("ungrouped", 30, 3)) is None
+    assert repeatable(world, BacktestDesign("ungrouped", 30, 2)) == BacktestDesign("ungrouped", 30, 2)
     asked = dealt(world, three, seed=0, sets=2, per_set=3)
     assert len({tuple(documents) for documents in asked.document.tolist()}) == 6
     said = campaigns(sums([world]), asked, ("none",))["none"]
@@ -102,8 +102,8 @@ def test_normalisations_that_make_no_sense_for_a_scale_are_left_out(world: World
     assert normalizations(points) == ("none", "zscore")
 
 
-def planned(world: World, size: Size = TINY) -> Plan:
-    return Plan(world, MQM, table(None), 0.5, size, 0)
+def planned(world: World, size: SimulationSize = TINY) -> BacktestRun:
+    return BacktestRun(world, MQM, table(None), 0.5, size, 0)
 
 
 @pytest.mark.slow
@@ -113,8 +113,8 @@ def test_records_have_all_axes(world: World) -> None:
         *(("all", method) for method in ("fit", "naive")),
         *(("held_out", method) for method in ("fit", "own", "naive")),
     }
-    assert sources(wanted) == [Source(split, method) for split in (0, 1) for method in ("fit", "own")]
-    plan, task = planned(world), Task(Source(0, "naive"), "all")
+    assert sources(wanted) == [PredictionSource(split, method) for split in (0, 1) for method in ("fit", "own")]
+    plan, task = planned(world), PredictionTask(PredictionSource(0, "naive"), "all")
     records = list(compare(plan, task, predict(plan, task, ()), observe(plan, 0, "all")))
     assert len(records) == 3 * 4 * len(MEASURES)
     assert all(record.low <= record.predicted <= record.high or record.low == record.high for record in records)
@@ -123,7 +123,7 @@ def test_records_have_all_axes(world: World) -> None:
 
 @pytest.mark.slow
 def test_power_is_predicted_and_never_observed_on_a_real_table(world: World) -> None:
-    plan, task = planned(world), Task(Source(0, "naive"), "all")
+    plan, task = planned(world), PredictionTask(PredictionSource(0, "naive"), "all")
     records = list(compare(plan, task, predict(plan, task, ()), observe(plan, 0, "all")))
     power = [record for record in records if record.measure == "power"]
     assert all(np.isfinite(record.predicted) and np.isnan(record.observed) for record in power)
@@ -139,14 +139,14 @@ def test_ratings_laid_out_flat_are_those_of_the_world(world: World) -> None:
     assert (flat.n_systems, flat.n_documents, flat.n_raters) == (10, 30, 10)
 
 
-def stable(world: World, design: Design, per_set: int) -> float:
+def stable(world: World, design: BacktestDesign, per_set: int) -> float:
     asked = dealt(world, design, seed=1, sets=1, per_set=per_set)
     return float(measured(campaigns(sums([world]), asked, ("none",))["none"])["srp"].value[0])
 
 
 def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) -> None:
     """Two controls of the machinery: a world in which all raters say the same, and one that holds nothing but noise."""
-    design = Design("ungrouped", 30, 1)
+    design = BacktestDesign("ungrouped", 30, 1)
     ratings = fixed_ratings(world)
     assert ratings is not None
     mean = np.broadcast_to(np.nanmean(ratings.value, axis=2, keepdims=True), ratings.value.shape)

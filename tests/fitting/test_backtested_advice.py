@@ -19,7 +19,7 @@ from simlab.drawing.reports.text import page
 from simlab.fitting.backtest import advising
 from simlab.fitting.backtest.advising import (
     THUMBS,
-    Candidate,
+    AdviceCandidate,
     Worth,
     candidates,
     named,
@@ -27,7 +27,7 @@ from simlab.fitting.backtest.advising import (
     summarize_rules,
     thumb,
 )
-from simlab.fitting.backtest.designs import Design, normalizations
+from simlab.fitting.backtest.designs import BacktestDesign, normalizations
 from simlab.fitting.backtest.planning import part_of, split_documents
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
@@ -52,8 +52,10 @@ def seated(world: World, seats: int) -> World:
     return fewer.answering(RATE, cut)
 
 
-def candidate(grouping: str = "ungrouped", documents: int = 14, ratings: int = 1, name: str = "none") -> Candidate:
-    return Candidate(Design(grouping, documents, ratings), name)
+def candidate(
+    grouping: str = "ungrouped", documents: int = 14, ratings: int = 1, name: str = "none"
+) -> AdviceCandidate:
+    return AdviceCandidate(BacktestDesign(grouping, documents, ratings), name)
 
 
 def test_all_candidates_cost_the_same(world: World) -> None:
@@ -97,7 +99,7 @@ def test_a_shortfall_is_that_from_the_best_confirmed_one() -> None:
     assert [shortfall(worth, one) for one in worth] == pytest.approx([0.0, 0.1, 0.0])
 
 
-def row(split: int, one: Candidate, share: float, confirmed: float, *rules: str) -> JudgedCandidate:
+def row(split: int, one: AdviceCandidate, share: float, confirmed: float, *rules: str) -> JudgedCandidate:
     return JudgedCandidate(
         split=split,
         grouping=one.design.grouping,
@@ -168,7 +170,7 @@ def test_a_design_is_named_and_judged() -> None:
     assert found["ungrouped"] > 0.05
 
 
-def _named(one: JudgedCandidate) -> Candidate:
+def _named(one: JudgedCandidate) -> AdviceCandidate:
     return candidate(one.grouping, one.documents, one.ratings_per_item, one.normalization)
 
 

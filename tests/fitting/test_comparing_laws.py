@@ -10,7 +10,7 @@ from pilots import Truth
 from plain_law import TRUTH, drawn, law
 
 from simlab.fitting.comparing_laws import MOST_VALUES, chosen, compare, grid, predictive, ranked
-from simlab.fitting.laws import Law, laws
+from simlab.fitting.laws import FittableLaw, laws
 from simlab.fitting.parts import folds, of_documents, thinned
 from simlab.tables.held import Ratings
 
@@ -106,7 +106,7 @@ CASES = {
 }
 
 
-def allowed(pilot: Ratings) -> list[Law]:
+def allowed(pilot: Ratings) -> list[FittableLaw]:
     return [one for one in laws() if one.refused(pilot) is None]
 
 

@@ -9,8 +9,8 @@ import pytest
 from plain_law import TRUTH, drawn, effects, law
 
 from simlab.fitting.components import (
-    Components,
-    Size,
+    PilotComponents,
+    StudySize,
     absolute_error,
     best_each,
     coefficients,
@@ -25,9 +25,9 @@ KNOWN = {"system": 9.0, "document": 4.0, "system_document": 2.0, "leniency": 6.0
 KNOWN |= {"rater_document": 0.5, "residual": 12.0}
 
 
-def held(**changed: float) -> Components:
+def held(**changed: float) -> PilotComponents:
     """Hold components that are known exactly."""
-    return Components({k: np.array([v]) for k, v in (KNOWN | changed).items()}, 1.0, 3, 40, frozenset())
+    return PilotComponents({k: np.array([v]) for k, v in (KNOWN | changed).items()}, 1.0, 3, 40, frozenset())
 
 
 def test_components_are_the_mean_squares_of_a_textbook() -> None:
@@ -98,7 +98,7 @@ def test_errors_are_those_of_simulated_studies() -> None:
         mean = np.bincount(system, weights=score) / (n * each)
         differences.append(mean[0] - mean[1])
         means.append(mean[0])
-    exact = Components(
+    exact = PilotComponents(
         {
             name: np.array([sd**2])
             for name, sd in {
@@ -115,7 +115,7 @@ def test_errors_are_those_of_simulated_studies() -> None:
         n,
         frozenset(),
     )
-    size = Size(n, each, raters)
+    size = StudySize(n, each, raters)
     slack = 5 * np.sqrt(2 / studies)
     assert np.var(differences) / 2 == pytest.approx(relative_error(exact, size, "drawn").item(), rel=slack)
     assert np.var(means) == pytest.approx(absolute_error(exact, size, "drawn").item(), rel=slack)

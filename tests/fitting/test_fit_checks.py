@@ -9,10 +9,10 @@ import pytest
 from pilots import Truth
 from plain_law import TRUTH, drawn, law
 
-from simlab.fitting.checks import CONCLUSIONS, LEVEL, Checks, checks, conclusions, look_at, traits
+from simlab.fitting.checks import CONCLUSIONS, LEVEL, FitChecks, checks, conclusions, look_at, traits
 
 
-def held(seed: int, assumed: Truth, n_tables: int = 100) -> Checks:
+def held(seed: int, assumed: Truth, n_tables: int = 100) -> FitChecks:
     """Check a law against a pilot of the usual truth."""
     pilot = drawn(seed)
     one = law(assumed)

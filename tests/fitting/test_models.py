@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.effort import USUAL, Chains, use_effort
+from simlab.effort import USUAL, ChainEffort, use_effort
 from simlab.fitting.scales import GAUSSIAN
 from simlab.fitting.scales.chain import for_points
 from simlab.fitting.scales.fitting import effective_draws, r_hat
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.types import Floats
 from simlab.world import recorded
 
@@ -31,12 +31,12 @@ def table(folder: Path, seed: int) -> Ratings:
     score = score + 2 * rng.standard_normal((4, 1, 3)) + 5 * rng.standard_normal(shape)
     rows = [f"S{s},d{d:02},r{r},{score[s, d, r]:.4f}" for s, d, r in np.ndindex(*shape)]
     (folder / "t.csv").write_text("\n".join(["system,document,rater,score", *rows]) + "\n")
-    return recorded.table(folder / "t.csv", Told())
+    return recorded.table(folder / "t.csv", ColumnOverrides())
 
 
 def by_sampler(ratings: Ratings) -> dict[str, Floats]:
     """Return the draws of simlab's own sampler, `[draw, chain, ...]`."""
-    with use_effort(USUAL._replace(scales=Chains(8, 300, 600, 1))):
+    with use_effort(USUAL._replace(scales=ChainEffort(8, 300, 600, 1))):
         posterior = GAUSSIAN.fit(ratings, seed=2, draws=10).posterior
     assert posterior is not None
     return {name: np.swapaxes(posterior.draws[name], 0, 1) for name in SITES}

@@ -15,9 +15,9 @@ from simlab.fitting.mqm import MQM, fast, moments, pilot
 from simlab.fitting.mqm.fast import simulate
 from simlab.fitting.mqm.law import not_identified
 from simlab.fitting.mqm.moments import mean_products
-from simlab.fitting.mqm.pilot import Layout, Pilot, marked_errors
+from simlab.fitting.mqm.pilot import MqmPilot, RatingLayout, marked_errors
 from simlab.rng import stream
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted
@@ -100,7 +100,7 @@ def test_sums_over_ratings_that_share_something_are_those_of_plain_counts() -> N
     kept = rng.random(len(held.score)) < 0.7
     system, item, rater = held.system[kept], held.item[kept], held.rater[kept]
     value = rng.random(kept.sum())
-    layout = Layout(system, item, rater, held.document, held.n_systems, held.n_raters)
+    layout = RatingLayout(system, item, rater, held.document, held.n_systems, held.n_raters)
     for shared, sums in zip((0 * item, held.document[item], item), layout.sums(value), strict=True):
         for of_rater, of_system, found in (
             (0, 0, sums.all),
@@ -113,7 +113,7 @@ def test_sums_over_ratings_that_share_something_are_those_of_plain_counts() -> N
             np.testing.assert_allclose(np.sort(found[found > 0]), np.sort(plain))
 
 
-def small(seed: int = 1) -> Pilot:
+def small(seed: int = 1) -> MqmPilot:
     rows = crossed(seed=seed)
     names = [sorted({str(row[k]) for row in rows}) for k in range(4)]
     system, document_of, rater = (np.array([names[k].index(str(row[k])) for row in rows]) for k in (0, 1, 3))
@@ -122,9 +122,9 @@ def small(seed: int = 1) -> Pilot:
     counts, counted = marked_errors(score, errors.astype(int))
     seats = tuple((0, 1, 2) for _ in names[1])
     document_of_item = np.arange(int(item.max()) + 1) // 2
-    layout = Layout(system, item, rater, document_of_item, len(names[0]), len(names[3]))
+    layout = RatingLayout(system, item, rater, document_of_item, len(names[0]), len(names[3]))
     of_whom = tuple(names[0]), tuple(names[3])
-    return Pilot(system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout)
+    return MqmPilot(system, item, rater, score, counts, document_of_item, seats, *of_whom, counted, 1.0, 5.0, layout)
 
 
 def test_agreement_is_that_of_the_agreement_report() -> None:
@@ -207,7 +207,7 @@ def test_raters_at_large_change_no_expectation() -> None:
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    ratings = read(table(tmp_path / "t.tsv", crossed()), Told(better="lower"))
+    ratings = read(table(tmp_path / "t.tsv", crossed()), ColumnOverrides(better="lower"))
     found = MQM.fit(ratings, seed=0, draws=7)
     file = tmp_path / "small.yaml"
     held = report.content(MQM, found, about={}, checks={"passed": 1, "failed": []}, components=[], speeds={})
@@ -315,7 +315,7 @@ def test_poor_pilots_say_what_they_cannot_tell(rows: list[tuple[object, ...]], s
         assert np.isfinite(one.leniency).all()
 
 
-def ratings_of(tmp_path: Path, scores: list[float], told: Told) -> Any:
+def ratings_of(tmp_path: Path, scores: list[float], told: ColumnOverrides) -> Any:
     rows = [(f"s{k % 2}", f"d{k // 2}", 1, "r1", score) for k, score in enumerate(scores)]
     return read(table(tmp_path / "t.tsv", rows, "system document segment rater score"), told)
 
@@ -323,14 +323,14 @@ def ratings_of(tmp_path: Path, scores: list[float], told: Told) -> Any:
 @pytest.mark.parametrize(
     ("scores", "told", "said"),
     [
-        ([1.0, 2.0, 3.0, 0.0], Told(better="higher"), "higher scores are better"),
-        ([1.0, 2.0, 3.0, 0.0], Told(better="lower", scale=(0, 100)), "the scale of this table ends at 100"),
-        ([-1.0, 2.0, 3.0, 0.0], Told(better="lower", scale=(-1, float("inf"))), "a score of -1"),
-        ([0.0, 0.0, 0.0, 0.0], Told(better="lower"), "no score is above 0"),
+        ([1.0, 2.0, 3.0, 0.0], ColumnOverrides(better="higher"), "higher scores are better"),
+        ([1.0, 2.0, 3.0, 0.0], ColumnOverrides(better="lower", scale=(0, 100)), "the scale of this table ends at 100"),
+        ([-1.0, 2.0, 3.0, 0.0], ColumnOverrides(better="lower", scale=(-1, float("inf"))), "a score of -1"),
+        ([0.0, 0.0, 0.0, 0.0], ColumnOverrides(better="lower"), "no score is above 0"),
     ],
 )
 def test_scores_that_are_no_sums_of_errors_are_refused(
-    scores: list[float], told: Told, said: str, tmp_path: Path
+    scores: list[float], told: ColumnOverrides, said: str, tmp_path: Path
 ) -> None:
     assert said in str(MQM.refused(ratings_of(tmp_path, scores, told)))
-    assert MQM.refused(ratings_of(tmp_path, [1.0, 2.0, 3.0, 0.0], Told(better="lower"))) is None
+    assert MQM.refused(ratings_of(tmp_path, [1.0, 2.0, 3.0, 0.0], ColumnOverrides(better="lower"))) is None

@@ -14,7 +14,7 @@ from simlab.fitting.laws import Fitted
 from simlab.fitting.own_law import OwnEffects, checked_sites, own_law
 from simlab.fitting.scales.chain import gaussian_scale
 from simlab.rng import stream
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 from simlab.world import recorded
 from simlab.world.files import kept_answers
@@ -124,14 +124,14 @@ def test_what_is_no_law_is_refused_in_one_line(law: str, said: str, capsys: pyte
 )
 def test_a_model_without_what_a_law_must_have_is_refused(name: str, text: str, said: str) -> None:
     law = module(name, text)
-    ratings = recorded.table(table(), Told())
+    ratings = recorded.table(table(), ColumnOverrides())
     with pytest.raises(InputError, match=f"--law {law}: .*{said}"):
         own_law(law).fit(ratings)
 
 
 def fitted_normal() -> tuple[Any, Fitted]:
     law = own_law(module("normal_law", NORMAL))
-    return law, law.fit(recorded.table(table(), Told()), seed=1, draws=60)
+    return law, law.fit(recorded.table(table(), ColumnOverrides()), seed=1, draws=60)
 
 
 def shift_of_raters(pilot: Any, score: Any) -> Any:
@@ -180,7 +180,7 @@ def test_a_law_finds_what_made_its_table_and_answers_alike() -> None:
 def test_the_example_answers_on_the_scale_of_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLE))
     law = own_law("house_rules.laws:beta_raters")
-    ratings = recorded.table(EXAMPLE.parent / "ratings.csv", Told())
+    ratings = recorded.table(EXAMPLE.parent / "ratings.csv", ColumnOverrides())
     from house_rules.laws import beta_raters
 
     sites = checked_sites(law.name, beta_raters, ratings)

@@ -11,7 +11,7 @@ import yaml
 from compared_tables import Table, Truth, said, table
 from scipy.optimize import minimize
 
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.fitting.backtest.carrying_out import summarize_errors
 from simlab.fitting.preferences.backtest import PreferenceSize, backtest
 from simlab.fitting.preferences.checks import checks, content
@@ -23,7 +23,7 @@ from simlab.studies.worlds import draw_world
 from simlab.types import COMPARE, InputError
 from simlab.world.fitted_preferences import read_fitted_preferences
 
-SHORT = Chains(4, 80, 60)
+SHORT = ChainEffort(4, 80, 60)
 
 
 def one_each(held: Table) -> Table:
@@ -92,7 +92,7 @@ def test_the_density_is_the_law_as_it_is_written() -> None:
 def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() -> None:
     truth = Truth(output_sd=0.0, item_sd=0.0, sharpness_sd=0.0, tie_sd=0.0, taste_sd=0.0)
     held = one_each(table(stream(6), truth, n_items=1200, per_item=1))
-    estimate = fitted(pilot_of(held), 0, 100, Chains(4, 200, 200))
+    estimate = fitted(pilot_of(held), 0, 100, ChainEffort(4, 200, 200))
 
     def loss(theta: np.ndarray) -> float:
         distance = theta[held.first] - theta[held.second]
@@ -129,14 +129,14 @@ def test_what_a_table_cannot_tell_is_said() -> None:
     held = table(stream(7), n_items=20)
     one_rater = replace(held, rater=np.zeros_like(held.rater), rater_names=("r",))
     for case, word in ((one_each(held), "compared twice"), (one_each(held), "no raters"), (one_rater, "one rater")):
-        assert any(word in sentence for sentence in fitted(pilot_of(case), 0, 5, Chains(1, 10, 5)).not_identified)
+        assert any(word in sentence for sentence in fitted(pilot_of(case), 0, 5, ChainEffort(1, 10, 5)).not_identified)
     ties = fit_short(replace(held, outcome=np.ones_like(held.outcome)))
     assert any("All comparisons are ties" in sentence for sentence in ties.not_identified)
     assert fit_short(replace(held, outcome=2 * (held.outcome > 0))).ties.max() == 0
 
 
 def fit_short(held: Table) -> PreferenceFit:
-    return fitted(pilot_of(held), 0, 5, Chains(1, 20, 5))
+    return fitted(pilot_of(held), 0, 5, ChainEffort(1, 20, 5))
 
 
 def test_groups_that_never_met_are_refused() -> None:

@@ -23,8 +23,8 @@ from simlab.fitting.scales.fitting import (
     thinned,
     worst_nested_r_hat,
 )
-from simlab.fitting.scales.sampling import Draws, begin, draw_effects, go_on, multiplied, truncated_normal
-from simlab.fitting.scales.spreads import Alike, _evidence, lattice_step
+from simlab.fitting.scales.sampling import ScaleDraws, begin, draw_effects, go_on, multiplied, truncated_normal
+from simlab.fitting.scales.spreads import SpreadEvidence, _evidence, lattice_step
 from simlab.fitting.scales.terms import terms_of
 from simlab.tables.held import Ratings
 from simlab.world.laws.scales import ScaleEffects, draw_raters, mean_opinion
@@ -137,8 +137,8 @@ def test_spreads_hang_on_groups_of_effects_as_on_each_alone() -> None:
     _, first, number = np.unique(ratings, return_index=True, return_counts=True)
     squares = np.array([(seen[ratings == one] ** 2).sum(0) for one in ratings[first]])
     square = np.exp(rng.standard_normal((16, 2)))
-    alone = _evidence(Alike(exact, np.ones((1, 1, 1)), seen**2), square)
-    together = _evidence(Alike(exact[first], number[:, None, None] * 1.0, squares), square)
+    alone = _evidence(SpreadEvidence(exact, np.ones((1, 1, 1)), seen**2), square)
+    together = _evidence(SpreadEvidence(exact[first], number[:, None, None] * 1.0, squares), square)
     np.testing.assert_allclose(together, alone)
     np.testing.assert_allclose(alone[1], np.log1p(square[:, :, None] * exact.T).sum(-1))
 
@@ -203,7 +203,7 @@ def test_draws_of_outputs_end_when_starts_are_forgotten_or_after_all_rounds(
 ) -> None:
     sizes: list[int] = []
 
-    def worst(draws: Draws, per_start: int) -> float:
+    def worst(draws: ScaleDraws, per_start: int) -> float:
         sizes.append(len(draws.mean))
         return worst_nested_r_hat(draws, per_start)
 
@@ -298,7 +298,7 @@ def test_sharpness_has_median_1_in_files_worlds_and_other_raters() -> None:
 
 def test_raters_of_a_fit_score_in_its_world_as_its_chains_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw's latent mean of rater and system is `mean + sharpness system + leniency + taste`, nothing rescaled."""
-    kept: list[Draws] = []
+    kept: list[ScaleDraws] = []
 
     def keeping(*args: Any) -> list[ScaleEffects]:
         kept.append(args[2])

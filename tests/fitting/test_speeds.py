@@ -12,9 +12,9 @@ from shared_data import SHARED
 
 from simlab.fitting.speed_law import LOGIN_SPREAD, RATER_SPREAD, Worked, log_score, posterior
 from simlab.fitting.speeds import (
+    EstimateInterval,
     FittedSpeeds,
     Hours,
-    Span,
     campaigns,
     even_loads,
     fitted_speeds,
@@ -25,7 +25,7 @@ from simlab.fitting.speeds import (
     predicted_hours,
 )
 from simlab.rng import stream
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.tables.times import CUTS, Times
 from simlab.types import Floats, Speeds
@@ -63,7 +63,7 @@ def drawn_truth(rng: np.random.Generator) -> Speeds:
     return Speeds(60.0, rater_sd, min(abs(LOGIN_SPREAD * rng.standard_normal()), 1.5), 0.6, 1e9)
 
 
-def holds(span: Span | Hours, value: float) -> bool:
+def holds(span: EstimateInterval | Hours, value: float) -> bool:
     return span[0] <= value <= span[2]
 
 
@@ -254,7 +254,9 @@ def test_half_of_the_answers_at_once_change_nothing_of_a_screen() -> None:
 @cache
 def published(campaign: str) -> Times:
     folder = SHARED / "esa"
-    times = read(folder / f"240315rc5{campaign}.scores.csv", Told(people=folder / "Annotators_mapping.csv")).times
+    times = read(
+        folder / f"240315rc5{campaign}.scores.csv", ColumnOverrides(people=folder / "Annotators_mapping.csv")
+    ).times
     assert times is not None
     return times
 

@@ -11,7 +11,7 @@ import pytest
 from simlab.fitting_metrics.confusion import group_comparisons
 from simlab.tables import cells, evidence, judged, preferences
 from simlab.tables.cells import MOST_SYSTEMS
-from simlab.tables.judged import Outputs
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.names import Numbers
 from simlab.types import InputError
 
@@ -27,7 +27,7 @@ def written(text: str) -> Path:
     return path
 
 
-def loaded(text: str) -> cells.Table:
+def loaded(text: str) -> cells.CellTable:
     return cells.load(written(text), "numbers")
 
 
@@ -76,7 +76,7 @@ def test_there_is_a_limit_to_systems() -> None:
 
 def test_rows_and_columns_of_the_same_output_are_repeats() -> None:
     outputs = evidence.read(written("system,item,human_1,human_2,m\nA,1,1,2,.5\nB,1,,4,\nA,1,3,,.5\nB,1,,,.7\n"))
-    assert isinstance(outputs, Outputs)
+    assert isinstance(outputs, JudgedOutputs)
     np.testing.assert_array_equal(outputs.human, [[1, 2, 3], [4, np.nan, np.nan]])
     np.testing.assert_array_equal(outputs.metrics["m"], [0.5, 0.7])
     with pytest.raises(InputError, match=r"line 3: m=0\.6, and 0\.5 in line 2 for the same output"):

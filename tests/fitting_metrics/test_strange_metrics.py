@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from simlab.tables import evidence
-from simlab.tables.held import Told
-from simlab.tables.judged import Outputs
+from simlab.tables.held import ColumnOverrides
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.preferences import Preferences
 from simlab.types import InputError
 from tests.shared_data import SHARED
@@ -27,9 +27,9 @@ def saved(rows: Rows, path: Path) -> Path:
     return path
 
 
-def read(path: Path, **told: Any) -> Outputs | Preferences:
-    found = evidence.read(path, Told(**told))
-    assert isinstance(found, Outputs | Preferences)
+def read(path: Path, **told: Any) -> JudgedOutputs | Preferences:
+    found = evidence.read(path, ColumnOverrides(**told))
+    assert isinstance(found, JudgedOutputs | Preferences)
     return found
 
 
@@ -90,7 +90,7 @@ def test_answers_of_yes_and_no_are_scores_and_runs_are_segments(tmp_path: Path) 
     for one in mutations(runs(1), tmp_path / "written", 1, names={"system": ("model",)}, n=24):
         columns = {"segment": "run"}
         found = read(one.path, columns=columns)
-        assert isinstance(found, Outputs)
+        assert isinstance(found, JudgedOutputs)
         assert (len(found.system), found.n_items, found.n_documents) == (48, 24, 12)
         assert sorted(name.lower() for name in found.metrics) == ["judge", "tests"], one
         assert set(np.unique(found.human[np.isfinite(found.human)])) == {0.0, 1.0}
@@ -121,7 +121,7 @@ def test_a_failed_answer_of_a_judge_is_left_out_and_said(tmp_path: Path, mark: s
     alike = 0
     for one in mutations(scored(1, lambda k: mark if k == 7 else ""), tmp_path, 1, names={"system": ("system",)}, n=20):
         found = read(one.path)
-        assert isinstance(found, Outputs)
+        assert isinstance(found, JudgedOutputs)
         (score,) = found.metrics.values()
         assert np.isnan(score).sum() == 2
         line = evidence.understood(found)
@@ -136,6 +136,6 @@ def test_a_failed_answer_of_a_judge_is_left_out_and_said(tmp_path: Path, mark: s
 def test_scales_with_numbers_below_zero_are_left_as_they_are(tmp_path: Path, values: str) -> None:
     each = values.split()
     found = read(saved(scored(2, lambda k: each[k % len(each)]), tmp_path / "scale.csv"))
-    assert isinstance(found, Outputs)
+    assert isinstance(found, JudgedOutputs)
     assert np.isfinite(found.metrics["judge"]).all()
     assert found.left_out == ()

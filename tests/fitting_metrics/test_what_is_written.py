@@ -13,28 +13,28 @@ import yaml
 from simlab.fitting_metrics import files, fitting
 from simlab.fitting_metrics.confusion import Mixture
 from simlab.fitting_metrics.correlations import Correlation
-from simlab.fitting_metrics.fitting import Fit, Learned, Options, fit
+from simlab.fitting_metrics.fitting import Learned, MetricFit, Options, fit
 from simlab.fitting_metrics.humans import Adequacy, Contests
-from simlab.fitting_metrics.rates import Rates
+from simlab.fitting_metrics.rates import MetricRates
 from simlab.rng import stream
-from simlab.tables.evidence import Trials
-from simlab.tables.judged import Outputs
+from simlab.tables.evidence import ScoredTrials
+from simlab.tables.judged import JudgedOutputs
 from simlab.types import Contest, InputError
 from simlab.world.fitted_metrics import fitted_mu
 from simlab.world.oracles import compared_world
 
 COUNTS = np.array([[40.0, 5, 10], [2, 1, 2], [10, 5, 40]])
 MIXTURE = Mixture(COUNTS, COUNTS, np.ones((3, 3)), np.ones(3), False, None, 0.0, 0.0)
-RATES = Rates(40, 50, 30, 45, 0.25, True, (50.0, 45.0), 20.0)
+RATES = MetricRates(40, 50, 30, 45, 0.25, True, (50.0, 45.0), 20.0)
 CONTESTS = Contests(("A", "B"), (("A", "B"),), np.array([[3.0, 1, 2]]))
 ADEQUACY = Adequacy(
     ("A", "B"), np.array([0.6, 0.4]), np.array([[6.0, 10], [4, 10]]), np.full(4, 0.5), 1.0, 1.0,
     repeated=False, symmetric=False, item_agreement=0.25,
 )  # fmt: skip
 LEARNED = Learned('odd: "name"\n', False, RATES, MIXTURE, None, ())
-FIT = Fit((LEARNED,), CONTESTS, ADEQUACY, ())
+FIT = MetricFit((LEARNED,), CONTESTS, ADEQUACY, ())
 RNG = stream(3, "scores")
-OUTPUTS = Outputs(
+OUTPUTS = JudgedOutputs(
     np.tile([0, 1], 40), np.repeat(np.arange(40), 2), ("A", "B"), 40, RNG.standard_normal((80, 2)),
     {"m": RNG.standard_normal(80)},
 )  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_metric_without_use_is_told() -> None:
 
 
 def test_corruptions_are_told_to_be_no_outputs() -> None:
-    trials = Trials("m", False, np.zeros(4, int), np.array([True, False] * 2), np.arange(4.0), np.arange(4.0))
+    trials = ScoredTrials("m", False, np.zeros(4, int), np.array([True, False] * 2), np.arange(4.0), np.arange(4.0))
     told = notes(fitting.on_trials(replace(trials, original=np.array([0, 1, 2, np.nan])), MIXTURE))
     assert "1 of 4 trials lack a finite score" in told
     assert "1 of 3 kinds of corruption" in told

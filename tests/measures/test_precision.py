@@ -6,9 +6,9 @@ import numpy as np
 
 from simlab.config.until import Target
 from simlab.engine.allocation import Goal, onwards, questions
-from simlab.engine.ledger import Entry
+from simlab.engine.ledger import LedgerEntry
 from simlab.measures.jackknife import ratio_over_campaigns
-from simlab.measures.labels import ANY, CORRELATION, COUNT, DESIGNED, SHARE, Range
+from simlab.measures.labels import ANY, CORRELATION, COUNT, DESIGNED, SHARE, ValueRange
 from simlab.measures.precision import clusters_to_bound_unseen, gap, standing
 from simlab.types import Estimate
 
@@ -20,7 +20,7 @@ def of_worlds(with_claims: int, measure: str = "false_positive") -> tuple[Estima
     world = np.arange(WORLDS)
     outcomes = {"world": world, "study": 0 * world, "document_set": 0 * world, "status": 0 * world}
     found = ratio_over_campaigns(outcomes, np.zeros(WORLDS), (world < with_claims) * 1.0)
-    asked = questions([Target(measure, 0.03)], [Entry((), "cell", {}, ())])
+    asked = questions([Target(measure, 0.03)], [LedgerEntry((), "cell", {}, ())])
     return found, onwards(Goal({"cell": WORLDS}, 4, chosen=True), asked, {"cell": {measure: found}})
 
 
@@ -44,7 +44,7 @@ def test_where_nobody_kept_who_tells_nothing_is_said() -> None:
 
 def test_an_error_of_nothing_is_believed_only_after_as_many_worlds_as_bound_what_none_has_seen() -> None:
     flat = np.zeros(WORLDS)
-    for within, target in ((CORRELATION, 0.06), (Range(0.0, 100.0), 3.0)):
+    for within, target in ((CORRELATION, 0.06), (ValueRange(0.0, 100.0), 3.0)):
         width = (within.greatest or 0.0) - (within.least or 0.0)
         few = standing(flat[:30], target, within=within)
         assert (few.reached, few.needed) == (False, clusters_to_bound_unseen(target / width))
@@ -62,5 +62,5 @@ def test_an_error_of_nothing_is_believed_only_after_as_many_worlds_as_bound_what
 
 def test_a_measure_that_never_varies_does_not_go_on_for_ever() -> None:
     flat = {"cell": {"rmse": Estimate(0.0, np.zeros(30), "world", 30)}}
-    asked = questions([Target("rmse", 0.1)], [Entry((), "cell", {}, ())])
+    asked = questions([Target("rmse", 0.1)], [LedgerEntry((), "cell", {}, ())])
     assert onwards(Goal({"cell": 30}, 4, chosen=True), asked, flat) is None

@@ -82,7 +82,7 @@ def test_chunks_that_swap_are_not_both_nouns() -> None:
 
 
 def test_a_corruption_is_never_the_sentence_itself() -> None:
-    same = corruptions.Rule(lambda rng, words, lexicon: list(words), "nothing")
+    same = corruptions.CorruptionRule(lambda rng, words, lexicon: list(words), "nothing")
     assert corruptions.corrupt(stream(0), "A girl is waving", same, lexicon.OWN) is None
 
 

@@ -64,7 +64,7 @@ def test_what_does_not_answer_is_ended(
             scorer.score(["a"], [["a"]])
         assert scorer._scorer is None
     trials = Trials("c", "altering", 1, ("1",), ("a b",), ("b",), (("a",),))
-    metric = metrics.Metric(("meteor",), lambda *texts: {"meteor": scorer.score(*texts)})
+    metric = metrics.TestedMetric(("meteor",), lambda *texts: {"meteor": scorer.score(*texts)})
     failure = scoring.score([trials], [metric])[0].failure
     assert failure is not None
     assert failure.startswith("it raised RuntimeError: METEOR gave no score")

@@ -218,7 +218,7 @@ def test_a_missing_package_is_named(capsys: pytest.CaptureFixture[str], monkeypa
 def pairs(kind: Any, original: list[float], corrupted: list[float], *, lower: bool = False) -> scoring.ScorePairs:
     n = len(original)
     trials = Trials("c", kind, 1, tuple(map(str, range(n))), ("a",) * n, ("b",) * n, (("r",),) * n)
-    metric = metrics.Metric(("m",), lambda texts, _: {"m": original if texts[0] == "a" else corrupted}, lower)
+    metric = metrics.TestedMetric(("m",), lambda texts, _: {"m": original if texts[0] == "a" else corrupted}, lower)
     return scoring.score([trials], [metric])[0]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.planning.terms import Bench, Design, Looked, Wanted
+from simlab.planning.terms import Bench, Design, MeasuredDesign, PlanRequest
 from simlab.types import Estimate, Floats
 
 GROWTH = 1.25
@@ -26,7 +26,9 @@ class Chosen(NamedTuple):
     worlds: int
 
 
-def equal_allocation(bench: Bench, designs: Sequence[Design], wanted: Wanted, *, first: int = 16, most: int) -> Chosen:
+def equal_allocation(
+    bench: Bench, designs: Sequence[Design], wanted: PlanRequest, *, first: int = 16, most: int
+) -> Chosen:
     """Look at all designs in as many worlds until one can be chosen, or they are `most`."""
     worlds = first
     while True:
@@ -36,7 +38,7 @@ def equal_allocation(bench: Bench, designs: Sequence[Design], wanted: Wanted, *,
         worlds = min(most, int(np.ceil(GROWTH * worlds)))
 
 
-def decided(looked: Mapping[Design, Looked], wanted: Wanted, worlds: int) -> Chosen:
+def decided(looked: Mapping[Design, MeasuredDesign], wanted: PlanRequest, worlds: int) -> Chosen:
     """Choose from what was measured, in resamples of the worlds (one set of weights for all designs)."""
     rng = np.random.default_rng(0)
     weights = rng.standard_exponential((RESAMPLES, worlds))
@@ -57,7 +59,7 @@ def decided(looked: Mapping[Design, Looked], wanted: Wanted, worlds: int) -> Cho
     return Chosen(designs[best], float(right[best]), worlds) if right[best] >= none else Chosen(None, none, worlds)
 
 
-def _is_within(looked: Looked, wanted: Wanted) -> bool:
+def _is_within(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     ended = looked["ended_as_planned"].value if "ended_as_planned" in looked else 1.0
     return ended >= 0.9 and (wanted.limits.money is None or looked["money"].value <= wanted.limits.money)
 

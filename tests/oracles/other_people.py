@@ -15,7 +15,7 @@ from simlab.analysis.significance import patterns
 from simlab.fitting.backtest.campaigns import significant
 from simlab.fitting.scales.outputs import OnOutputs, on_outputs
 from simlab.rng import stream
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.reading import read
 from simlab.types import Floats, Frame, Ints
 from simlab.world.laws.fixed import fixed_ratings
@@ -43,7 +43,7 @@ class Repeated(NamedTuple):
 
 def campaign(name: str) -> Ratings:
     """Read a campaign, logins being told to be people."""
-    people = Told(people=FOLDER / "Annotators_mapping.csv")
+    people = ColumnOverrides(people=FOLDER / "Annotators_mapping.csv")
     return read(FOLDER / f"240315rc5{name}.scores.csv", people)
 
 

@@ -7,7 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from simlab.analysis.adequacy.inverse import Mix, Prices, find_cheapest_mix, find_smallest_number, measurable_epsilon
+from simlab.analysis.adequacy.inverse import (
+    Mix,
+    RatingPrices,
+    find_cheapest_mix,
+    find_smallest_number,
+    measurable_epsilon,
+)
 from simlab.analysis.adequacy.measurable_difference import joint_difference, measurable_difference
 from simlab.analysis.adequacy.plans import Plan
 from simlab.rng import stream
@@ -88,14 +94,14 @@ def test_a_bad_difference_is_one_line() -> None:
             find_smallest_number("n_human", Plan(0, 0, 0.7, 0.7, 0.6), difference)
 
 
-def cost(plan: Plan, prices: Prices) -> float:
+def cost(plan: Plan, prices: RatingPrices) -> float:
     human, metric, calibration = prices.each
     return plan.n_human * human + plan.n_metric * metric + (plan.n_calibration or 0) * calibration
 
 
-@pytest.mark.parametrize("prices", [Prices(1, 0.5), Prices(1, 0.1), Prices(1, 0.01)])
+@pytest.mark.parametrize("prices", [RatingPrices(1, 0.5), RatingPrices(1, 0.1), RatingPrices(1, 0.01)])
 @pytest.mark.parametrize("rho", [0.75, 0.95])
-def test_no_mix_is_cheaper(prices: Prices, rho: float) -> None:
+def test_no_mix_is_cheaper(prices: RatingPrices, rho: float) -> None:
     plan, difference = Plan(0, 0, rho, 0.8, 0.4), 0.15
     found = find_cheapest_mix(plan, difference, prices)
     assert found.epsilon <= difference
@@ -109,8 +115,8 @@ def test_no_mix_is_cheaper(prices: Prices, rho: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prices", [Prices(1, 0.01), Prices(1, 0.02, 0.3)])
-def test_no_mix_with_a_calibration_is_cheaper(prices: Prices) -> None:
+@pytest.mark.parametrize("prices", [RatingPrices(1, 0.01), RatingPrices(1, 0.02, 0.3)])
+def test_no_mix_with_a_calibration_is_cheaper(prices: RatingPrices) -> None:
     plan, difference = Plan(0, 0, 0.9, 0.9, 0.6, 0), 0.15
     found = find_cheapest_mix(plan, difference, prices)
     assert found.epsilon <= difference
@@ -122,12 +128,12 @@ def test_no_mix_with_a_calibration_is_cheaper(prices: Prices) -> None:
 
 
 def test_prices_are_positive() -> None:
-    for prices in (Prices(0, 1), Prices(1, -1), Prices(1, np.nan), Prices(1, 1, 0)):
+    for prices in (RatingPrices(0, 1), RatingPrices(1, -1), RatingPrices(1, np.nan), RatingPrices(1, 1, 0)):
         with pytest.raises(InputError, match="not all positive"):
             find_cheapest_mix(Plan(0, 0, 0.7, 0.7, 0.6), 0.1, prices)
 
 
 def test_human_ratings_alone_where_the_metric_is_dear() -> None:
-    found = find_cheapest_mix(Plan(0, 0, 0.7, 0.7, 0.6), 0.05, Prices(1, 1))
+    found = find_cheapest_mix(Plan(0, 0, 0.7, 0.7, 0.6), 0.05, RatingPrices(1, 1))
     assert isinstance(found, Mix)
     assert (found.plan.n_human, found.plan.n_metric) == (735, 0)

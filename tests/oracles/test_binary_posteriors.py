@@ -16,9 +16,9 @@ from simlab.analysis.adequacy.grid import PUBLISHED
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.nuts import draw_alpha
 from simlab.analysis.adequacy.plans import Plan
-from simlab.analysis.binary import Posterior, alpha_posterior
+from simlab.analysis.binary import AlphaPosterior, alpha_posterior
 from simlab.analysis.chains import PUBLISHED as PUBLISHED_CHAINS
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -205,7 +205,7 @@ def test_a_large_calibration_is_as_good_as_knowing() -> None:
     assert abs(found.mean - known.mean) < 1e-5
 
 
-def turned(found: Posterior) -> tuple[np.ndarray, ...]:
+def turned(found: AlphaPosterior) -> tuple[np.ndarray, ...]:
     return 1 - found.mean, found.sd, 1 - found.high, 1 - found.low
 
 
@@ -248,7 +248,7 @@ def by_batches(values: np.ndarray, n: int = 40) -> tuple[float, float]:
     return float(means.mean()), float(means.std(ddof=1) / np.sqrt(n))
 
 
-def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], size: Chains) -> None:
+def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], size: ChainEffort) -> None:
     alpha = draw_alpha(*map(float, (*counts, *quality)), size=size)(1).ravel()
     given = {"calibration": quality} if len(quality) == 4 else {"rho": quality[0], "eta": quality[1]}
     found = alpha_posterior(*counts, **given)
@@ -265,7 +265,7 @@ def agrees_with_nuts(counts: Sequence[float], quality: Sequence[float], size: Ch
 
 @pytest.mark.slow
 def test_nuts_agrees() -> None:
-    agrees_with_nuts((60, 100, 5400, 10_000), (42, 60, 28, 40), Chains(2, 500, 4000))
+    agrees_with_nuts((60, 100, 5400, 10_000), (42, 60, 28, 40), ChainEffort(2, 500, 4000))
 
 
 @pytest.mark.long

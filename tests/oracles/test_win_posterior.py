@@ -203,10 +203,10 @@ def test_what_cannot_be_is_one_clear_line(arguments: Any, more: dict[str, Any], 
 def test_the_published_model_is_at_hand() -> None:
     pytest.importorskip("numpyro")
     from simlab.analysis.preferences.nuts import sample_posterior
-    from simlab.effort import Chains
+    from simlab.effort import ChainEffort
 
     human, confusion, metric = (array[:1].astype(float) for array in typical(1, seed=5))
-    found = sample_posterior(human, confusion, metric, size=Chains(2, 300, 1500))
+    found = sample_posterior(human, confusion, metric, size=ChainEffort(2, 300, 1500))
     fast = win_posterior(human, confusion, metric)
     assert found.r_hat[0] < 1.05
     assert abs(found.theta[0] - fast.theta[0]) <= 4 * np.hypot(found.error[0], fast.error[0]) + 0.01

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simlab.planning.terms import Design, Looked
+from simlab.planning.terms import Design, MeasuredDesign
 from simlab.types import Estimate
 
 Truth = Callable[[Design], Mapping[str, float]]
@@ -45,13 +45,13 @@ class MadeBench:
         """Return that a look takes no time."""
         return 0.0
 
-    def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+    def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
         """Carry out what is missing, and measure."""
         for design, n in wants.items():
             self.worlds[design] = max(n, self.worlds.get(design, 0))
         return {design: self._measured(design) for design in wants}
 
-    def _measured(self, design: Design) -> Looked:
+    def _measured(self, design: Design) -> MeasuredDesign:
         n = self.worlds[design]
         return {name: self._estimate(design, name, value, n) for name, value in self.truth(design).items()}
 

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from simlab.answers.plan import SIZE, Limits, Smallest, Target
-from simlab.planning.terms import Design, Wanted
+from simlab.planning.terms import Design, PlanRequest
 
 SIZES = (20, 30, 40, 50, 60, 80, 100, 120, 150, 180, 220, 260, 300, 340, 400)
 KINDS = ("plain", "close", "between", "none", "all", "against", "dip", "step")
 FAMILY = "design.grouping"
-WANTED = Wanted(
+WANTED = PlanRequest(
     (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95)),
     Limits(money=600.0, currency=None, deadline=None),
     Smallest(value=1.0, unit="points", why=""),
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
         own = dict(design)
         return self.formula(int(own[FAMILY]), own[SIZE])
 
-    def reaches(self, design: Design, more: float, wanted: Wanted = WANTED) -> bool:
+    def reaches(self, design: Design, more: float, wanted: PlanRequest = WANTED) -> bool:
         """Tell whether a design exceeds all targets by so much, or half of what is left up to 1, within the limits."""
         truth, money = self.truth(design), wanted.limits.money
         affordable = money is None or truth["money"] <= money
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
             truth[one.measure] >= one.least + min(more, (1 - one.least) / 2) for one in wanted.targets
         )
 
-    def is_right(self, choice: Design | None, wanted: Wanted = WANTED) -> bool:
+    def is_right(self, choice: Design | None, wanted: PlanRequest = WANTED) -> bool:
         """Tell whether a choice is right."""
         good = [self.truths[one]["money"] for one in self.designs if self.reaches(one, wanted.margin, wanted)]
         cheapest = min(good, default=math.inf)

@@ -19,7 +19,7 @@ from simlab.planning.bench import difference
 from simlab.planning.curves import curve, curves
 from simlab.planning.remedies import other_money
 from simlab.planning.rivals import SLACK, Rivalry, rivalry, sizes
-from simlab.planning.terms import Design, Lever, Looked, family, replace_setting
+from simlab.planning.terms import Design, Lever, MeasuredDesign, family, replace_setting
 from simlab.types import Estimate, InputError
 
 SEEDS, FITS = 80, 200
@@ -134,7 +134,7 @@ def test_the_front_heeds_days_where_there_is_a_clock() -> None:
     ids=["money", "deadline", "documents", "nothing"],
 )
 def test_what_binds_is_what_the_next_larger_design_runs_out_of(
-    asked: made.Wanted, clock: float | None, name: str
+    asked: made.PlanRequest, clock: float | None, name: str
 ) -> None:
     assert made.answered(asked, clock=clock).binding == name
 
@@ -246,7 +246,7 @@ def test_for_these_raters_the_figures_for_others_stand_beside() -> None:
 
 def test_a_rival_that_could_not_be_carried_out_is_left_out() -> None:
     class Failing(MadeBench):
-        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
             held = super().look(wants)
             return {one: {} if dict(one)["design.ratings_per_item"] == 2 else looked for one, looked in held.items()}
 
@@ -306,7 +306,7 @@ def test_documents_of_uneven_length_are_paid_for_in_the_same_worlds() -> None:
     """Rivals are as dear as the advice over the worlds that both met, whatever their documents' lengths."""
 
     class Uneven(MadeBench):
-        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
             return {one: {**held, "money": _paid(one, wants[one])} for one, held in super().look(wants).items()}
 
     def _paid(one: Design, n: int) -> Estimate:
@@ -327,7 +327,7 @@ def test_documents_of_uneven_length_are_paid_for_in_the_same_worlds() -> None:
 
 def test_designs_that_contradict_themselves_are_no_rivals() -> None:
     class Picky(MadeBench):
-        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
             if any(dict(one)["design.ratings_per_item"] == 2 and dict(one)[SIZE] == 80 for one in wants):
                 raise InputError("design.documents=80 does not go with 2 ratings")
             return super().look(wants)
@@ -348,7 +348,7 @@ def test_a_kind_that_costs_the_same_by_the_document_has_the_same_size() -> None:
     """Lines of money err by a document or so; worlds that both met know that a document more costs no more."""
 
     class Hired(MadeBench):
-        def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+        def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
             return {one: {**held, "money": _paid(one, wants[one])} for one, held in super().look(wants).items()}
 
     def _paid(one: Design, n: int) -> Estimate:

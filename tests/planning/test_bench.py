@@ -16,13 +16,13 @@ from simlab.engine.conclusions import conclusions_of
 from simlab.engine.laboratory import Laboratory
 from simlab.planning import request
 from simlab.planning.bench import Composer, bench, compose_study
-from simlab.planning.ground import Given, stand_on_preset, stand_on_world
+from simlab.planning.ground import GivenSettings, stand_on_preset, stand_on_world
 from simlab.planning.levers import choose_designs
-from simlab.planning.terms import Design, Ground, Looked
+from simlab.planning.terms import Design, Ground, MeasuredDesign
 from simlab.store.layout import gather
 from simlab.types import InputError
 
-SMALL = Given(("budget.total=150",), systems=3, raters=6)
+SMALL = GivenSettings(("budget.total=150",), systems=3, raters=6)
 TWO: list[Design] = [
     (("design.grouping", "ungrouped"), ("design.documents", 10)),
     (("design.grouping", "pseudo_side_by_side"), ("design.documents", 12)),
@@ -45,7 +45,7 @@ def looking(folder: Path, ground: Ground, **more: Any) -> Any:
     return bench(folder, Composer(ground.words), ground.words, wanted, jobs=1, quiet=True, **more)
 
 
-def same(first: Looked, second: Looked) -> None:
+def same(first: MeasuredDesign, second: MeasuredDesign) -> None:
     assert first.keys() == second.keys()
     for name, one in first.items():
         assert one.value == second[name].value or np.isnan(one.value)
@@ -72,8 +72,8 @@ def count_campaigns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.slow
 def test_a_patched_study_is_the_one_that_is_composed(ground: Ground, fitted_world: Path) -> None:
-    clocked = stand_on_preset(Given(("budget.total=300", "budget.deadline=2d")))
-    for held in (ground, clocked, stand_on_world(fitted_world, Given(("budget.total=200",)))):
+    clocked = stand_on_preset(GivenSettings(("budget.total=300", "budget.deadline=2d")))
+    for held in (ground, clocked, stand_on_world(fitted_world, GivenSettings(("budget.total=200",)))):
         compose = Composer(held.words)
         for design in choose_designs(held, compose, None, None)[::17]:
             assert compose(design) == compose_study(held.words, design)
@@ -214,7 +214,7 @@ def test_other_raters_and_documents_say_whether_a_study_would_come_out_alike(gro
 
 
 def test_measures_are_those_of_the_campaigns(ground: Ground, tmp_path: Path) -> None:
-    clocked = stand_on_preset(Given(("budget.total=150", "budget.deadline=2d"), systems=3))
+    clocked = stand_on_preset(GivenSettings(("budget.total=150", "budget.deadline=2d"), systems=3))
     with looking(tmp_path, clocked, measures=measures(clock=True)) as held:
         found = held.look({TWO[0]: 4})[TWO[0]]
         of = outcomes(held, TWO[0])

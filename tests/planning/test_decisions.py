@@ -16,11 +16,11 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from simlab.planning import decision
-from simlab.planning.answer import Compared, order_by_preference
-from simlab.planning.decision import Decision, decide, level, lower_bound, shown
+from simlab.planning.answer import PageDesigns, order_by_preference
+from simlab.planning.decision import PlanDecision, decide, level, lower_bound, shown
 from simlab.planning.rivals import SLACK
-from simlab.planning.stages import Counted, Patience
-from simlab.planning.terms import Design, Looked
+from simlab.planning.stages import CountedBench, Patience
+from simlab.planning.terms import Design, MeasuredDesign
 from simlab.types import Estimate, Floats
 
 EXCEEDS = 0.04
@@ -31,7 +31,7 @@ class Case(NamedTuple):
     """A problem, and what was decided of it."""
 
     problem: Problem
-    decision: Decision
+    decision: PlanDecision
 
     @property
     def falls_short(self) -> bool:
@@ -66,8 +66,8 @@ def _exceeds(made_up: Problem, one: Design) -> bool:
 def decided(kind: str, seed: int, patience: int = PATIENCE) -> Case:
     made_up, amount = problem(seed, kind), Patience(patience)
 
-    def counted(of: int) -> Counted:
-        return Counted(MadeBench(made_up.truth, of), amount, 1)
+    def counted(of: int) -> CountedBench:
+        return CountedBench(MadeBench(made_up.truth, of), amount, 1)
 
     decision = decide(
         made_up.designs, counted(seed), lambda k: counted(10_000 * k + seed), made.ground(), WANTED, lambda line: None
@@ -107,7 +107,7 @@ def test_of_rows_that_tie_the_simplest_is_named() -> None:
         bench = MadeBench(lambda one, gain=gain: {**truth, "power": 0.86 + gain * (one == more)}, seed=3)
         looked = bench.look(dict.fromkeys((odd, plain, more), 400))
         roles = {odd: "advice", plain: "same_money", more: "same_money"}
-        assert order_by_preference(Compared(roles, looked), WANTED)[0] == first
+        assert order_by_preference(PageDesigns(roles, looked), WANTED)[0] == first
 
 
 @pytest.mark.long
@@ -152,7 +152,7 @@ def test_a_round_shows_what_is_there_with_small_errors(power: float, verdict: bo
 
 
 def test_a_round_that_patience_ends_tells_nothing() -> None:
-    bench = Counted(MadeBench(made.truth, seed=4), Patience(60), 1)
+    bench = CountedBench(MadeBench(made.truth, seed=4), Patience(60), 1)
     assert shown(bench, made.design(240), WANTED, 1) is None
 
 
@@ -187,7 +187,7 @@ class EventBench:
     def campaigns(self) -> int:
         return 0
 
-    def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+    def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
         return {
             one: {"power": _estimate(np.ones(n)), "no_wrong_claim": _estimate(self.event[:n])}
             for one, n in wants.items()

@@ -14,10 +14,10 @@ from benches import MadeBench
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from simlab.planning.crossings import Scale
+from simlab.planning.crossings import AssumptionScale
 from simlab.planning.flips import find_nearest_flips, name_assumptions_without_flip
 from simlab.planning.remedies import PRICE
-from simlab.planning.terms import Assumption, Design, Flip, Found, Ground, replace_setting
+from simlab.planning.terms import Assumption, Design, Flip, Ground, SearchResult, replace_setting
 
 ADVICE, CHEAP, DEAR = ((("kind", name),) for name in ("advice", "cheap", "dear"))
 COST = {"advice": 100.0, "cheap": 80.0, "dear": 130.0}
@@ -53,7 +53,7 @@ class Planted:
 
     def flip(self, of: Assumption) -> float:
         """Return the distance of the nearest flip along an assumption, by root finding; infinite without one."""
-        scale, found = Scale(of), [math.inf]
+        scale, found = AssumptionScale(of), [math.inf]
         for kind, side in (("advice", 1), ("cheap", -1), ("advice", -1), ("cheap", 1)):
 
             def beyond(x: float, kind: str = kind, side: int = side) -> float:
@@ -76,11 +76,13 @@ def planted(seed: int) -> tuple[Planted, Assumption, float]:
             return world, min(ALL, key=world.flip), near
 
 
-def searched(world: Any, seed: int, worlds: int = 400, advice: Design | None = ADVICE) -> tuple[MadeBench, Found]:
+def searched(
+    world: Any, seed: int, worlds: int = 400, advice: Design | None = ADVICE
+) -> tuple[MadeBench, SearchResult]:
     bench = MadeBench(world, seed)
     tried = bench.look(dict.fromkeys((ADVICE, CHEAP, DEAR), worlds))
     rivals = (CHEAP, DEAR) if advice == ADVICE else (ADVICE, DEAR)
-    return bench, Found(advice, advice or CHEAP, rivals, tried, 0.95, 3, 0, "sure")
+    return bench, SearchResult(advice, advice or CHEAP, rivals, tried, 0.95, 3, 0, "sure")
 
 
 def ground(*assumptions: Assumption) -> Ground:
@@ -97,7 +99,7 @@ def found_in(worlds: int) -> list[tuple[Assumption, float, list[Flip]]]:
 
 
 def span(flip: Flip) -> tuple[float, float]:
-    scale = Scale(flip.assumption)
+    scale = AssumptionScale(flip.assumption)
     low, high = sorted(abs(scale.at(end)) for end in (flip.low, flip.high))
     return low, high
 
@@ -124,7 +126,7 @@ def test_planted_flips_are_found_where_they_are_with_short_intervals_that_hold_t
         assert [one.distance for one in flips] == sorted(one.distance for one in flips)
         for one in flips:
             assert one.assumption.least <= one.low <= one.at <= one.high <= one.assumption.most
-            assert abs(Scale(one.assumption).at(one.at)) == pytest.approx(one.distance)
+            assert abs(AssumptionScale(one.assumption).at(one.at)) == pytest.approx(one.distance)
 
 
 @pytest.mark.slow

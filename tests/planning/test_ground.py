@@ -15,7 +15,7 @@ from simlab.planning import assumptions
 from simlab.planning.bench import Composer
 from simlab.planning.folder import compose_folder_study
 from simlab.planning.ground import (
-    Given,
+    GivenSettings,
     compose_study,
     smallest_difference,
     stand_on_file,
@@ -39,16 +39,16 @@ def config_of(held: Ground) -> Any:
 @pytest.mark.parametrize(
     ("given", "systems", "raters"),
     [
-        (Given(), 6, 6),
-        (Given(systems=3, raters=9), 3, 9),
-        (Given(systems=2, raters=2), 2, 2),
-        (Given(raters=1), 6, 1),
-        (Given(("systems.n_systems=9", "raters.pool_size=12")), 9, 12),
-        (Given(("raters.pool_size=3",), raters=8), 6, 3),
-        (Given(MONEY), 6, 6),
+        (GivenSettings(), 6, 6),
+        (GivenSettings(systems=3, raters=9), 3, 9),
+        (GivenSettings(systems=2, raters=2), 2, 2),
+        (GivenSettings(raters=1), 6, 1),
+        (GivenSettings(("systems.n_systems=9", "raters.pool_size=12")), 9, 12),
+        (GivenSettings(("raters.pool_size=3",), raters=8), 6, 3),
+        (GivenSettings(MONEY), 6, 6),
     ],
 )
-def test_a_preset_composes_with_so_many(given: Given, systems: int, raters: int) -> None:
+def test_a_preset_composes_with_so_many(given: GivenSettings, systems: int, raters: int) -> None:
     held = stand_on_preset(given)
     frame = draw_world(config_of(held), 0).frame
     assert (held.systems, held.raters) == (systems, raters)
@@ -59,7 +59,7 @@ def test_a_preset_composes_with_so_many(given: Given, systems: int, raters: int)
 
 @pytest.mark.parametrize(("raters", "few"), [(1, True), (4, True), (5, True), (6, False), (8, False)])
 def test_few_raters_speak_for_themselves(raters: int, few: bool) -> None:
-    held = stand_on_preset(Given(systems=6, raters=raters))
+    held = stand_on_preset(GivenSettings(systems=6, raters=raters))
     config = config_of(held)
     assert held.these_raters == few
     assert config["design"]["estimand"] == ("these_raters" if few else "all_raters")
@@ -68,7 +68,9 @@ def test_few_raters_speak_for_themselves(raters: int, few: bool) -> None:
 
 
 def test_what_is_typed_takes_the_place_of_what_is_usual() -> None:
-    held = stand_on_preset(Given(("analysis.test=permutation", "seed=7", "design.documents=12", *MONEY), seed=2))
+    held = stand_on_preset(
+        GivenSettings(("analysis.test=permutation", "seed=7", "design.documents=12", *MONEY), seed=2)
+    )
     config = config_of(held)
     assert config["seed"] == 7
     assert config["design"]["documents"] == 12
@@ -78,38 +80,39 @@ def test_what_is_typed_takes_the_place_of_what_is_usual() -> None:
 
 @pytest.mark.parametrize("words", [(), MONEY, ("systems.n_documents=60",), ("systems.n_documents=800",)])
 def test_documents_are_as_long_however_many_there_are(words: tuple[str, ...]) -> None:
-    config = config_of(stand_on_preset(Given(words)))
+    config = config_of(stand_on_preset(GivenSettings(words)))
     systems = config["systems"]
     assert systems["n_segments"] / systems["n_documents"] == pytest.approx(ESA_SEGMENTS, rel=0.02)
 
 
 def test_the_largest_world_is_what_the_money_pays() -> None:
     sizes = [
-        config_of(stand_on_preset(Given((f"budget.total={n}",))))["systems"]["n_documents"] for n in (500, 1000, 5000)
+        config_of(stand_on_preset(GivenSettings((f"budget.total={n}",))))["systems"]["n_documents"]
+        for n in (500, 1000, 5000)
     ]
     for money, size in zip((500, 1000, 5000), sizes, strict=True):
         assert size * 6 * ESA_SEGMENTS == pytest.approx(1.1 * money, rel=0.05)
-    half = config_of(stand_on_preset(Given(("budget.total=500", "budget.price_per_rating=0.5"))))
+    half = config_of(stand_on_preset(GivenSettings(("budget.total=500", "budget.price_per_rating=0.5"))))
     assert half["systems"]["n_documents"] == sizes[1]
-    assert config_of(stand_on_preset(Given()))["systems"]["n_documents"] == assumptions.WITHOUT_MONEY
-    much = config_of(stand_on_preset(Given(("budget.total=1e9",))))
+    assert config_of(stand_on_preset(GivenSettings()))["systems"]["n_documents"] == assumptions.WITHOUT_MONEY
+    much = config_of(stand_on_preset(GivenSettings(("budget.total=1e9",))))
     assert much["systems"]["n_documents"] == assumptions.MOST_DOCUMENTS
 
 
 def test_the_truth_of_the_preset_is_in_points() -> None:
     """Truths are mean scores from 0 to 100; censoring at full marks takes some of the latent spread of 8.5."""
-    held = stand_on_preset(Given())
+    held = stand_on_preset(GivenSettings())
     truths = np.array([draw_world(config_of(held), world).truth for world in range(10)])
     assert ((truths > 40) & (truths < 100)).all()
     assert 4 < held.system_sd < 8.5
-    wide = stand_on_preset(Given(("systems.system_sd=17.0",)))
+    wide = stand_on_preset(GivenSettings(("systems.system_sd=17.0",)))
     assert wide.system_sd > 1.5 * held.system_sd
     assert smallest_difference(held, None).value == pytest.approx(held.system_sd / 2)
 
 
 @pytest.mark.parametrize("smallest", [0, -1, float("nan"), float("inf")])
 def test_no_difference_is_no_smallest_difference(smallest: float) -> None:
-    held = stand_on_preset(Given(MONEY))
+    held = stand_on_preset(GivenSettings(MONEY))
     found = smallest_difference(held, 2.5)
     assert (found.value, found.unit) == (2.5, "points")
     with pytest.raises(InputError, match=r"^--smallest-difference .*: a difference that matters is above 0$"):
@@ -119,25 +122,25 @@ def test_no_difference_is_no_smallest_difference(smallest: float) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (Given(systems=1), "--systems 1: a study compares at least two systems"),
-        (Given(systems=0), "--systems 0"),
-        (Given(raters=0), "--raters 0: a study has at least one rater"),
-        (Given(("question=compare",)), "question=compare"),
-        (Given(("systems=recorded",)), "systems=recorded"),
-        (Given(("systems=preference", "raters=oracle")), "systems=preference|raters=oracle"),
-        (Given(("nonsense=3",)), "nonsense is no key"),
-        (Given(("systems.n_documents=abc",)), "must be a whole number"),
-        (Given(("budget.total=0",)), "budget.total=0"),
+        (GivenSettings(systems=1), "--systems 1: a study compares at least two systems"),
+        (GivenSettings(systems=0), "--systems 0"),
+        (GivenSettings(raters=0), "--raters 0: a study has at least one rater"),
+        (GivenSettings(("question=compare",)), "question=compare"),
+        (GivenSettings(("systems=recorded",)), "systems=recorded"),
+        (GivenSettings(("systems=preference", "raters=oracle")), "systems=preference|raters=oracle"),
+        (GivenSettings(("nonsense=3",)), "nonsense is no key"),
+        (GivenSettings(("systems.n_documents=abc",)), "must be a whole number"),
+        (GivenSettings(("budget.total=0",)), "budget.total=0"),
     ],
 )
-def test_what_no_plan_can_stand_on_is_refused_in_one_line(given: Given, said: str) -> None:
+def test_what_no_plan_can_stand_on_is_refused_in_one_line(given: GivenSettings, said: str) -> None:
     with pytest.raises(InputError, match=said) as refused:
         stand_on_preset(given)
     assert "\n" not in str(refused.value)
 
 
 def test_a_preset_assumes_what_its_campaign_leaves_open() -> None:
-    named = {one.key: one for one in stand_on_preset(Given(MONEY)).assumptions}
+    named = {one.key: one for one in stand_on_preset(GivenSettings(MONEY)).assumptions}
     assert set(named) == {
         "raters.rater_system_sd",
         "raters.leniency_sd",
@@ -152,12 +155,12 @@ def test_a_preset_assumes_what_its_campaign_leaves_open() -> None:
     for one in named.values():
         assert one.least <= one.low < one.value < one.high <= one.most
         assert one.words.format(one.value)
-    clocked = {one.key for one in stand_on_preset(Given((*MONEY, "budget.deadline=2d"))).assumptions}
+    clocked = {one.key for one in stand_on_preset(GivenSettings((*MONEY, "budget.deadline=2d"))).assumptions}
     assert clocked - set(named) == {"design.collection.seconds_per_answer", "design.collection.drop_out"}
 
 
 def test_every_assumption_can_be_set() -> None:
-    held = stand_on_preset(Given((*MONEY, "budget.deadline=2d")))
+    held = stand_on_preset(GivenSettings((*MONEY, "budget.deadline=2d")))
     compose = Composer(held.words)
     for one in held.assumptions:
         for value in (one.low, one.high):
@@ -174,7 +177,7 @@ def test_every_assumption_can_be_set() -> None:
 def test_a_world_has_the_pilots_raters_or_others(
     fitted_world: Path, raters: int | None, pool: str, n: int, few: bool
 ) -> None:
-    held = stand_on_world(fitted_world, Given(raters=raters), read="a pilot")
+    held = stand_on_world(fitted_world, GivenSettings(raters=raters), read="a pilot")
     config = config_of(held)
     assert config["systems"]["rater_pool"] == pool
     assert draw_world(config, 0).frame.n_raters == n == held.raters
@@ -185,7 +188,7 @@ def test_a_world_has_the_pilots_raters_or_others(
 
 
 def test_a_world_assumes_what_its_pilot_left_open(fitted_world: Path) -> None:
-    held = stand_on_world(fitted_world, Given())
+    held = stand_on_world(fitted_world, GivenSettings())
     effects = read_world(str(fitted_world), None).effects
     named = {one.key: one for one in held.assumptions if one.source == "pilot"}
     assert len(named) == 4
@@ -201,26 +204,26 @@ def test_a_world_assumes_what_its_pilot_left_open(fitted_world: Path) -> None:
 def test_a_file_with_a_strange_name_is_found(fitted_world: Path, tmp_path: Path) -> None:
     odd = tmp_path / "a b, c=[d].yaml"
     odd.write_text(fitted_world.read_text())
-    assert config_of(stand_on_world(odd, Given()))["systems"]["path"] == str(odd)
+    assert config_of(stand_on_world(odd, GivenSettings()))["systems"]["path"] == str(odd)
 
 
 def test_a_clock_is_the_pilots_or_the_usual(fitted_world: Path) -> None:
-    config = config_of(stand_on_world(fitted_world, Given(("budget.deadline=2d", *MONEY))))
+    config = config_of(stand_on_world(fitted_world, GivenSettings(("budget.deadline=2d", *MONEY))))
     assert config["design"]["collection"]["seconds_per_answer"] == 60
-    assert "collection" not in config_of(stand_on_world(fitted_world, Given(MONEY)))["design"] or (
-        config_of(stand_on_world(fitted_world, Given(MONEY)))["design"]["collection"] == {}
+    assert "collection" not in config_of(stand_on_world(fitted_world, GivenSettings(MONEY)))["design"] or (
+        config_of(stand_on_world(fitted_world, GivenSettings(MONEY)))["design"]["collection"] == {}
     )
 
 
 def test_what_is_no_world_is_refused(fitted_world: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--systems: a pilot or a world says how many systems there are"):
-        stand_on_world(fitted_world, Given(systems=3))
+        stand_on_world(fitted_world, GivenSettings(systems=3))
     with pytest.raises(InputError, match="cannot be opened"):
-        stand_on_world(tmp_path / "nothing.yaml", Given())
+        stand_on_world(tmp_path / "nothing.yaml", GivenSettings())
     with pytest.raises(InputError, match="is no fitted world"):
-        stand_on_world(fitted_world.with_name("pilot.csv"), Given())
+        stand_on_world(fitted_world.with_name("pilot.csv"), GivenSettings())
     with pytest.raises(InputError, match="--raters 0"):
-        stand_on_world(fitted_world, Given(raters=0))
+        stand_on_world(fitted_world, GivenSettings(raters=0))
 
 
 def test_a_study_that_stands_on_a_fitted_world_has_its_pilot_and_freezes_the_size_of_a_design(
@@ -229,7 +232,7 @@ def test_a_study_that_stands_on_a_fitted_world_has_its_pilot_and_freezes_the_siz
     shown = tmp_path / "declared.yaml"
     words = ["systems=fitted", f"systems.path={fitted_world}", "design.documents=12"]
     shown.write_text(write_study(compose_study(words)), encoding="utf-8")
-    held, own = stand_on_file(shown, Given(), force=True), stand_on_world(fitted_world, Given())
+    held, own = stand_on_file(shown, GivenSettings(), force=True), stand_on_world(fitted_world, GivenSettings())
     assert (held.read, held.draws, held.assumed) == (own.read, own.draws, ())
     assert held.world.endswith("as declared.yaml declares it")
     design = ((SIZE, 9), ("design.grouping", "ungrouped"))
@@ -241,5 +244,5 @@ def test_a_study_that_stands_on_a_fitted_world_has_its_pilot_and_freezes_the_siz
 def test_a_study_of_a_preset_has_no_pilot(tmp_path: Path) -> None:
     shown = tmp_path / "declared.yaml"
     shown.write_text(write_study(compose_study(["systems=esa", "raters=esa"])), encoding="utf-8")
-    held = stand_on_file(shown, Given(), force=False)
+    held = stand_on_file(shown, GivenSettings(), force=False)
     assert (held.read, held.draws, held.assumed) == (None, 0, ("all of the world",))

@@ -16,7 +16,7 @@ from simlab.config.sweepfile import RUN
 from simlab.planning import levers
 from simlab.planning.assumptions import draws, system_sd
 from simlab.planning.bench import Composer
-from simlab.planning.ground import Given, stand_on_preset, stand_on_world
+from simlab.planning.ground import GivenSettings, stand_on_preset, stand_on_world
 from simlab.planning.terms import Assumption, Ground
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world
@@ -82,14 +82,14 @@ def by_key(ground: Ground) -> dict[str, Assumption]:
 
 
 GROUNDS: dict[str, Callable[[Path], Ground]] = {
-    "built-in counts": lambda _: stand_on_preset(Given(("systems=fitted", SMALL))),
-    "preset counts": lambda _: stand_on_preset(Given(("systems=mqm", SMALL), 4, 7)),
-    "preset points": lambda _: stand_on_preset(Given((SMALL,), 4, 8)),
-    "preset categories": lambda _: stand_on_preset(Given(("systems=summaries", SMALL))),
-    "preset yes or no": lambda _: stand_on_preset(Given(("systems=answers", SMALL))),
-    "pilot of points": lambda at: stand_on_world(file(at, "gaussian"), Given((SMALL,))),
-    "pilot of categories": lambda at: stand_on_world(file(at, "ordinal"), Given((SMALL,))),
-    "pilot of yes or no": lambda at: stand_on_world(file(at, "binary"), Given((SMALL,), None, 2)),
+    "built-in counts": lambda _: stand_on_preset(GivenSettings(("systems=fitted", SMALL))),
+    "preset counts": lambda _: stand_on_preset(GivenSettings(("systems=mqm", SMALL), 4, 7)),
+    "preset points": lambda _: stand_on_preset(GivenSettings((SMALL,), 4, 8)),
+    "preset categories": lambda _: stand_on_preset(GivenSettings(("systems=summaries", SMALL))),
+    "preset yes or no": lambda _: stand_on_preset(GivenSettings(("systems=answers", SMALL))),
+    "pilot of points": lambda at: stand_on_world(file(at, "gaussian"), GivenSettings((SMALL,))),
+    "pilot of categories": lambda at: stand_on_world(file(at, "ordinal"), GivenSettings((SMALL,))),
+    "pilot of yes or no": lambda at: stand_on_world(file(at, "binary"), GivenSettings((SMALL,), None, 2)),
 }
 UNITS = {name: "(share of yes)" if "yes or no" in name else "points" for name in GROUNDS}
 
@@ -139,17 +139,17 @@ def test_spreads_are_those_of_the_law_and_not_of_its_scores(tmp_path: Path) -> N
     """Categories have components in points, and their keys are in the noise of a rating."""
     content = held("ordinal")
     content["components"] = {"rater_system_sd": {"low": 10.0, "estimate": 20.0, "high": 30.0}}
-    ground = stand_on_world(file(tmp_path, "ordinal"), Given())
+    ground = stand_on_world(file(tmp_path, "ordinal"), GivenSettings())
     one = by_key(ground)["systems.assumed_rater_system_sd"]
     wider = np.linspace(0.5, 1.5, N_DRAWS) * 0.4
     assert (one.low, one.value, one.high) == pytest.approx(np.quantile(wider, (0.05, 0.5, 0.95)))
     assert one.unit == "of a rating's noise"
-    points = stand_on_world(file(tmp_path, "gaussian"), Given())
+    points = stand_on_world(file(tmp_path, "gaussian"), GivenSettings())
     assert by_key(points)["systems.assumed_rater_system_sd"].unit == "points"
 
 
 def test_counts_tell_logarithms_and_the_share_of_noise(tmp_path: Path) -> None:
-    ground = stand_on_preset(Given(("systems=fitted", SMALL)))
+    ground = stand_on_preset(GivenSettings(("systems=fitted", SMALL)))
     fitted, of = read_fitted(None, None), by_key(ground)
     columns = {
         "rater_system_sd": [one.rater_system_sd for one in fitted.effects],
@@ -198,7 +198,7 @@ def test_what_counts_cannot_have_is_refused_in_a_line(word: str, said: str) -> N
 
 
 def test_the_speed_of_a_pilot_has_the_range_that_its_times_tell(tmp_path: Path) -> None:
-    deadline = Given(("budget.deadline=20d", SMALL))
+    deadline = GivenSettings(("budget.deadline=20d", SMALL))
     timed = by_key(stand_on_world(file(tmp_path, "gaussian", timing=True), deadline))
     seconds = np.exp(np.linspace(3.8, 4.2, N_DRAWS) + (0.2**2 + 0.1**2) / 2)
     one = timed["design.collection.seconds_per_answer"]
@@ -208,14 +208,14 @@ def test_the_speed_of_a_pilot_has_the_range_that_its_times_tell(tmp_path: Path) 
     untimed = by_key(stand_on_world(file(tmp_path, "gaussian"), deadline))["design.collection.seconds_per_answer"]
     assert (untimed.low, untimed.value, untimed.high) == (30.0, 60.0, 120.0)
     assert untimed.source != "pilot"
-    without_clock = by_key(stand_on_world(file(tmp_path, "gaussian", timing=True), Given((SMALL,))))
+    without_clock = by_key(stand_on_world(file(tmp_path, "gaussian", timing=True), GivenSettings((SMALL,))))
     assert "design.collection.seconds_per_answer" not in without_clock
 
 
 def test_a_preset_has_the_range_of_its_campaign_only_with_its_own_spreads() -> None:
-    own = by_key(stand_on_preset(Given()))["raters.leniency_sd"]
+    own = by_key(stand_on_preset(GivenSettings()))["raters.leniency_sd"]
     assert (own.low, own.high, own.log) == (4.5, 12.8, False)
-    other = by_key(stand_on_preset(Given(("raters.leniency_sd=20",))))["raters.leniency_sd"]
+    other = by_key(stand_on_preset(GivenSettings(("raters.leniency_sd=20",))))["raters.leniency_sd"]
     assert (other.low, other.value, other.high, other.log) == (10.0, 20.0, 40.0, True)
 
 
@@ -229,18 +229,18 @@ def test_a_preset_has_the_range_of_its_campaign_only_with_its_own_spreads() -> N
     ],
 )
 def test_normalisations_are_those_that_mean_something(words: tuple[str, ...], wanted: set[str]) -> None:
-    ground = stand_on_preset(Given((*words, SMALL)))
+    ground = stand_on_preset(GivenSettings((*words, SMALL)))
     designs = roomy(ground, "analysis.normalization,design.documents=10,12")
     assert {dict(design)["analysis.normalization"] for design in designs} == wanted
 
 
 def test_a_recorded_table_is_refused_as_it_has_no_truth() -> None:
     with pytest.raises(InputError, match="nobody knows what is true"):
-        stand_on_preset(Given(("systems=recorded",)))
+        stand_on_preset(GivenSettings(("systems=recorded",)))
 
 
 def test_worlds_hold_as_many_documents_as_the_largest_design_asks_for(tmp_path: Path) -> None:
-    ground = stand_on_preset(Given())
+    ground = stand_on_preset(GivenSettings())
     over = "design.documents=20..400"
     designs = roomy(ground, over)
     assert max(dict(design)["design.documents"] for design in designs) == 400
@@ -271,7 +271,7 @@ def roomy(ground: Ground, over: str) -> list[Any]:
 )
 def test_named_designs_that_the_world_does_not_allow_are_refused(over: str, said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        roomy(stand_on_preset(Given()), over)
+        roomy(stand_on_preset(GivenSettings()), over)
     assert str(caught.value).startswith("--over: the design ")
     assert "\n" not in str(caught.value)
 
@@ -279,16 +279,16 @@ def test_named_designs_that_the_world_does_not_allow_are_refused(over: str, said
 def test_of_the_usual_designs_those_stay_that_are_possible() -> None:
     """Money that does not pay ten documents leaves fewer, and what it cannot pay at all is refused."""
     words = ("budget.total=60", "budget.price_per_rating=.5")
-    ground = stand_on_preset(Given(words))
+    ground = stand_on_preset(GivenSettings(words))
     designs = levers.choose_designs(ground, Composer(ground.words), None, None)
     assert designs
-    poor = stand_on_preset(Given(("budget.total=50", "budget.price_per_rating=.5")))
+    poor = stand_on_preset(GivenSettings(("budget.total=50", "budget.price_per_rating=.5")))
     with pytest.raises(InputError, match="does not pay 6 documents"):
         levers.choose_designs(poor, Composer(poor.words), None, None)
 
 
 def test_a_fitted_world_has_its_own_key_for_the_number_of_raters(tmp_path: Path) -> None:
-    ground = stand_on_world(file(tmp_path, "gaussian"), Given(raters=7))
+    ground = stand_on_world(file(tmp_path, "gaussian"), GivenSettings(raters=7))
     designs = roomy(ground, "raters.pool_size=6,9,design.documents=20")
     assert [dict(design)["systems.n_raters"] for design in designs] == [6, 9]
     listed = tmp_path / "designs.yaml"
@@ -297,9 +297,9 @@ def test_a_fitted_world_has_its_own_key_for_the_number_of_raters(tmp_path: Path)
 
 
 def test_commas_part_levers_and_their_values() -> None:
-    config = Composer(stand_on_preset(Given((SMALL,))).words)(())
+    config = Composer(stand_on_preset(GivenSettings((SMALL,))).words)(())
     text = "design.grouping,design.documents=20,30,analysis.normalization=none,zscore,design.ratings_per_item=1,2"
-    found = levers.read_levers(text, config, stand_on_preset(Given((SMALL,))))
+    found = levers.read_levers(text, config, stand_on_preset(GivenSettings((SMALL,))))
     assert [(one.key, one.values) for one in found] == [
         ("design.grouping", ("pseudo_side_by_side", "ungrouped")),
         ("design.documents", (20, 30)),

@@ -14,7 +14,7 @@ from simlab.config import bound_options
 from simlab.parts import bind
 from simlab.planning.bench import Composer, bench, compose_study, reseed
 from simlab.planning.search import search
-from simlab.planning.terms import Design, Wanted
+from simlab.planning.terms import Design, PlanRequest
 from simlab.types import InputError
 
 WORDS = ["systems=esa", "systems.n_systems=4", "raters=esa", "decision=max_t", "analysis.test=rater_flips"]
@@ -143,7 +143,7 @@ def test_a_design_wins_over_the_base() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_search_in_simulated_worlds_continues_to_the_same_answer(tmp_path: Path, seed: int) -> None:
     targets = (Target(measure="power", least=0.35), Target(measure="no_wrong_claim", least=0.8, floor=True))
-    wanted = Wanted(
+    wanted = PlanRequest(
         targets,
         Limits(money=None, currency=None, deadline=None),
         Smallest(value=1.0, unit="", why=""),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simlab.planning.bench import Composer
-from simlab.planning.ground import Given, stand_on_preset, stand_on_world
+from simlab.planning.ground import GivenSettings, stand_on_preset, stand_on_world
 from simlab.planning.levers import MOST_SIZES, RATIO, choose_designs, geometric_sizes
 from simlab.planning.terms import Design, Ground, family, size_of
 from simlab.types import InputError
@@ -20,7 +20,7 @@ GROUPING, EACH, TEST, SIZE = "design.grouping", "design.ratings_per_item", "anal
 
 @pytest.fixture(scope="module")
 def preset() -> Ground:
-    return stand_on_preset(Given(("budget.total=500",)))
+    return stand_on_preset(GivenSettings(("budget.total=500",)))
 
 
 def designs(ground: Ground, over: str | None = None, candidates: Path | None = None) -> list[Design]:
@@ -53,7 +53,7 @@ def test_the_usual_levers(preset: Ground) -> None:
 
 def test_one_analysis_goes_with_all_designs(preset: Ground) -> None:
     assert not any(TEST in dict(design) for design in designs(preset))
-    alone = stand_on_preset(Given(("budget.total=500",), raters=1))
+    alone = stand_on_preset(GivenSettings(("budget.total=500",), raters=1))
     assert EACH not in dict(designs(alone)[0])
     assert values(designs(alone), GROUPING) == ["pseudo_side_by_side"]
 
@@ -79,7 +79,7 @@ def test_typed_levers(preset: Ground, over: str, found: list[dict[str, Any]]) ->
 
 
 def test_the_pool_of_a_fitted_world_is_its_own_key(fitted_world: Path) -> None:
-    ground = stand_on_world(fitted_world, Given(("budget.total=300",), raters=6))
+    ground = stand_on_world(fitted_world, GivenSettings(("budget.total=300",), raters=6))
     found = designs(ground, "raters.pool_size=6,9")
     assert [dict(design) for design in found] == [{"systems.n_raters": 6}, {"systems.n_raters": 9}]
     assert values(designs(ground), "analysis.normalization") == ["none", "zscore"]

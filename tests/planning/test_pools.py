@@ -6,10 +6,10 @@ import pytest
 
 from simlab.answers.plan import Limits, Smallest, Target
 from simlab.planning import assumptions
-from simlab.planning.terms import Design, Wanted
+from simlab.planning.terms import Design, PlanRequest
 from tests.planning.benches import MadeBench
 
-WANTED = Wanted(
+WANTED = PlanRequest(
     (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95)),
     Limits(money=None, currency=None, deadline=None),
     Smallest(value=2, unit="", why=""),

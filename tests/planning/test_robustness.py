@@ -14,12 +14,12 @@ from scipy.special import ndtr, ndtri
 
 from simlab.answers.plan import Robust, Target
 from simlab.planning.robustness import DRAW, robustness_over_draws, robustness_over_scenarios
-from simlab.planning.terms import Design, Found, Looked, replace_setting
+from simlab.planning.terms import Design, MeasuredDesign, SearchResult, replace_setting
 
 DRAWS = 100
 PRICES = {"advice": 100.0, "cheap": 80.0, "dear": 130.0}
 ADVICE, CHEAP, DEAR = ((("kind", name),) for name in PRICES)
-FOUND = Found(ADVICE, ADVICE, (CHEAP, DEAR), {ADVICE: {}, CHEAP: {}, DEAR: {}}, 0.95, 3, 0, "sure")
+FOUND = SearchResult(ADVICE, ADVICE, (CHEAP, DEAR), {ADVICE: {}, CHEAP: {}, DEAR: {}}, 0.95, 3, 0, "sure")
 WANTED = made.wanted(power=0.75)
 FITTED = made.ground(words=("systems=fitted",), draws=DRAWS)
 
@@ -156,7 +156,7 @@ class Ending(MadeBench):
 
     looks = 0
 
-    def look(self, wants: Mapping[Design, int]) -> dict[Design, Looked]:
+    def look(self, wants: Mapping[Design, int]) -> dict[Design, MeasuredDesign]:
         self.looks += 1
         return super().look(wants)
 

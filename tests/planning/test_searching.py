@@ -15,7 +15,7 @@ from planning.made_problems import FAMILY, KINDS, WANTED, Problem, problem
 from simlab.answers.plan import SIZE, Limits, Target
 from simlab.planning.families import families, rises_with_size
 from simlab.planning.search import search
-from simlab.planning.terms import Design, Found
+from simlab.planning.terms import Design, SearchResult
 from simlab.types import Estimate
 
 SEEDS = 30
@@ -26,7 +26,7 @@ class Searched(NamedTuple):
     """Hold what became of a search."""
 
     right: bool
-    found: Found
+    found: SearchResult
 
 
 def searched(kind: str, seed: int) -> Searched:

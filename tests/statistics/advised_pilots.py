@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.backtest.advising import Candidate, Worth, candidates, worths
+from simlab.fitting.backtest.advising import AdviceCandidate, Worth, candidates, worths
 from simlab.fitting.backtest.carrying_out import studied_as
 from simlab.types import World
 from simlab.world.laws.scales import ScaleEffects
@@ -15,7 +15,7 @@ from tests.pilots import Pilot, Truth, law_of
 from tests.statistics.predicted_pilots import Effects, Size, frame_of, worlds_of
 
 GAIN, ALIKE = "power", Truth()
-Worths = Mapping[Candidate, Worth]
+Worths = Mapping[AdviceCandidate, Worth]
 
 
 class Judged(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.types import Array, Floats, Ints, Rated
+from simlab.types import Array, Floats, Ints, ScoredRatings
 
 SCALES = ("normal", "skewed", "one to five", "yes or no", "penalties")
 
@@ -154,7 +154,7 @@ NULLS: Mapping[str, Null] = {
 }
 
 
-def null_table(rng: np.random.Generator, null: Null, scale: str, effect: Floats | None = None) -> Rated:
+def null_table(rng: np.random.Generator, null: Null, scale: str, effect: Floats | None = None) -> ScoredRatings:
     """Draw a table; `effect[system]` is added to systems that are equal otherwise."""
     return drawn_table(rng, null, scale, null.meet(rng), effect)
 
@@ -167,7 +167,7 @@ def drawn_table(
     effect: Floats | None = None,
     *,
     raters_given: bool = False,
-) -> Rated:
+) -> ScoredRatings:
     """Draw the scores of a design; with `raters_given` these raters together prefer no system."""
     system, rater, segment, document = met
     n_systems = int(system.max()) + 1
@@ -197,7 +197,7 @@ def drawn_table(
     return rated_table(met, score)
 
 
-def rated_table(met: Meeting, score: Floats) -> Rated:
+def rated_table(met: Meeting, score: Floats) -> ScoredRatings:
     """Put columns and scores together as a test takes them."""
     output = met.segment * (int(met.system.max()) + 1) + met.system
     shape = int(met.document.max()) + 1, int(met.system.max()) + 1
@@ -207,4 +207,4 @@ def rated_table(met: Meeting, score: Floats) -> Rated:
     total[count > 0] = 0.0
     share = 1 / np.bincount(output)[output]
     np.add.at(total, (met.document, met.system), share * score)
-    return Rated(met.document, met.segment, met.rater, met.system, score, share, total)
+    return ScoredRatings(met.document, met.segment, met.rater, met.system, score, share, total)

@@ -13,10 +13,10 @@ import numpy as np
 
 from simlab.fitting.backtest.campaigns import Campaigns, campaigns, measured, sums
 from simlab.fitting.backtest.carrying_out import interval
-from simlab.fitting.backtest.designs import Design, dealt
+from simlab.fitting.backtest.designs import BacktestDesign, dealt
 from simlab.fitting.scales.chain import for_points
 from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
-from simlab.fitting.scales.sampling import Draws, begin, go_on
+from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Frame, World
@@ -120,14 +120,14 @@ def _law(held: Pilot, drawn: np.ndarray) -> ScaleEffects:
     return replace(truth, system=truth.mean + system, leniency=leniency, taste=taste.reshape(n_systems, n_raters))
 
 
-def only(held: Draws, table: int) -> Draws:
+def only(held: ScaleDraws, table: int) -> ScaleDraws:
     """Keep the draws of one table."""
 
     def cut(value: Any) -> Any:
         kept = {name: cut(one) for name, one in value.items()} if isinstance(value, dict) else None
         return value[..., table : table + 1] if kept is None else kept
 
-    return Draws(**{field.name: cut(getattr(held, field.name)) for field in fields(Draws)})
+    return ScaleDraws(**{field.name: cut(getattr(held, field.name)) for field in fields(ScaleDraws)})
 
 
 def frame_of(size: Size, n_documents: int) -> Frame:
@@ -144,7 +144,7 @@ def worlds_of(laws: Sequence[ScaleEffects], frame: Frame, seed: int, word: str) 
     return [draw_world(stream(seed, word, k), law, frame, potential=True) for k, law in enumerate(laws)]
 
 
-def studied(worlds: Sequence[World], design: Design, seed: int, sets: int, per_set: int) -> Campaigns:
+def studied(worlds: Sequence[World], design: BacktestDesign, seed: int, sets: int, per_set: int) -> Campaigns:
     """Carry out the same studies in all worlds."""
     asked = dealt(worlds[0], design, seed=seed, sets=sets, per_set=per_set)
     return campaigns(sums(worlds), asked, ("none",))["none"]
@@ -174,7 +174,7 @@ def judged(
     pilots: Sequence[Pilot],
     effects: Sequence[Effects],
     size: Size,
-    design: Design,
+    design: BacktestDesign,
     seed: int,
 ) -> dict[str, Held]:
     """Predict studies of further documents by the pilot's raters, and hold that against those in a true world.
@@ -196,5 +196,5 @@ def judged(
 def power(laws: Sequence[ScaleEffects], size: Size, n_documents: int, seed: int, studies: int) -> float:
     """Return the power of studies of so many documents, over worlds of all laws."""
     worlds = worlds_of(laws, frame_of(size, n_documents), seed, "power")
-    design = Design("pseudo_side_by_side", n_documents, 1)
+    design = BacktestDesign("pseudo_side_by_side", n_documents, 1)
     return float(measured(studied(worlds, design, seed, 1, studies))["power"].value.mean())

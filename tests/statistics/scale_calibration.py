@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.fitting.scales.chain import SHARES, Priors
 from simlab.fitting.scales.fitting import LawName, model_of, seen_scores
-from simlab.fitting.scales.sampling import Draws, begin, go_on
+from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
 from simlab.fitting.scales.terms import EFFECTS
 from simlab.tables.held import Ratings
 from simlab.types import Floats
@@ -137,7 +137,7 @@ def calibrate(
     return ranks(go_on(chains, keep, every), true)
 
 
-def ranks(draws: Draws, true: Truths) -> dict[str, Floats]:
+def ranks(draws: ScaleDraws, true: Truths) -> dict[str, Floats]:
     found = {f"{name}_sd": (draws.sd[name] < true.sd[name]).mean(0) for name in draws.sd if np.ptp(true.sd[name]) > 0}
     for name in ("system", "leniency"):
         own, fact = draws.effect[name], true.effect[name]

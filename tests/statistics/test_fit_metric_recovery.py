@@ -11,11 +11,11 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from simlab.fitting_metrics import confusion, correlations, fitting, humans, rates
-from simlab.fitting_metrics.confusion import Compared, concentration
+from simlab.fitting_metrics.confusion import ComparedOutputs, concentration
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
-from simlab.tables.evidence import Trials
-from simlab.tables.judged import Outputs
+from simlab.tables.evidence import ScoredTrials
+from simlab.tables.judged import JudgedOutputs
 
 MU = np.array([[0.7, 0.25, 0.2], [0.1, 0.5, 0.1], [0.2, 0.25, 0.7]])
 ALPHAS = np.array([0.8, 0.7, 0.6, 0.5])
@@ -32,7 +32,7 @@ def reach(n: int, share: float = 0.95) -> float:
 
 def scored(
     rng: np.random.Generator, n_systems: int, n_items: int, repeats: int, noise: float, correlation: float
-) -> Outputs:
+) -> JudgedOutputs:
     """Draw scores of outputs; both humans and the metric find items easy or hard."""
     quality = np.linspace(0.4, -0.4, n_systems)[:, None]
 
@@ -45,15 +45,15 @@ def scored(
     return laid_out(ratings, {"metric": metric})
 
 
-def laid_out(ratings: Any, metrics: dict[str, Any]) -> Outputs:
+def laid_out(ratings: Any, metrics: dict[str, Any]) -> JudgedOutputs:
     n_systems, n_items, repeats = ratings.shape
     system, item = np.divmod(np.arange(n_systems * n_items), n_items)
     names = tuple(f"S{k}" for k in range(n_systems))
     flat = {name: score.ravel() for name, score in metrics.items()}
-    return Outputs(system, item, names, n_items, ratings.reshape(-1, repeats), flat)
+    return JudgedOutputs(system, item, names, n_items, ratings.reshape(-1, repeats), flat)
 
 
-def labelled(rng: np.random.Generator, n_items: int, repeats: int, right: tuple[float, float]) -> Outputs:
+def labelled(rng: np.random.Generator, n_items: int, repeats: int, right: tuple[float, float]) -> JudgedOutputs:
     """Draw labels of raters who err, and a binary metric with rho = .8, eta = .7; items agree by .4."""
     shared = np.sqrt(0.4) * rng.standard_normal(n_items)
     latent = ndtri(ALPHAS)[:, None] + shared + np.sqrt(0.6) * rng.standard_normal((4, n_items))
@@ -176,7 +176,7 @@ def test_matrices_of_scores_count_items_not_pairs() -> None:
     assert coverage(overconfident)[0, 0] < 0.9  # as if 15 pairs of an item were 15 items
 
 
-def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> Compared:
+def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> ComparedOutputs:
     pair, item = np.divmod(np.arange(3 * n_items), n_items)
     human = (rng.random((3 * n_items, 1)) > np.cumsum([[0.5, 0.2], [0.4, 0.2], [0.3, 0.3]], axis=1)[pair]).sum(1)
     below = np.cumsum(np.broadcast_to(mu, (3, 3, 3)), axis=1)[pair, :2, human]
@@ -184,7 +184,9 @@ def preferences(rng: np.random.Generator, mu: Any, n_items: int) -> Compared:
     ratings = np.zeros((3, 3))
     np.add.at(ratings, (pair, human), 1)
     names = (("A", "B"), ("A", "C"), ("B", "C"))
-    return Compared(pair, item, item, np.eye(3)[human], ratings, names, ("A", "B", "C"), n_items, {"metric": says})
+    return ComparedOutputs(
+        pair, item, item, np.eye(3)[human], ratings, names, ("A", "B", "C"), n_items, {"metric": says}
+    )
 
 
 @pytest.mark.parametrize("mirrored", [True, False])
@@ -202,13 +204,13 @@ def test_matrices_of_preferences(mirrored: bool) -> None:
     assert (coverage(p) > 0.95 - reach(fits)).all()
 
 
-def trials(rng: np.random.Generator, spread: float, kinds: int = 8, n: int = 60) -> Trials:
+def trials(rng: np.random.Generator, spread: float, kinds: int = 8, n: int = 60) -> ScoredTrials:
     """Draw unit tests in which kinds of corruption are noticed more or less often, .75 on average."""
     corruption = np.repeat(np.arange(kinds), n)
     notices = rng.beta(0.75 / spread, 0.25 / spread, kinds)[corruption]
     original = rng.random(kinds * n)
     worse = np.where(rng.random(kinds * n) < notices, -1.0, 1.0)
-    return Trials("metric", False, corruption, np.zeros(kinds * n, bool), original, original + worse)
+    return ScoredTrials("metric", False, corruption, np.zeros(kinds * n, bool), original, original + worse)
 
 
 def test_unit_tests_speak_of_other_kinds_of_errors() -> None:

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from simlab.config import compose
 from simlab.fitting.mqm import fast, synthetic
-from simlab.fitting.mqm.fast import Fit
+from simlab.fitting.mqm.fast import FastFit
 from simlab.fitting.mqm.pilot import of_world
 from simlab.studies.worlds import draw_world
 from simlab.types import World
@@ -59,7 +59,7 @@ def drawn(index: int) -> World:
     return world
 
 
-def columns(fit: Fit) -> dict[str, np.ndarray]:
+def columns(fit: FastFit) -> dict[str, np.ndarray]:
     law = {name: np.array([getattr(one, name) for one in fit.effects]) for name in LAW}
     return law | {name: np.array([getattr(one, name) for one in fit.population]) for name in POPULATION}
 
@@ -79,7 +79,7 @@ def found(index: int, rounds: tuple[int, ...] | None = None, draws: int = 400) -
     return Found({name: tuple(one) for name, one in values.items()}, float(systems_covered(fitted, world).mean()))
 
 
-def systems_covered(found: Fit, world: World) -> np.ndarray:
+def systems_covered(found: FastFit, world: World) -> np.ndarray:
     """Compare systems with each other: the level of all scores is `mean_score`."""
     logs = np.log([mean_scores(one) for one in found.effects])
     low, high = np.quantile(logs - logs.mean(1, keepdims=True), (0.025, 0.975), axis=0)

@@ -16,8 +16,8 @@ from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, InputError, KnownRates, World
 from simlab.world.alphas import share_of_adequate_outputs
-from simlab.world.laws.comparisons import Comparisons
-from simlab.world.laws.judgements import Quality, Sample, quality, require_judgements, true_means
+from simlab.world.laws.comparisons import ComparisonLaw
+from simlab.world.laws.judgements import OutputSample, Quality, quality, require_judgements, true_means
 from simlab.world.oracles import oracle
 from simlab.world.output_metrics import correlated, rho_eta, thresholded
 
@@ -37,7 +37,7 @@ def world(raters: dict[str, Any] | None = None, **keys: Any) -> World:
     return bind(section("raters", "judges", **(raters or {})))(stream(1, "raters"), contest(**keys))
 
 
-def outputs(judged: World, seed: int, n: int = N, *, shared: bool) -> Sample:
+def outputs(judged: World, seed: int, n: int = N, *, shared: bool) -> OutputSample:
     return require_judgements(judged).outputs(stream(seed), n, judged.metric, shared=shared)
 
 
@@ -71,7 +71,7 @@ def test_three_readings_of_one_quality_agree(agreement: float) -> None:
     margin = 0.35
     rates = np.stack([(gap > margin).mean(1), (np.abs(gap) <= margin).mean(1), (gap < -margin).mean(1)], axis=1)
     law = compared.answers[COMPARE]
-    assert isinstance(law, Comparisons)
+    assert isinstance(law, ComparisonLaw)
     p = law.contest.p
     assert far(rates, p, np.sqrt(p * (1 - p))) < 4.5
     human = law.draw(stream(3), compared.metric).human

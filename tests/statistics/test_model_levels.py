@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.analysis.raters.model_comparisons import Comparisons, compare_by_model
+from simlab.analysis.raters.model_comparisons import ModelComparisons, compare_by_model
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.rng import stream
-from simlab.types import Rated
+from simlab.types import ScoredRatings
 from tests.statistics.null_tables import NULLS, SCALES, Null, mixed, nested, null_table
 
 LEVEL = 0.05
 
 
-def claims(of: Comparisons) -> bool:
+def claims(of: ModelComparisons) -> bool:
     return bool((of.family(at_large=True).max_t() <= LEVEL).any())
 
 
@@ -98,7 +98,7 @@ def test_equal_systems_are_claimed_at_the_level_beside_a_better_one(null: str, s
     assert wrong_claims(null, scale, tables) <= bound(tables)
 
 
-def welch(table: Rated) -> bool:
+def welch(table: ScoredRatings) -> bool:
     means = [[table.value[table.rater == r].mean() for r in np.unique(table.rater[table.system == s])] for s in (0, 1)]
     return bool(stats.ttest_ind(*means, equal_var=False).pvalue <= LEVEL)
 

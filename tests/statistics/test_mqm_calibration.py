@@ -11,7 +11,7 @@ from scipy import stats
 
 from simlab.fitting.mqm import fast, synthetic
 from simlab.fitting.mqm.fast import minor_power, simulate
-from simlab.fitting.mqm.pilot import Layout, Pilot
+from simlab.fitting.mqm.pilot import MqmPilot, RatingLayout
 from simlab.rng import stream
 from simlab.types import Floats
 from simlab.world.laws.fitted import Effects, mean_scores
@@ -46,7 +46,7 @@ def truth(rng: np.random.Generator, n_systems: int, n_raters: int) -> tuple[Effe
     return effects, {"mean_score": mean} | {name: sd[field] for name, field in names.items()}
 
 
-def design(n_systems: int, n_documents: int, n_raters: int, n_segments: int) -> Pilot:
+def design(n_systems: int, n_documents: int, n_raters: int, n_segments: int) -> MqmPilot:
     """Let every rater rate every output."""
     system, document, segment, rater = (
         axis.ravel() for axis in np.indices((n_systems, n_documents, n_segments, n_raters))
@@ -56,11 +56,11 @@ def design(n_systems: int, n_documents: int, n_raters: int, n_segments: int) -> 
     of_item = np.repeat(np.arange(n_documents), n_segments)
     counts = np.zeros((3, n), np.int64)
     place = system, document * n_segments + segment, rater
-    layout = Layout(*place, of_item, n_systems, n_raters)
-    return Pilot(*place, np.zeros(n), counts, of_item, seats, *names, True, 1.0, 5.0, layout)
+    layout = RatingLayout(*place, of_item, n_systems, n_raters)
+    return MqmPilot(*place, np.zeros(n), counts, of_item, seats, *names, True, 1.0, 5.0, layout)
 
 
-def table(rng: np.random.Generator, size: Size) -> tuple[Pilot, Effects, Mapping[str, float]]:
+def table(rng: np.random.Generator, size: Size) -> tuple[MqmPilot, Effects, Mapping[str, float]]:
     """Draw a pilot that has errors of both kinds: a table of nothing is refused, or has no kinds to tell."""
     while True:
         effects, at_large = truth(rng, size[0], size[2])

@@ -24,13 +24,13 @@ from planning.real_plans import designs, opened
 from simlab.answers.plan import Limits, Smallest, Target
 from simlab.engine.laboratory import Laboratory
 from simlab.planning.search import search
-from simlab.planning.terms import Design, Looked, Wanted
+from simlab.planning.terms import Design, MeasuredDesign, PlanRequest
 from simlab.types import Estimate
 
 FRESH = 90_001
 LEAST, MOST = 400, 8000
 NEAR = 0.004
-DEFAULT = Wanted(
+DEFAULT = PlanRequest(
     (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95)),
     Limits(money=None, currency=None, deadline=None),
     Smallest(value=1.0, unit="", why=""),
@@ -46,19 +46,19 @@ class Plan(NamedTuple):
     campaigns: int
 
 
-def planned(folder: Path, seed: int, of: Sequence[Design], wanted: Wanted) -> Plan:
+def planned(folder: Path, seed: int, of: Sequence[Design], wanted: PlanRequest) -> Plan:
     with opened(folder / f"plan-{seed}", seed) as held:
         found = search(held, of, wanted)
     return Plan(found.advice, found.probability, found.campaigns)
 
 
-def is_near(looked: Looked, wanted: Wanted) -> bool:
+def is_near(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     """Tell whether it is open, in worlds as they are, on which side of a bound a measure lies."""
     ends = [(looked[t.measure], t.least + s * wanted.margin) for t in wanted.targets for s in (-1, 1)]
     return any(one.mcse > NEAR and abs(one.value - end) < 3 * one.mcse for one, end in ends)
 
 
-def true_measures(held: Laboratory, of: Sequence[Design], wanted: Sequence[Wanted], least: int) -> Mapping:
+def true_measures(held: Laboratory, of: Sequence[Design], wanted: Sequence[PlanRequest], least: int) -> Mapping:
     """Look at all designs in `least` fresh worlds, and at those near a bound in more until their error is small."""
     looked = dict(held.look(dict.fromkeys(of, least)))
     while near := [one for one in of if any(is_near(looked[one], each) for each in wanted)]:
@@ -69,18 +69,18 @@ def true_measures(held: Laboratory, of: Sequence[Design], wanted: Sequence[Wante
     return looked
 
 
-def as_problem(looked: Mapping[Design, Looked]) -> Problem:
+def as_problem(looked: Mapping[Design, MeasuredDesign]) -> Problem:
     return Problem({one: {name: of.value for name, of in measured.items()} for one, measured in looked.items()})
 
 
-def first_worlds(looked: Looked, worlds: int) -> Looked:
+def first_worlds(looked: MeasuredDesign, worlds: int) -> MeasuredDesign:
     """Return what is measured in the first so many worlds."""
     values = {name: one.value + np.asarray(one.influence)[:worlds] for name, one in looked.items()}
     means = {name: float(of.mean()) for name, of in values.items()}
     return {name: Estimate(means[name], of - means[name], "world", worlds) for name, of in values.items()}
 
 
-def equal_campaigns(looked: Mapping[Design, Looked], wanted: Wanted) -> int:
+def equal_campaigns(looked: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> int:
     """Count the campaigns after which all designs, with as many worlds each, allow a choice."""
     worlds, most = 16, min(len(one["power"].influence) for one in looked.values())
     while worlds < most:
@@ -108,7 +108,7 @@ def test_two_plans_of_a_few_designs_are_right(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("wanted", [DEFAULT, EASIER], ids=["default", "easier"])
-def test_forty_plans(tmp_path: Path, wanted: Wanted) -> None:
+def test_forty_plans(tmp_path: Path, wanted: PlanRequest) -> None:
     """Plan forty times between 102 designs; right in 36, with a quarter of the campaigns of equal allocation."""
     of = designs()
     plans = [planned(tmp_path, seed, of, wanted) for seed in range(1, 41)]

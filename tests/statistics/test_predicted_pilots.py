@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from simlab.fitting.backtest.designs import Design
+from simlab.fitting.backtest.designs import BacktestDesign
 from tests.pilots import law_of
 from tests.statistics.predicted_pilots import Effects, Held, Size, drawn, fitted, judged, known, power
 
-DESIGNS = (Design("pseudo_side_by_side", 10, 1), Design("ungrouped", 10, 1))
+DESIGNS = (BacktestDesign("pseudo_side_by_side", 10, 1), BacktestDesign("ungrouped", 10, 1))
 QUICK = Size(pilots=40, n_systems=8, n_documents=20, warmup=0, kept=0, worlds=24, sets=4, per_set=4)
 FULL = Size(pilots=50, n_systems=8, n_documents=40, warmup=250, kept=240, worlds=40, sets=4, per_set=6)
 BATCHES = 8
@@ -42,7 +42,7 @@ def carried_out(batch: int) -> tuple[list[dict[str, Held]], np.ndarray]:
     """Fit fifty pilots; hold their predictions, and their power at three sizes, against the truth."""
     pilots = drawn(FULL, 100 + batch)
     effects = fitted(pilots, FULL, 100 + batch)
-    designs = Design("pseudo_side_by_side", 20, 1), Design("ungrouped", 20, 1)
+    designs = BacktestDesign("pseudo_side_by_side", 20, 1), BacktestDesign("ungrouped", 20, 1)
     found = [judged(pilots, effects, FULL, design, 7 + batch) for design in designs]
     errors = [[_error(one, laws, n) for n in (50, 100, 200)] for one, laws in zip(pilots, effects, strict=True)]
     return found, np.array(errors)

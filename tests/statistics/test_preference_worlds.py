@@ -15,7 +15,7 @@ from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, Contest, InputError, Latent, MetricLaw, TestSet, World
 from simlab.world.laws.comparisons import (
-    Comparisons,
+    ComparisonLaw,
     compare,
     latent_scores,
     metric_scores,
@@ -279,7 +279,7 @@ def test_recorded_scores_are_compared_by_definition_5() -> None:
             difference = score[j, item] - score[i, item]
             wanted = 1 if abs(difference) <= 0.5 + 1e-9 else 0 if difference > 0 else 2
             assert contest.recorded[pair, item] == wanted
-    test_set = Comparisons(contest, None).draw(stream(5), MetricLaw(400, mu=np.repeat(np.eye(3)[None], 3, 0)))
+    test_set = ComparisonLaw(contest, None).draw(stream(5), MetricLaw(400, mu=np.repeat(np.eye(3)[None], 3, 0)))
     np.testing.assert_array_equal(test_set.human, contest.recorded)
     n = contest.recorded.shape[1]
     np.testing.assert_array_equal(test_set.metric[:, :n], contest.recorded)  # a metric that never errs
@@ -299,7 +299,7 @@ def test_outputs_of_a_table_that_were_not_rated_are_gaps(tmp_path: Path) -> None
     compared = compared_scores(stream(0), ratings, tie_margin=0.4)
     assert require_contest(compared).recorded.tolist() == [[2, -1, -1]]
     metric = MetricLaw(5, mu=np.eye(3)[None])
-    test_set = Comparisons(require_contest(compared), None).draw(stream(1), metric)
+    test_set = ComparisonLaw(require_contest(compared), None).draw(stream(1), metric)
     assert test_set.human.tolist() == [[2, -1, -1]]
     assert test_set.metric.tolist() == [[2] * 5]  # gaps and further outputs follow the recorded rates
 

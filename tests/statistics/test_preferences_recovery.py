@@ -14,7 +14,7 @@ import pytest
 from compared_tables import Truth, answered, asked
 
 from simlab.fitting.preferences.fitting import begin, go_on, parameters_of
-from simlab.fitting.preferences.pilot import Pilot, cells_of, pilot_of
+from simlab.fitting.preferences.pilot import PreferencePilot, cells_of, pilot_of
 from simlab.fitting.preferences.posterior import LOG_TIES, SCALES, posterior_of
 from simlab.rng import stream
 
@@ -43,7 +43,9 @@ def drawn_truth(rng: np.random.Generator, zero: str) -> Truth:
     return Truth(ties=float(np.exp(LOG_TIES[0] + LOG_TIES[1] * rng.standard_normal())), **spreads)
 
 
-def fitted_together(seed: int, pilots: Sequence[Pilot], trajectories: tuple[int, int]) -> Mapping[str, np.ndarray]:
+def fitted_together(
+    seed: int, pilots: Sequence[PreferencePilot], trajectories: tuple[int, int]
+) -> Mapping[str, np.ndarray]:
     """Return draws `[draw, table, ...]` of what each of several tables of one design says."""
     one = posterior_of(pilots[0])
     counts = np.repeat(np.stack([cells_of(pilot, True).counts for pilot in pilots], axis=1), CHAINS, axis=1)

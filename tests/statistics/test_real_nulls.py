@@ -16,40 +16,40 @@ from shared_data import SHARED
 from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.concluding.ratings.concluding import study_of
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, rated_of, scored
 from simlab.studies.ratings.preparing import prepare
-from simlab.tables.held import Told
-from simlab.types import Rated
+from simlab.tables.held import ColumnOverrides
+from simlab.types import ScoredRatings
 from tests.statistics.null_tables import Meeting, rated_table
 
 LEVEL = 0.05
 FEW = ("example", "ted", "squality")
 """Tables of three or four raters, of whom `conclude` says nothing about raters at large."""
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ratings.csv"
-TABLES: Mapping[str, tuple[Path, Told]] = {
-    "example": (EXAMPLE, Told()),
-    "esa": (SHARED / "esa/240315rc5ESA.scores.csv", Told(people=SHARED / "esa/Annotators_mapping.csv")),
-    "gemba": (SHARED / "esa/240315rc5GEMBA.scores.csv", Told(people=SHARED / "esa/Annotators_mapping.csv")),
-    "mqm": (SHARED / "esa/240315rc5MQM.scores.csv", Told(people=SHARED / "esa/Annotators_mapping.csv")),
-    "ted": (SHARED / "mqm_ted_ende.tsv", Told()),
-    "squality": (SHARED / "repetitions/squality.csv", Told(columns={"score": "overall"})),
-    "thin": (SHARED / "strangers/12-difference-at-the-end-of-its-interval.csv", Told()),
-    "uneven": (SHARED / "strangers/20-uneven-raters-many-systems.csv", Told()),
+TABLES: Mapping[str, tuple[Path, ColumnOverrides]] = {
+    "example": (EXAMPLE, ColumnOverrides()),
+    "esa": (SHARED / "esa/240315rc5ESA.scores.csv", ColumnOverrides(people=SHARED / "esa/Annotators_mapping.csv")),
+    "gemba": (SHARED / "esa/240315rc5GEMBA.scores.csv", ColumnOverrides(people=SHARED / "esa/Annotators_mapping.csv")),
+    "mqm": (SHARED / "esa/240315rc5MQM.scores.csv", ColumnOverrides(people=SHARED / "esa/Annotators_mapping.csv")),
+    "ted": (SHARED / "mqm_ted_ende.tsv", ColumnOverrides()),
+    "squality": (SHARED / "repetitions/squality.csv", ColumnOverrides(columns={"score": "overall"})),
+    "thin": (SHARED / "strangers/12-difference-at-the-end-of-its-interval.csv", ColumnOverrides()),
+    "uneven": (SHARED / "strangers/20-uneven-raters-many-systems.csv", ColumnOverrides()),
 }
 
 
-def rated(name: str) -> Rated:
+def rated(name: str) -> ScoredRatings:
     """Return the ratings of a table as its analysis takes them."""
     path, told = TABLES[name]
-    study = study_of(path, Wanted(told=told))
+    study = study_of(path, ConcludeOptions(told=told))
     prepared = prepare(study.config)
     scores = scored(prepared, study.collected)
     return rated_of(study.collected, scores, document_totals(prepared, study.collected))
 
 
-def permuted(table: Rated, rng: np.random.Generator) -> Rated:
+def permuted(table: ScoredRatings, rng: np.random.Generator) -> ScoredRatings:
     """Give the systems that each rater met each other's names."""
     system = table.system.copy()
     for rater in np.unique(table.rater):

@@ -26,7 +26,7 @@ from simlab.engine.merging import sources
 from simlab.engine.preparing import cell_names
 from simlab.engine.run import run
 from simlab.engine.shards import Shard
-from simlab.store.filling import Answered, fill, merge
+from simlab.store.filling import MergeAnswer, fill, merge
 from simlab.store.verifying import verify
 from simlab.types import InputError
 from tests import fake_studies as fake
@@ -50,7 +50,7 @@ def parts(tmp_path: Path) -> list[Path]:
     return [part(tmp_path / str(k), k) for k in range(1, N + 1)]
 
 
-def merged(out: Path, folders: Sequence[Path], **how: Any) -> Answered:
+def merged(out: Path, folders: Sequence[Path], **how: Any) -> MergeAnswer:
     return merge(out, folders, labels={}, quiet=True, **how)
 
 

@@ -13,16 +13,16 @@ from small_studies import judgement_study
 
 from simlab.studies.judgements import KIND
 from simlab.studies.judgements.concluding import conclude, judged_of
-from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.types import Array, Collected, Estimates, Frame, Judged, KnownRates, Place, Seen, Streams
 
 Y = np.array([[1.0, 0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 1.0, 1.0, 1.0], [1.0, 1.0, 0.0, 1.0, 0.0]])
 G = np.arange(15.0).reshape(3, 5)
 
 
-def prepared(*, shared: bool, estimate: Any = None, level: float = 0.05) -> Prepared:
+def prepared(*, shared: bool, estimate: Any = None, level: float = 0.05) -> PreparedJudgements:
     config = judgement_study(design={"shared_inputs": shared, "replacement": False, "calibration": "own"})
-    whole: Prepared = KIND.prepare(config | {"decision": {"level": level}})
+    whole: PreparedJudgements = KIND.prepare(config | {"decision": {"level": level}})
     return whole if estimate is None else whole._replace(estimate=estimate)
 
 

@@ -17,7 +17,7 @@ from simlab.studies.ratings import KIND
 from simlab.studies.ratings.checking import check
 from simlab.studies.ratings.preparing import prepare
 from simlab.studies.worlds import draw_world
-from simlab.types import DESIGN_FAILED, InputError, Rated
+from simlab.types import DESIGN_FAILED, InputError, ScoredRatings
 
 
 def config(test: str = "permutation", multiplicity: str | None = None, **design: Any) -> dict[str, Any]:
@@ -103,9 +103,9 @@ def test_holm_is_refused_where_flips_could_not_reach_it(test: str, keys: dict[st
 @pytest.mark.parametrize("per_item", [1, 2])
 def test_tests_are_handed_who_rated_what(per_item: int) -> None:
     chosen = config("by_rater", ratings_per_item=per_item, grouping=_grouping("ungrouped"), documents=9)
-    handed: list[Rated] = []
+    handed: list[ScoredRatings] = []
 
-    def test(rng: np.random.Generator, rated: Rated) -> np.ndarray:
+    def test(rng: np.random.Generator, rated: ScoredRatings) -> np.ndarray:
         handed.append(rated)
         return np.ones(6)
 

@@ -16,7 +16,7 @@ from small_studies import CONF, study
 from simlab.studies.blocks import run_block
 from simlab.studies.ratings import KIND
 from simlab.studies.ratings.concluding import conclude, document_totals
-from simlab.studies.ratings.preparing import Prepared, prepare
+from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.studies.worlds import draw_world
 from simlab.types import Array, Campaign, Collected, Place, Seen
 
@@ -32,7 +32,7 @@ def config(normalization: str = "none", test: str = "permutation", per_item: int
     return study(documents=8, ratings_per_item=per_item) | {"analysis": analysis}
 
 
-def collected(prepared: Prepared, config: dict[str, Any], k: int = 0) -> Collected:
+def collected(prepared: PreparedRatings, config: dict[str, Any], k: int = 0) -> Collected:
     world, place = draw_world(config, 0), Place(0, study=k)
     laid = KIND.lay(prepared, world, place)
     (campaign,) = KIND.collect(prepared, world, laid, iter([KIND.draw(prepared, world, laid, place)]), [place])

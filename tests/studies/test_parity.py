@@ -18,12 +18,12 @@ from simlab.studies.kind import Kind
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Collected, Place, World
-from simlab.world.laws.comparisons import Comparisons
+from simlab.world.laws.comparisons import ComparisonLaw
 from simlab.world.laws.error_counts import ErrorCounts
 from simlab.world.laws.fixed import FixedRatings
 from simlab.world.laws.judgements import Judgements
 
-TRUE = (World, ErrorCounts, FixedRatings, Comparisons, Judgements)
+TRUE = (World, ErrorCounts, FixedRatings, ComparisonLaw, Judgements)
 STATED = ("verdict", "decided", "theta", "used", "p_mean")
 
 

@@ -12,16 +12,16 @@ from small_studies import preference_study
 
 from simlab.studies.preferences import KIND
 from simlab.studies.preferences.concluding import count_outputs, outputs_read
-from simlab.studies.preferences.evidence import Said, evidence_of, joined, last_look
-from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.evidence import RuleOutcome, evidence_of, joined, last_look
+from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.types import Array, Collected, Evidence, Frame, Ints, Place, Seen, Streams, Summary, Verdicts
 
 N_ITEMS = 30
 FIRST, SECOND = np.triu_indices(4, 1)
 
 
-def prepared(**budget: Any) -> Prepared:
-    whole: Prepared = KIND.prepare(preference_study(**budget))
+def prepared(**budget: Any) -> PreparedPreferences:
+    whole: PreparedPreferences = KIND.prepare(preference_study(**budget))
     return whole
 
 
@@ -138,7 +138,7 @@ def test_what_was_said_is_taken_where_each_row_ended() -> None:
     verdict = np.arange(24).reshape(6, 4)
     verdicts = Verdicts(verdict, verdict % 5 == 0, verdict / 100, summarise)
     end = np.array([0, 3, 1, 2, 2, 0])
-    said = Said.at(verdicts, end)
+    said = RuleOutcome.at(verdicts, end)
     assert said.verdict.tolist() == [0, 7, 9, 14, 18, 20]
     assert said.stop.tolist() == [True, False, False, False, False, True]
     np.testing.assert_allclose(said.theta, [0.0, 0.07, 0.09, 0.14, 0.18, 0.2])

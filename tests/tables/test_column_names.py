@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simlab.cli import answer
-from simlab.concluding.assigning.items import Person, read_items, read_people
+from simlab.concluding.assigning.items import RaterCapacity, read_items, read_people
 from simlab.tables.people import people
 from simlab.tables.reading import as_keys
 
@@ -21,7 +21,7 @@ def _file(path: Path, text: str) -> Path:
 @pytest.mark.parametrize("column", ["rater", "Annotator ID", "worker_id", "judge", "person", "name", "participant"])
 def test_a_list_of_raters_is_read_by_each_usual_name(tmp_path: Path, column: str) -> None:
     path = _file(tmp_path / "r.csv", f"{column},hours,most\nann,3,\nbob,,20\n")
-    assert read_people(path) == (Person("ann", hours=3.0), Person("bob", cap=20.0))
+    assert read_people(path) == (RaterCapacity("ann", hours=3.0), RaterCapacity("bob", cap=20.0))
 
 
 @pytest.mark.parametrize("column", ["person", "people", "annotator_id", "who", "Name", "rater id"])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables import evidence, preferences, understood
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, mutations, ratings_of
@@ -60,7 +60,7 @@ def test_control_items_of_a_table_are_no_ratings(tmp_path: Path) -> None:
     path = SHARED / "strangers/07-control-items-read-as-ratings.csv"
     with path.open(encoding="utf-8") as file:
         _check(list(csv.reader(file)), tmp_path, 7, "TGT")
-    found = conclude(path, Wanted(again=False, gate=False), lambda words: None)
+    found = conclude(path, ConcludeOptions(again=False, gate=False), lambda words: None)
     assert found.read["left_out"] == {"ratings": 12, "why": "control items (itemType: BAD 12)"}
     assert "12 control items" in found.line
     assert [one.n for one in found.systems] == [10, 10]
@@ -88,7 +88,7 @@ def test_what_damaged_copies_say_of_raters(tmp_path: Path) -> None:
     assert found.controls is not None
     share = [float(np.mean(found.controls.failed[found.controls.rater == k])) for k in range(2)]
     assert (found.rater_names, share) == (("u0", "u1"), [0.0, 1.0])
-    reverse = read(tmp_path / "t.csv", Told(better="lower"))
+    reverse = read(tmp_path / "t.csv", ColumnOverrides(better="lower"))
     assert reverse.controls is not None
     assert reverse.controls.failed[reverse.controls.rater == 0].all()
 
@@ -108,7 +108,7 @@ def test_a_column_that_may_mark_control_items_is_named(tmp_path: Path) -> None:
     found = read(_written([table[0], *rows], tmp_path / "t.csv"))
     assert not found.left_out
     assert any("itemType (BAD) seems to mark control items" in one and "--where" in one for one in found.remarks)
-    chosen = read(tmp_path / "t.csv", Told(where=(("itemtype", "genuine"),)))
+    chosen = read(tmp_path / "t.csv", ColumnOverrides(where=(("itemtype", "genuine"),)))
     assert not chosen.remarks
     assert len(chosen.score) == sum(row[3] == "genuine" for row in others)
 

@@ -12,8 +12,8 @@ import pytest
 
 from simlab.cli import answer
 from simlab.tables import evidence, judged
-from simlab.tables.held import Told
-from simlab.tables.judged import Outputs
+from simlab.tables.held import ColumnOverrides
+from simlab.tables.judged import JudgedOutputs
 from simlab.types import InputError
 from tests import judged_tables
 from tests.commands.test_cli import said
@@ -22,11 +22,11 @@ HEAD = "system,item,document,rater,human,judge\n"
 ROWS = "A,1,d1,r1,70,.5\nA,1,d2,r1,,.7\nB,1,d1,r1,100,\nA,1,d1,r2,80,.5\n"
 
 
-def read(folder: Path, text: str, told: Told | None = None) -> Outputs:
+def read(folder: Path, text: str, told: ColumnOverrides | None = None) -> JudgedOutputs:
     path = folder / "table.csv"
     path.write_text(text)
-    held = evidence.read(path, told or Told())
-    assert isinstance(held, Outputs)
+    held = evidence.read(path, told or ColumnOverrides())
+    assert isinstance(held, JudgedOutputs)
     return held
 
 
@@ -43,7 +43,7 @@ def test_items_that_start_again_in_each_document_are_others(tmp_path: Path) -> N
 
 def test_columns_have_usual_names_or_told_ones(tmp_path: Path) -> None:
     text = "model;seg_id;doc;annotator;gold;judge\n" + ROWS.replace(",", ";")
-    held = read(tmp_path, text, Told(columns={"human": "gold"}))
+    held = read(tmp_path, text, ColumnOverrides(columns={"human": "gold"}))
     assert (held.n_documents, held.rater_names) == (2, ("r1", "r2"))
 
 
@@ -56,11 +56,11 @@ def test_repeats_by_the_same_rater_are_kept_and_said(tmp_path: Path) -> None:
 
 
 def test_a_scale_that_is_told_holds(tmp_path: Path) -> None:
-    held = read(tmp_path, HEAD + ROWS, Told(scale=(0, 100)))
+    held = read(tmp_path, HEAD + ROWS, ColumnOverrides(scale=(0, 100)))
     assert "; 0 to 100, lower is better;" in judged.understood(held, lower_is_better=True)
     assert judged.record(held, lower_is_better=True)["scale"] == [0, 100]
     with pytest.raises(InputError, match=r"line 4: human=100 is off the scale from 0 to 90; mend it"):
-        read(tmp_path, HEAD + ROWS, Told(scale=(0, 90)))
+        read(tmp_path, HEAD + ROWS, ColumnOverrides(scale=(0, 90)))
 
 
 def test_the_example_is_what_the_generator_writes() -> None:

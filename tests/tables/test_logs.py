@@ -10,8 +10,8 @@ import pytest
 from shared_data import SHARED
 
 from simlab.tables import understood
-from simlab.tables.held import NOTHING, Ratings, Told
-from simlab.tables.logs import Shown, placed
+from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
+from simlab.tables.logs import ShownSegment, placed
 from simlab.tables.reading import read
 from simlab.types import InputError
 
@@ -31,7 +31,7 @@ def written(folder: Path, lines: list[str], name: str = "log.csv") -> Path:
     return path
 
 
-def refused(path: Path, told: Told = NOTHING) -> str:
+def refused(path: Path, told: ColumnOverrides = NOTHING) -> str:
     with pytest.raises(InputError) as caught:
         read(path, told)
     assert str(caught.value).isprintable()
@@ -73,13 +73,13 @@ def test_where_nobody_gave_a_score_spans_are_the_score(tmp_path: Path) -> None:
     held = read(written(tmp_path, log))
     assert (held.lower_is_better, held.scale, held.score.tolist(), held.errors.tolist()) == (True, None, [6, 0], [2, 0])
     assert "--better higher contradicts the table: nobody gave a score" in refused(
-        written(tmp_path, log), Told(better="higher")
+        written(tmp_path, log), ColumnOverrides(better="higher")
     )
 
 
 def test_parts_are_placed_and_what_cannot_be_is_not() -> None:
-    def shown(login: str, system: str, numbers: list[int], mark: str = "") -> list[Shown]:
-        return [Shown(login, system, "d", mark, number) for number in numbers]
+    def shown(login: str, system: str, numbers: list[int], mark: str = "") -> list[ShownSegment]:
+        return [ShownSegment(login, system, "d", mark, number) for number in numbers]
 
     whole = shown("u", "A", [5, 4, 6])
     assert placed(whole) == [1, 0, 2]
@@ -95,13 +95,15 @@ PEOPLE = ["person,login", "p1,u1", "p1,u3", "p2,u2"]
 
 def test_logins_that_are_one_person(tmp_path: Path) -> None:
     log = written(tmp_path, LOG)
-    held = read(log, Told(people=written(tmp_path, PEOPLE, "people.csv")))
+    held = read(log, ColumnOverrides(people=written(tmp_path, PEOPLE, "people.csv")))
     assert held.rater_names == ("p1", "p2")
     assert "3 logins are 2 people" in held.notes
-    some = read(log, Told(people=written(tmp_path, PEOPLE[:3], "people.csv")))
+    some = read(log, ColumnOverrides(people=written(tmp_path, PEOPLE[:3], "people.csv")))
     assert some.rater_names == ("p1", "u2")
     assert "--people does not name 1 login (u2): each counts as a person" in some.notes
-    bare = read(log, Told(people=written(tmp_path, [f"{row};" for row in ("u1;p", "u2;q", "u3;p")], "people.csv")))
+    bare = read(
+        log, ColumnOverrides(people=written(tmp_path, [f"{row};" for row in ("u1;p", "u2;q", "u3;p")], "people.csv"))
+    )
     assert bare.rater_names == ("p", "q")
 
 
@@ -120,9 +122,12 @@ def test_segment_scores_come_in_the_order_of_the_documents_beside_them(tmp_path:
         written(tmp_path, scores[:2], "en-de.x.seg.score")
     )
     assert "A has more than 3 lines" in refused(written(tmp_path, ["A\t1"] * 4, "en-de.x.seg.score"))
-    for told, says in ((Told(better="lower"), "contradicts"), (Told(people=path), "does not say who rated")):
+    for told, says in (
+        (ColumnOverrides(better="lower"), "contradicts"),
+        (ColumnOverrides(people=path), "does not say who rated"),
+    ):
         assert says in refused(path, told)
-    assert "has no header that names columns" in refused(path, Told(columns={"score": "x"}))
+    assert "has no header that names columns" in refused(path, ColumnOverrides(columns={"score": "x"}))
 
 
 def marked(*scores: float) -> str:
@@ -137,7 +142,7 @@ def test_marked_errors_of_segments_add_up_in_exact_tenths(tmp_path: Path) -> Non
     held = read(path)
     assert (held.rater_known, held.lower_is_better, held.better_from, held.gaps) == (False, True, "table", 3)
     assert (held.score.tolist(), held.errors.tolist()) == ([0, 0.3, 25], [0, 3, 1])
-    assert "contradicts the table: it lists marked errors" in refused(path, Told(better="higher"))
+    assert "contradicts the table: it lists marked errors" in refused(path, ColumnOverrides(better="higher"))
     for row, says in (
         ("B\t-1", "line 4: a file holds scores or marked errors"),
         ('B\t{"errors": 3}', "line 4: the errors"),
@@ -146,7 +151,7 @@ def test_marked_errors_of_segments_add_up_in_exact_tenths(tmp_path: Path) -> Non
 
 
 def published(name: str, **told: object) -> Ratings:
-    return read(ESA / f"240315rc5{name}.scores.csv", Told(**told))  # type: ignore[arg-type]
+    return read(ESA / f"240315rc5{name}.scores.csv", ColumnOverrides(**told))  # type: ignore[arg-type]
 
 
 @pytest.mark.needs_shared("esa")

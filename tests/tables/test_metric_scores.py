@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from metric_tables import METRIC, csv, segment_files
 
-from simlab.tables.metric_scores import Laid, MetricScores, file_of, items_of, laid, read, segments
+from simlab.tables.metric_scores import AlignedScores, MetricScores, file_of, items_of, laid, read, segments
 from simlab.tables.reading import read as ratings_of
 from simlab.types import InputError
 
@@ -19,7 +19,7 @@ def scores(path: Path, column: str | None = None, **told: str) -> MetricScores:
     return read(path, column, better=told.pop("better", None), columns=told)  # type: ignore[arg-type]
 
 
-def beside(path: Path, column: str | None, human: Path) -> Laid:
+def beside(path: Path, column: str | None, human: Path) -> AlignedScores:
     ratings = ratings_of(human)
     return laid(scores(path, column), ratings.system_names, items_of(ratings))
 

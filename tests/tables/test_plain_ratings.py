@@ -16,7 +16,7 @@ from pilots import pilot, write
 from simlab.tables import direction, understood
 from simlab.tables.columns import told as told_columns
 from simlab.tables.direction import Better
-from simlab.tables.held import NOTHING, Ratings, Told, as_errors, of_documents
+from simlab.tables.held import NOTHING, ColumnOverrides, Ratings, as_errors, of_documents
 from simlab.tables.reading import read
 from simlab.types import InputError
 
@@ -30,7 +30,7 @@ def written(folder: Path, lines: list[str], name: str = "table.csv") -> Path:
     return path
 
 
-def refused(path: Path, told: Told = NOTHING) -> str:
+def refused(path: Path, told: ColumnOverrides = NOTHING) -> str:
     with pytest.raises(InputError) as caught:
         read(path, told)
     message = str(caught.value)
@@ -87,12 +87,12 @@ def test_every_dialect_says_the_same(turned: object, tmp_path: Path) -> None:
 
 def test_columns_are_told(tmp_path: Path) -> None:
     path = written(tmp_path, ["sys,text,who,fluency,score", "A,d,r,1,9", "B,d,r,2,8"])
-    told = Told(told_columns("system=sys, document=text, rater=WHO, score=fluency"))
+    told = ColumnOverrides(told_columns("system=sys, document=text, rater=WHO, score=fluency"))
     held = read(path, told)
     assert held.score.tolist() == [1, 2]
     assert {name: values.tolist() for name, values in held.criteria.items()} == {"score": [9, 8]}
-    assert "no such column; did you mean fluency?" in refused(path, Told({"score": "fluncy"}))
-    assert "is no column of ratings; did you mean system?" in refused(path, Told({"sytem": "sys"}))
+    assert "no such column; did you mean fluency?" in refused(path, ColumnOverrides({"score": "fluncy"}))
+    assert "is no column of ratings; did you mean system?" in refused(path, ColumnOverrides({"sytem": "sys"}))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_which_scores_are_better(tmp_path: Path) -> None:
     assert read(hundred, as_before=True).lower_is_better  # old folders
     commas = [row.replace("\t", ",") for row in plain_tsv(errors)]
     assert not read(written(tmp_path, commas)).lower_is_better
-    told = read(written(tmp_path, commas), Told(better="lower"))
+    told = read(written(tmp_path, commas), ColumnOverrides(better="lower"))
     assert (told.lower_is_better, told.better_from) == (True, "told")
 
 
@@ -166,9 +166,11 @@ def test_errors_that_are_counted_say_whether_scores_add_them_up(
     assert (held.lower_is_better, held.better_from) == (better == "lower", source)
     other: Better = "higher" if better == "lower" else "lower"
     if source == "table":
-        assert f"--better {other} contradicts the table: its scores add up" in refused(path, Told(better=other))
+        assert f"--better {other} contradicts the table: its scores add up" in refused(
+            path, ColumnOverrides(better=other)
+        )
     else:
-        assert read(path, Told(better=other)).lower_is_better
+        assert read(path, ColumnOverrides(better=other)).lower_is_better
 
 
 @pytest.mark.parametrize(
@@ -190,8 +192,8 @@ def test_negated_penalties_are_errors_for_a_law(
 def test_a_scale_is_told_or_seen(tmp_path: Path) -> None:
     path = written(tmp_path, ROWS)
     assert read(path).scale == (1, 5)
-    assert read(path, Told(scale=(0, 10))).scale == (0, 10)
-    assert "line 5: score 5 is off the scale from 1 to 4; mend it" in refused(path, Told(scale=(1, 4)))
+    assert read(path, ColumnOverrides(scale=(0, 10))).scale == (0, 10)
+    assert "line 5: score 5 is off the scale from 1 to 4; mend it" in refused(path, ColumnOverrides(scale=(1, 4)))
     assert direction.scale(" -3..3 ") == (-3, 3)
     for text in ("5", "5..1", "a..b", "1..1"):
         with pytest.raises(InputError, match="write the least and the largest score"):
@@ -254,7 +256,7 @@ def test_tables_that_conclude_nothing_are_read(rows: list[str], tmp_path: Path) 
 def test_what_a_person_says_again_under_another_login_is_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, [*ROWS, "B,d2,r2,1"])
     people = written(tmp_path, ["login,person", "r2,p", "r10,p"], "people.csv")
-    held = read(path, Told(people=people))
+    held = read(path, ColumnOverrides(people=people))
     assert held.rater_names == ("p",)
     assert held.score.tolist() == [4, 3, 1, 5]
     assert held.notes == (
@@ -268,7 +270,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "is not a regular file" in refused(tmp_path / "pipe")
     path = written(tmp_path, ROWS)
-    assert "is not a regular file" in refused(path, Told(people=tmp_path / "pipe"))
+    assert "is not a regular file" in refused(path, ColumnOverrides(people=tmp_path / "pipe"))
 
 
 CELLS = st.one_of(

@@ -12,7 +12,7 @@ import pytest
 from simlab.fitting.preferences.pilot import pilot_of
 from simlab.fitting_metrics.confusion import group_comparisons
 from simlab.tables import evidence, preferences
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.preferences import Preferences
 from simlab.types import InputError
 from tests import judged_tables
@@ -23,10 +23,12 @@ OUTCOMES = [0, 1, 2]
 """The first of X and Y, a tie of Y and X, Z of X and Z."""
 
 
-def read(folder: Path, text: str, told: Told | None = None, metrics: tuple[str, ...] | None = None) -> Preferences:
+def read(
+    folder: Path, text: str, told: ColumnOverrides | None = None, metrics: tuple[str, ...] | None = None
+) -> Preferences:
     path = folder / "table.csv"
     path.write_text(text)
-    return preferences.read(path, told or Told(), metrics)
+    return preferences.read(path, told or ColumnOverrides(), metrics)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_columns_that_are_no_metrics_are_left_out_and_named(tmp_path: Path) -> N
 
 def test_logins_of_one_person_are_one_rater(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("login,person\nr1,P\nr2,P\n")
-    held = read(tmp_path, ONE.format("X", "tie", "Z"), Told(people=tmp_path / "people.csv"))
+    held = read(tmp_path, ONE.format("X", "tie", "Z"), ColumnOverrides(people=tmp_path / "people.csv"))
     assert (held.rater_names, held.rater.tolist()) == (("P",), [0, 0, 0])
 
 
@@ -144,8 +146,8 @@ def test_columns_that_are_told_must_be_there(tmp_path: Path, columns: dict[str, 
     path = tmp_path / "table.csv"
     path.write_text("item,system_a,system_b,better_on\n1,X,Y,X\n")
     with pytest.raises(InputError, match=says):
-        evidence.read(path, Told(columns=columns))
-    assert preferences.read(path, Told(columns={"winner": "better_on"})).outcome.tolist() == [0]
+        evidence.read(path, ColumnOverrides(columns=columns))
+    assert preferences.read(path, ColumnOverrides(columns={"winner": "better_on"})).outcome.tolist() == [0]
 
 
 def test_the_example_is_what_the_generator_writes() -> None:

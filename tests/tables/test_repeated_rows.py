@@ -13,7 +13,7 @@ import pytest
 
 from simlab.tables import evidence, preferences
 from simlab.tables.columns import parse_where
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.preferences import Preferences
 from simlab.tables.reading import read
 from simlab.types import InputError
@@ -72,7 +72,7 @@ def _check_mixed(table: Rows, read: Read, folder: Path, seed: int, names: dict[s
         column, _, value = shlex.split(word[1])[0].partition("=")
         assert column.lower() == table[0][place], line
         assert value in values, line
-        assert isinstance(read(one.path, Told(where=((column, value),))), Ratings | Preferences)
+        assert isinstance(read(one.path, ColumnOverrides(where=((column, value),))), Ratings | Preferences)
         told += 1
     assert told == 40
 
@@ -105,7 +105,7 @@ def test_two_columns_of_criteria_are_both_named(tmp_path: Path) -> None:
     line = answer_or_line(read, path)
     assert isinstance(line, str)
     assert re.search(r"--where aspect=\w+ --where turn=[12]$", line), line
-    assert read(path, Told(where=parse_where(["aspect=style", "turn=2"]))).n_systems == 3
+    assert read(path, ColumnOverrides(where=parse_where(["aspect=style", "turn=2"]))).n_systems == 3
 
 
 def test_outputs_on_two_criteria_are_not_mixed(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_outputs_on_two_criteria_are_not_mixed(tmp_path: Path) -> None:
         evidence.read(path)
     with pytest.raises(InputError, match="differ in aspect"):
         evidence.read(path, metrics=["judge"])
-    scored = evidence.read(path, Told(where=(("aspect", "style"),)))
+    scored = evidence.read(path, ColumnOverrides(where=(("aspect", "style"),)))
     assert evidence.record(scored)["metrics"] == ["judge"]
     assert len(header) == 5
 

@@ -12,7 +12,7 @@ import pytest
 from simlab.cli import answer as simlab
 from simlab.tables import evidence, preferences
 from simlab.tables.columns import parse_where
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world.laws.fixed import fixed_ratings
@@ -42,7 +42,7 @@ def _written(table: Rows, path: Path) -> Path:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rows_are_chosen_however_a_table_is_written(tmp_path: Path, seed: int) -> None:
     table = _by_criterion(seed)
-    told = Told(where=(("aspect", "meaning"),))
+    told = ColumnOverrides(where=(("aspect", "meaning"),))
     expected = {(s, d, d, r, float(score)) for s, d, r, aspect, score in table[1:] if aspect == "meaning"}
     kinds = {"system": ("system",), "rater": ("rater",)}
     read_alike = 0
@@ -57,9 +57,9 @@ def test_rows_are_chosen_however_a_table_is_written(tmp_path: Path, seed: int) -
 def test_values_of_one_column_are_alternatives_and_columns_go_together(tmp_path: Path) -> None:
     path = _written(_by_criterion(1), tmp_path / "t.csv")
     whole = {(s, r) for s in "ABC" for r in ("r0", "r1")}
-    found = read(path, Told(where=parse_where(["aspect=fluency", "System=a", "system=B"])))
+    found = read(path, ColumnOverrides(where=parse_where(["aspect=fluency", "System=a", "system=B"])))
     assert found.system_names == ("A", "B")
-    found = read(path, Told(where=parse_where(["aspect=fluency", "rater=r1"])))
+    found = read(path, ColumnOverrides(where=parse_where(["aspect=fluency", "rater=r1"])))
     assert found.rater_names == ("r1",)
     assert len(whole) == 6
 
@@ -76,27 +76,27 @@ def test_values_of_one_column_are_alternatives_and_columns_go_together(tmp_path:
 def test_what_no_row_has_is_refused(tmp_path: Path, words: list[str], line: str) -> None:
     path = _written(_by_criterion(1), tmp_path / "t.csv")
     with pytest.raises(InputError, match=line.replace("?", r"\?")):
-        read(path, Told(where=parse_where(words)))
+        read(path, ColumnOverrides(where=parse_where(words)))
 
 
 def test_rows_that_go_together_nowhere_are_refused(tmp_path: Path) -> None:
     table = [("system", "document", "part", "score"), ("A", "1", "x", "3"), ("B", "1", "y", "4")]
     path = _written(table, tmp_path / "t.csv")
     with pytest.raises(InputError, match="no row with all of these"):
-        read(path, Told(where=(("system", "A"), ("part", "y"))))
+        read(path, ColumnOverrides(where=(("system", "A"), ("part", "y"))))
 
 
 def test_a_table_without_a_header_has_no_columns_to_choose_by(tmp_path: Path) -> None:
     path = tmp_path / "averages"
     path.write_text("system score seg_id\nA -1.0 1\nB -2.0 1\n")
     with pytest.raises(InputError, match="--where part=x"):
-        read(path, Told(where=(("part", "x"),)))
+        read(path, ColumnOverrides(where=(("part", "x"),)))
 
 
 def test_votes_and_metrics_are_chosen_alike(tmp_path: Path) -> None:
     votes = [("item", "system_a", "system_b", "winner", "aspect")]
     votes += [(f"q{k}", "A", "B", "a" if k % 3 else "b", aspect) for k in range(9) for aspect in ("x", "y")]
-    told = Told(where=(("aspect", "y"),))
+    told = ColumnOverrides(where=(("aspect", "y"),))
     held = preferences.read(_written(votes, tmp_path / "votes.csv"), told)
     assert (len(held.outcome), held.where) == (9, told.where)
     outputs = [("system", "item", "human", "judge", "aspect")]

@@ -13,16 +13,16 @@ from slowness import slow_except
 
 from simlab.cli import answer as simlab
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables import evidence
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from simlab.tables.numbers import far_outside
 from simlab.tables.reading import read
 from simlab.types import Floats, InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, mutations
 
-QUIET = Wanted(again=False, gate=False)
+QUIET = ConcludeOptions(again=False, gate=False)
 Law = Callable[[np.random.Generator, int], Floats]
 
 
@@ -132,8 +132,8 @@ def test_one_typing_error_does_not_decide(tmp_path: Path, capsys: pytest.Capture
         assert "line 16: score 11111 is far outside of the others (55 to 80)" in said.err
         assert not said.out
     with pytest.raises(InputError, match="off the scale"):
-        read(path, Told(scale=(0, 100)))
-    assert read(path, Told(scale=(0, 20000))).far is None
+        read(path, ColumnOverrides(scale=(0, 100)))
+    assert read(path, ColumnOverrides(scale=(0, 20000))).far is None
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -168,7 +168,9 @@ def test_magnitudes_are_offered_logarithms(tmp_path: Path) -> None:
     # Nothing is carried out again, which takes a while, before a slip of the pen is looked for.
     started: list[str] = []
     with pytest.raises(InputError, match="logarithms or ranks"):
-        conclude(_written([("system", "document", "score"), *rows], tmp_path / "t.csv"), Wanted(), started.append)
+        conclude(
+            _written([("system", "document", "score"), *rows], tmp_path / "t.csv"), ConcludeOptions(), started.append
+        )
     assert not started
 
 

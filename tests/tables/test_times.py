@@ -11,7 +11,7 @@ import pytest
 from shared_data import SHARED
 
 from simlab.rng import stream
-from simlab.tables.held import Ratings, Told
+from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.reading import read
 from simlab.tables.times import CUTS, Times, check_cut, of_durations, of_ends, times_of
 from simlab.types import InputError
@@ -44,7 +44,7 @@ def plain(folder: Path, header: str, rows: list[str]) -> Ratings:
 )
 def test_the_rule_gives_the_hours_of_three_campaigns(campaign: str, people: int, stated: tuple[int, ...]) -> None:
     """Control items and practice count: without either, hours at 300 s would be 46, 48 and 54."""
-    held = read(ESA / f"240315rc5{campaign}.scores.csv", Told(people=ESA / "Annotators_mapping.csv"))
+    held = read(ESA / f"240315rc5{campaign}.scores.csv", ColumnOverrides(people=ESA / "Annotators_mapping.csv"))
     assert held.times is not None
     assert held.times.rule == "ends"
     assert tuple(round(held.times.hours(cut)) for cut in CUTS) == stated

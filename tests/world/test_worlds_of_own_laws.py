@@ -13,7 +13,7 @@ import yaml
 
 from simlab import schemas
 from simlab.cli import answer
-from simlab.planning.ground import Given, stand_on_file
+from simlab.planning.ground import GivenSettings, stand_on_file
 from simlab.rng import stream
 from simlab.types import RATE, Anew, Floats, InputError, World
 from simlab.world.files.fitted_world import read_world
@@ -163,7 +163,7 @@ def test_a_spread_cannot_be_assumed_where_answers_are_kept(tmp_path: Path) -> No
 
 def test_a_plan_stands_on_such_a_world(tmp_path: Path) -> None:
     path = Path(write(tmp_path / "w.yaml", held()))
-    ground = stand_on_file(path, Given(("systems.n_documents=40",), raters=6), force=False)
+    ground = stand_on_file(path, GivenSettings(("systems.n_documents=40",), raters=6), force=False)
     assert (ground.systems, ground.raters, ground.draws) == (3, 6, DRAWS)
     assert "nowhere.to_be_found:a_law" in ground.world
     assert ground.system_sd > 0

@@ -116,7 +116,7 @@ def moments(
     return mean, np.asarray(np.sqrt(np.einsum("rvk,rvk,rvk->rv", flat, off, off)))
 
 
-class Drawn(NamedTuple):
+class DrawnDifferences(NamedTuple):
     """Hold, draw by draw, the measurable difference and whether a difference was found, `[..., draw]`.
 
     `found` is 0 or 1; NaN where no difference was asked about, and where there is no rating.
@@ -126,7 +126,7 @@ class Drawn(NamedTuple):
     found: Floats
 
 
-class Setting(NamedTuple):
+class MetricSetting(NamedTuple):
     """Hold the metric's side of a setting; all numbers of human ratings share its draws."""
 
     n_metric: float
@@ -145,7 +145,7 @@ def drawn_differences(
     level: float = 0.05,
     constrain: bool = False,
     jobs: int | None = None,
-) -> Drawn:
+) -> DrawnDifferences:
     """Draw the counts of every setting of a plan; all broadcast. Settings that differ in n_human share the metric's.
 
     With a `difference` a second system, which is that much worse than one from .5 on and better than one below, is
@@ -169,17 +169,17 @@ def drawn_differences(
     step = max(ROWS // draws, 1)
 
     def slice_rows(start: int) -> Floats:
-        held = [Setting(*map(float, setting)) for setting in settings[start : start + step]]
+        held = [MetricSetting(*map(float, setting)) for setting in settings[start : start + step]]
         return _drawn_block(held, human, draws, seed, difference, level, constrain)
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         found = np.concatenate(list(pool.map(slice_rows, range(0, len(settings), step))))
     each = found[at.ravel(), :, which.ravel()]
-    return Drawn(*(each[..., k].reshape(*flipped.shape, draws) for k in range(2)))
+    return DrawnDifferences(*(each[..., k].reshape(*flipped.shape, draws) for k in range(2)))
 
 
 def _drawn_block(
-    settings: Sequence[Setting],
+    settings: Sequence[MetricSetting],
     human: Floats,
     draws: int,
     seed: int,
@@ -187,7 +187,7 @@ def _drawn_block(
     level: float,
     constrain: bool,
 ) -> Floats:
-    """Return what `Drawn` holds `[setting, draw, human, what]`."""
+    """Return what `DrawnDifferences` holds `[setting, draw, human, what]`."""
     mean, sd = _posteriors(settings, human, draws, seed, "one", constrain)
     rated = (human > 0) | (np.array([s.n_metric for s in settings]) > 0)[:, None, None]
     epsilon = np.where(rated, critical_value(level) * np.sqrt(2) * sd, 1.0)
@@ -200,7 +200,7 @@ def _drawn_block(
 
 
 def _posteriors(
-    settings: Sequence[Setting], human: Floats, draws: int, seed: int, which: str, constrain: bool
+    settings: Sequence[MetricSetting], human: Floats, draws: int, seed: int, which: str, constrain: bool
 ) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of alpha `[setting, draw, human]`."""
     metric, n_plus = zip(*(_counts(setting, human, draws, seed, which) for setting in settings), strict=True)
@@ -216,7 +216,7 @@ def _posteriors(
     return mean.reshape(shape), sd.reshape(shape)
 
 
-def _counts(setting: Setting, human: Floats, draws: int, seed: int, which: str) -> tuple[Floats, Floats]:
+def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which: str) -> tuple[Floats, Floats]:
     """Draw what the metric says `[m_plus, m, and what tells of rho and eta; draw]`, and humans `[draw, human]`.
 
     Draws have the address of their setting, so that a grid with more settings repeats them.

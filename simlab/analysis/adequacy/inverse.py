@@ -43,7 +43,7 @@ _STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
 Row: TypeAlias = dict[str, Any]
 
 
-class Prices(NamedTuple):
+class RatingPrices(NamedTuple):
     """Hold what a rating costs; a calibration output costs a human and a metric rating if nothing else is said."""
 
     human: float
@@ -113,7 +113,7 @@ def find_smallest_number(
         raise InputError(f"difference={difference:g} is not between 0 and 1; give a difference of two shares")
     if not HALF <= power < 1:
         raise InputError(f"power={power:g} is not from .5 to below 1")
-    wanted = Wanted(difference, among.power(power), among.level(level), constrain, joint, power)
+    wanted = PlanRequirement(difference, among.power(power), among.level(level), constrain, joint, power)
 
     def is_enough(value: float) -> bool:
         return wanted.by(_set(plan, unknown, value))
@@ -131,7 +131,7 @@ def find_smallest_number(
     return float(_bisect(is_enough, low, high))
 
 
-class Wanted(NamedTuple):
+class PlanRequirement(NamedTuple):
     """Hold what a plan must reach: a difference that is to be measurable, or found with a power.
 
     `power` and `level` are those of a single pair, `asked` is the power that was asked for.
@@ -182,7 +182,7 @@ def _least_accuracy(enough: Callable[[float], bool]) -> float:
     return round(_bisect(lambda k: enough(k * PRECISION), low, high) * PRECISION, 4)
 
 
-def _report_out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputError:
+def _report_out_of_reach(unknown: str, wanted: PlanRequirement, limit: float) -> InputError:
     what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.asked:g}"
     least = f"the least that {what} with these settings is {limit:.3g}"
     if np.isnan(limit):
@@ -195,7 +195,7 @@ def _report_out_of_reach(unknown: str, wanted: Wanted, limit: float) -> InputErr
 def find_cheapest_mix(
     plan: Numbers,
     difference: float,
-    prices: Prices,
+    prices: RatingPrices,
     *,
     level: float = 0.05,
     power: float = 0.5,
@@ -220,7 +220,7 @@ def find_cheapest_mix(
         raise InputError(
             f"prices of {prices.human:g} and {prices.metric:g} are not all positive; give what ratings cost"
         )
-    wanted = Wanted(difference, among.power(power), among.level(level), constrain, False, power)
+    wanted = PlanRequirement(difference, among.power(power), among.level(level), constrain, False, power)
     bare = plan._replace(n_metric=0, n_calibration=_refuse_zero(plan))
     alone = int(find_smallest_number("n_human", bare, difference, level=level, power=power, among=among))
     measurable = difference / (1 + float(ndtri(wanted.power)) / critical_value(wanted.level))
@@ -279,7 +279,7 @@ def _count_missing_humans(
     return np.where(enough, 0.0, np.ceil(high - 1e-9))
 
 
-def _complete_mix(plan: Numbers, point: Floats, wanted: Wanted, prices: Prices) -> Mix:
+def _complete_mix(plan: Numbers, point: Floats, wanted: PlanRequirement, prices: RatingPrices) -> Mix:
     """Fill up with as many human ratings as are missing, exactly, then drop metric ratings that are not needed."""
     n_calibration = int(point[1]) if len(point) > 1 else None
     chosen = plan._replace(n_metric=int(point[0]), n_calibration=n_calibration)

@@ -20,7 +20,7 @@ ALONG = 30
 BLOCK = 16
 
 
-class Counts(NamedTuple):
+class AdequacyCounts(NamedTuple):
     """Hold one system's counts `[row]`: `n_plus` of `n` adequate by human, `m_plus` of `m` by metric ratings."""
 
     n_plus: Floats
@@ -28,12 +28,12 @@ class Counts(NamedTuple):
     m_plus: Floats
     m: Floats
 
-    def rows(self, some: slice) -> Counts:
+    def rows(self, some: slice) -> AdequacyCounts:
         """Take some rows."""
-        return Counts(*(x[some] for x in self))
+        return AdequacyCounts(*(x[some] for x in self))
 
 
-class Given(NamedTuple):
+class GivenRates(NamedTuple):
     """Hold what is known of alpha at given rho and eta `[row, ...]`: evidence, mean, variance.
 
     `human` and `metric` are the slopes of the mean in the two counts, `cov(alpha, logit(alpha))` and
@@ -47,7 +47,7 @@ class Given(NamedTuple):
     metric: Floats
 
 
-def integrate_alpha(rho: Floats, eta: Floats, counts: Counts) -> Given:
+def integrate_alpha(rho: Floats, eta: Floats, counts: AdequacyCounts) -> GivenRates:
     """Integrate over alpha at given `rho[row, ...]` and `eta[row, ...]`; the system's counts are `[row]`."""
     n_plus, n, m_plus, m = (np.reshape(x, (-1,) + (1,) * rho.ndim) for x in counts)
     low, high = (x[..., None] for x in _window(rho, eta, *(x[..., 0] for x in (n_plus, n, m_plus, m))))
@@ -64,7 +64,7 @@ def integrate_alpha(rho: Floats, eta: Floats, counts: Counts) -> Given:
     off = mass * (alpha - mean[..., None])
     evidence = np.log(total * (high - low)) + top
     slopes = ((off * logit).sum(-1) for logit in (log_alpha - log_beta, log_q - log_not_q))
-    return Given(evidence[..., 0], mean, (off * alpha).sum(-1), *slopes)
+    return GivenRates(evidence[..., 0], mean, (off * alpha).sum(-1), *slopes)
 
 
 def _window(rho: Floats, eta: Floats, n_plus: Floats, n: Floats, m_plus: Floats, m: Floats) -> tuple[Floats, Floats]:
@@ -86,8 +86,8 @@ def _beta(plus: Floats, n: Floats) -> tuple[Floats, Floats]:
 
 
 def difference(
-    first: Counts,
-    second: Counts | None,
+    first: AdequacyCounts,
+    second: AdequacyCounts | None,
     calibration: tuple[Floats, ...],
     *,
     constrain: bool = False,
@@ -108,14 +108,19 @@ def difference(
 
 
 def difference_at_known_rates(
-    first: Counts, second: Counts | None, rho: Floats, eta: Floats, correlation: float = 0.0
+    first: AdequacyCounts, second: AdequacyCounts | None, rho: Floats, eta: Floats, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of alpha_1 - alpha_2 where rho and eta `[row]` are known."""
     return _mixture(first, second, rho[:, None], eta[:, None], np.zeros((len(rho), 1)), correlation)
 
 
 def _mixture(
-    first: Counts, second: Counts | None, rho: Floats, eta: Floats, log_weight: Floats, correlation: float
+    first: AdequacyCounts,
+    second: AdequacyCounts | None,
+    rho: Floats,
+    eta: Floats,
+    log_weight: Floats,
+    correlation: float,
 ) -> tuple[Floats, Floats]:
     one = integrate_alpha(rho, eta, first)
     two = integrate_alpha(rho, eta, second) if second else one
@@ -128,14 +133,16 @@ def _mixture(
     return mean, np.sqrt((weight * (within + (apart - mean[:, None]) ** 2)).sum(1))
 
 
-def _covariance_of_means(first: Given, second: Given, slope: Floats, counts: Counts, correlation: float) -> Floats:
+def _covariance_of_means(
+    first: GivenRates, second: GivenRates, slope: Floats, counts: AdequacyCounts, correlation: float
+) -> Floats:
     """Return the covariance of two posterior means whose counts come from the same inputs, to first order."""
     spread = correlation * np.sqrt(first.mean * (1 - first.mean) * second.mean * (1 - second.mean))
     human = counts.n[:, None] * first.human * second.human
     return np.asarray(spread * (human + counts.m[:, None] * first.metric * second.metric * slope**2))
 
 
-def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> tuple[Floats, Floats, Floats]:
+def plane(systems: list[AdequacyCounts], calibration: list[Floats], constrain: bool) -> tuple[Floats, Floats, Floats]:
     """Lay nodes over rho and eta; return them and the logarithm of prior times weight, `[row, node]`.
 
     Nodes of the same rho + eta stand together, `ALONG` of them. Ratings pin down W = a rho + (1 - a)(1 - eta) at
@@ -162,7 +169,9 @@ def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> 
         own = xlogy(repeat(tp), u) + xlog1py(repeat(p - tp), -u) + xlogy(repeat(n - tn), v) + xlog1py(repeat(tn), -v)
         if not roughly:
             return np.asarray(own)
-        return np.asarray(own + sum(rough_evidence(w, d, a, Counts(*map(repeat, system))) for system in systems))
+        return np.asarray(
+            own + sum(rough_evidence(w, d, a, AdequacyCounts(*map(repeat, system))) for system in systems)
+        )
 
     along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), ALONG // 5, 5)
     x = along.alpha.reshape(len(flat), -1)
@@ -172,7 +181,7 @@ def plane(systems: list[Counts], calibration: list[Floats], constrain: bool) -> 
     return rho, eta, log_weight.reshape(len(p), -1)
 
 
-def _reference(systems: list[Counts], means: list[tuple[Floats, Floats]]) -> Floats:
+def _reference(systems: list[AdequacyCounts], means: list[tuple[Floats, Floats]]) -> Floats:
     """Guess the systems' mean alpha: from human ratings, and from metric ratings at the mean of rho and eta."""
     guesses = []
     for counts in systems:
@@ -181,7 +190,7 @@ def _reference(systems: list[Counts], means: list[tuple[Floats, Floats]]) -> Flo
     return np.asarray(sum(guesses) / len(guesses))
 
 
-def rough_evidence(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floats:
+def rough_evidence(w: Floats, slope: Floats, at: Floats, counts: AdequacyCounts) -> Floats:
     """Return roughly a system's log-evidence at W and D: its alpha and q taken as normal, with heavy tails."""
     miss, variance = _miss_and_variance(slope, w, at, counts)
     z = np.abs(miss) / np.sqrt(variance)
@@ -189,7 +198,7 @@ def rough_evidence(w: Floats, slope: Floats, at: Floats, counts: Counts) -> Floa
 
 
 def _slope_densities(
-    slope: Floats, systems: list[Counts], means: list[tuple[Floats, Floats]], at: Floats, constrain: bool
+    slope: Floats, systems: list[AdequacyCounts], means: list[tuple[Floats, Floats]], at: Floats, constrain: bool
 ) -> Floats:
     """Return two rough log-densities of D = rho + eta - 1 `[row, 2, cell]`: its prior, and after seeing the ratings.
 
@@ -203,7 +212,7 @@ def _slope_densities(
     prior = -np.where(np.abs(z) < 2.5, z * z / 2, 2.5 * np.abs(z) - 3.125)
     middle = a * u + (1 - a) * v + covariance / variance * (slope - u + v)
     spread = a**2 * var_u + (1 - a) ** 2 * var_v - covariance**2 / variance
-    missed = [_miss_and_variance(slope, middle, a, Counts(*(x[:, None] for x in counts))) for counts in systems]
+    missed = [_miss_and_variance(slope, middle, a, AdequacyCounts(*(x[:, None] for x in counts))) for counts in systems]
     seen = (_add_misses_of_two if len(missed) == 2 else _add_misses_of_many)(-z * z / 2, missed, spread)
     return np.where(constrain & (slope < 0)[:, None], -1e300, np.stack([prior, seen], axis=1))
 
@@ -229,7 +238,7 @@ def _add_misses_of_many(first: Floats, missed: list[tuple[Floats, Floats]], spre
     return np.asarray(first - square / 2 - (logs + np.log1p(spread * precision)) / 2)
 
 
-def _miss_and_variance(slope: Floats, w: Floats, at: Floats, counts: Counts) -> tuple[Floats, Floats]:
+def _miss_and_variance(slope: Floats, w: Floats, at: Floats, counts: AdequacyCounts) -> tuple[Floats, Floats]:
     """Return by how much a system's ratings miss W at D, and the variance of it."""
     alpha, variance = _beta(counts.n_plus, counts.n)
     q, noise = _beta(counts.m_plus, counts.m)

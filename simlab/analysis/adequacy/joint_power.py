@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from simlab.analysis.adequacy.joint import BLOCK, Counts, integrate_alpha, plane
+from simlab.analysis.adequacy.joint import BLOCK, AdequacyCounts, integrate_alpha, plane
 from simlab.analysis.adequacy.measurable_difference import approximate_power, detectable_difference, joint_difference
-from simlab.analysis.adequacy.plans import Plan, Planned, check, critical_value, other_alpha, ravel, set_expected_counts
+from simlab.analysis.adequacy.plans import (
+    Plan,
+    PlannedCounts,
+    check,
+    critical_value,
+    other_alpha,
+    ravel,
+    set_expected_counts,
+)
 from simlab.types import Floats, InputError
 
 STEPS = 3
@@ -77,13 +85,15 @@ def _expected_quantile(rows: Plan[Floats], difference: Floats | float, constrain
     return np.asarray(-ndtri(np.clip(np.where(rows.alpha >= 0.5, tail, 1 - tail), 1e-300, 1.0)))
 
 
-def _rows(planned: Planned, some: slice) -> list[Floats]:
+def _rows(planned: PlannedCounts, some: slice) -> list[Floats]:
     if planned.calibration is None:
         raise ValueError("where rho and eta are known there is no calibration")
     return [counts[some] for counts in planned.calibration]
 
 
-def _tail(first_system: Counts, second_system: Counts, calibration: list[Floats], constrain: bool) -> Floats:
+def _tail(
+    first_system: AdequacyCounts, second_system: AdequacyCounts, calibration: list[Floats], constrain: bool
+) -> Floats:
     """Return the posterior probability `[row]` that the first system's alpha is the smaller one."""
     rho, eta, log_weight = plane([first_system, second_system], calibration, constrain)
     first, second = integrate_alpha(rho, eta, first_system), integrate_alpha(rho, eta, second_system)

@@ -28,7 +28,7 @@ TEMPER = 0.5
 CELLS, ROUNDS = 64, 4
 
 
-class Evidence(NamedTuple):
+class BetaEvidence(NamedTuple):
     """Hold the Beta parameters of U = rho, V = 1 - eta and Q, `first[row, 3]` and `second[row, 3]`.
 
     `rated[row]`: there are metric ratings. `constrain`: rho + eta > 1 is known.
@@ -51,15 +51,15 @@ def log_likelihood_at_known_rates(alpha: Floats, m_plus: Floats, m: Floats, rho:
     return np.asarray(xlogy(m_plus, q) + xlogy(m - m_plus, alpha * (1 - rho) + (1 - alpha) * eta))
 
 
-def evidence(m_plus: Floats, m: Floats, calibration: Sequence[Floats], constrain: bool) -> Evidence:
+def evidence(m_plus: Floats, m: Floats, calibration: Sequence[Floats], constrain: bool) -> BetaEvidence:
     """Turn counts `[row]` into Beta parameters; `calibration` holds TP of P adequate, TN of N inadequate outputs."""
     tp, p, tn, n = calibration
     first = np.stack([tp + 1.0, n - tn + 1.0, m_plus + 1.0], axis=1)
     second = np.stack([p - tp + 1.0, tn + 1.0, m - m_plus + 1.0], axis=1)
-    return Evidence(first, second, m > 0, constrain)
+    return BetaEvidence(first, second, m > 0, constrain)
 
 
-def sketch(alpha: Floats, given: Evidence) -> Floats:
+def sketch(alpha: Floats, given: BetaEvidence) -> Floats:
     """Return roughly the log-likelihood of `alpha[row, k]`: means and variances of U, V and Q, with heavy tails."""
     mean, sd = _moments(given)
     miss = alpha * mean[:, :1] + (1 - alpha) * mean[:, 1:2] - mean[:, 2:]
@@ -69,7 +69,7 @@ def sketch(alpha: Floats, given: Evidence) -> Floats:
     return np.asarray(np.where(given.rated[:, None], log_density, 0.0))
 
 
-def log_likelihood_without_rates(alpha: Floats, given: Evidence, sizes: tuple[int, int] = SIZES) -> Floats:
+def log_likelihood_without_rates(alpha: Floats, given: BetaEvidence, sizes: tuple[int, int] = SIZES) -> Floats:
     """Return the log-likelihood of `alpha[row, k]` with rho and eta integrated out, as a density of 0.
 
     The variable with the least spread is integrated over by Gauss-Jacobi quadrature, of the other two the one that
@@ -87,7 +87,7 @@ def log_likelihood_without_rates(alpha: Floats, given: Evidence, sizes: tuple[in
     return logs
 
 
-def _moments(given: Evidence) -> tuple[Floats, Floats]:
+def _moments(given: BetaEvidence) -> tuple[Floats, Floats]:
     total = given.first + given.second
     mean = given.first / total
     return mean, np.sqrt(mean * (1 - mean) / (total + 1))

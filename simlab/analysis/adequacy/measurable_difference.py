@@ -22,7 +22,7 @@ from simlab.analysis.adequacy.joint import integrate_alpha
 from simlab.analysis.adequacy.likelihood import legendre
 from simlab.analysis.adequacy.plans import (
     Plan,
-    Planned,
+    PlannedCounts,
     check,
     critical_value,
     difference_between,
@@ -273,7 +273,7 @@ def approximate_power(
 
 
 def _expected_differences(
-    plans: list[Planned], rows: list[Plan[Floats]], constrain: bool
+    plans: list[PlannedCounts], rows: list[Plan[Floats]], constrain: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return the mean difference that is seen of two systems, its posterior sd, and its sd over repetitions."""
     if plans[0].calibration is None:

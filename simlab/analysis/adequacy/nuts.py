@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.adequacy.posterior import Posterior
+from simlab.analysis.adequacy.posterior import AlphaPosterior
 from simlab.analysis.chains import AGREE, PUBLISHED, make_sampler
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.types import Floats, InputError
 
 
 class Sampled(NamedTuple):
     """Hold posteriors `[row]`, the R-hat of alpha and its effective draws."""
 
-    posterior: Posterior
+    posterior: AlphaPosterior
     r_hat: Floats
     ess: Floats
 
@@ -32,7 +32,7 @@ def sample_posterior(
     constrain: bool,
     level: float,
     seed: int,
-    size: Chains = PUBLISHED,
+    size: ChainEffort = PUBLISHED,
 ) -> Sampled:
     """Sample each row's posterior by NUTS; `metric` holds rho, eta or TP, P, TN, N.
 
@@ -57,11 +57,11 @@ def sample_posterior(
         ess = float(effective_sample_size(alpha))
         summaries.append((alpha.mean(), alpha.std(), mode, *np.quantile(alpha, [level / 2, 1 - level / 2]), r_hat, ess))
     *of_alpha, r_hats, sizes = (np.array(column) for column in zip(*summaries, strict=True))
-    return Sampled(Posterior(*of_alpha), r_hats, sizes)
+    return Sampled(AlphaPosterior(*of_alpha), r_hats, sizes)
 
 
 def draw_alpha(
-    n_plus: float, n: float, m_plus: float, m: float, *metric: float, size: Chains
+    n_plus: float, n: float, m_plus: float, m: float, *metric: float, size: ChainEffort
 ) -> Callable[[int], Floats]:
     """Return a function of a seed that samples alpha `[chain, draw]`; the first of each model is compiled."""
     draw = make_sampler(_make_model(len(metric) == 4), "alpha", size)

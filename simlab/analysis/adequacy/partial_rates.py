@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv, expit, log_expit, logit, ndtri
 
-from simlab.analysis.adequacy.joint import Counts, integrate_alpha, rough_evidence
+from simlab.analysis.adequacy.joint import AdequacyCounts, integrate_alpha, rough_evidence
 from simlab.analysis.adequacy.likelihood import legendre
 from simlab.types import Bools, Floats, Ints
 
@@ -73,20 +73,20 @@ class Partial(NamedTuple):
     own: list[Own]
 
 
-class _Fit(NamedTuple):
+class _SlopeFit(NamedTuple):
     """Hold what follows from given slopes: their own evidence, and the posterior of the hyperparameters.
 
     `evidence[system, hyper of rho, hyper of eta]` is each system's; `weight` adds up to one.
     """
 
     axes: tuple[_Axis, _Axis]
-    told: list[Seen]
+    told: list[NodeEvidence]
     log_evidence: float
     evidence: Floats
     weight: Floats
 
 
-def partial_rates(systems: Counts, calibration: Floats, constrain: bool, slope_sd: float = 0.0) -> Partial:
+def partial_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool, slope_sd: float = 0.0) -> Partial:
     """Infer all alphas from the counts of each system `[system]` and its own `calibration[system, 4]`.
 
     With `slope_sd` the logits of rho and eta rise or fall with that of alpha, by slopes whose prior is normal around 0
@@ -106,7 +106,9 @@ def partial_rates(systems: Counts, calibration: Floats, constrain: bool, slope_s
     return Partial(mean, variance, own)
 
 
-def _fit(systems: Counts, calibration: Floats, constrain: bool, slopes: tuple[float, float] | None) -> _Fit:
+def _fit(
+    systems: AdequacyCounts, calibration: Floats, constrain: bool, slopes: tuple[float, float] | None
+) -> _SlopeFit:
     tp, p, tn, n = calibration.T
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
@@ -119,18 +121,18 @@ def _fit(systems: Counts, calibration: Floats, constrain: bool, slopes: tuple[fl
     weight = np.exp(log_weight - top)
     total = float(weight.sum())
     log_evidence = top + float(np.log(total)) + sum(one.log_top for one in told)
-    return _Fit((first, second), told, log_evidence, evidence, weight / total)
+    return _SlopeFit((first, second), told, log_evidence, evidence, weight / total)
 
 
 def _system_evidence(
     first: _Axis,
     second: _Axis,
-    systems: Counts,
+    systems: AdequacyCounts,
     calibration: Floats,
     k: int,
     allowed: Bools,
     slopes: tuple[float, float] | None,
-) -> Seen:
+) -> NodeEvidence:
     """Return what one system's ratings tell of its rates."""
     counts = systems.rows(slice(k, k + 1))
     if slopes is None:
@@ -162,7 +164,7 @@ def _axis(right: Floats, of: Floats) -> _Axis:
     return _Axis(at, kernel / kernel.sum(1, keepdims=True), prior.ravel())
 
 
-def _moments(fit: _Fit, n: int) -> tuple[Floats, Floats]:
+def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
     """Return mean and variance of each system's alpha `[system, node]` at n hyperparameters that stand for all."""
     rows, columns = np.unravel_index(_choose_representatives(fit.weight.ravel(), n), fit.weight.shape)
     first, second = fit.axes[0].kernel[rows], fit.axes[1].kernel[columns]
@@ -177,7 +179,7 @@ def _moments(fit: _Fit, n: int) -> tuple[Floats, Floats]:
     return np.stack(means), np.stack(variances)
 
 
-def _own_rates(fit: _Fit, k: int) -> Own:
+def _own_rates(fit: _SlopeFit, k: int) -> Own:
     """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
     told, (first, second) = fit.told[k], fit.axes
     pull = fit.weight / np.maximum(fit.evidence[k], TINY)
@@ -197,7 +199,7 @@ def _choose_representatives(weight: Floats, n: int) -> Ints:
     return np.asarray(np.searchsorted(np.cumsum(weight), (np.arange(n) + 0.5) / max(n, 1)))
 
 
-class Seen(NamedTuple):
+class NodeEvidence(NamedTuple):
     """Hold what is told at each node `[rho, eta]`: evidence, alpha's moments, and rho + eta - 1 at its mean.
 
     The largest evidence is 1; `log_top` is what its logarithm would be.
@@ -210,7 +212,9 @@ class Seen(NamedTuple):
     log_top: float
 
 
-def seen_rates(first: Floats, second: Floats, counts: Counts, calibration: Floats, allowed: Bools) -> Seen:
+def seen_rates(
+    first: Floats, second: Floats, counts: AdequacyCounts, calibration: Floats, allowed: Bools
+) -> NodeEvidence:
     """Integrate over alpha at each node that neither the calibration nor, roughly, the ratings rule out.
 
     `first` and `second` are the grids of the logits of rho and eta, `allowed[rho, eta]` what is possible.
@@ -226,12 +230,12 @@ def seen_rates(first: Floats, second: Floats, counts: Counts, calibration: Float
 def sloped_evidence(
     first: Floats,
     second: Floats,
-    counts: Counts,
+    counts: AdequacyCounts,
     calibration: Floats,
     allowed: Bools,
     slopes: tuple[float, float],
     centre: float,
-) -> Seen:
+) -> NodeEvidence:
     """Integrate over alpha where the rates depend on it: on a grid of alphas that serves all nodes."""
     alpha, part = _alphas(counts)
     more = logit(alpha) - centre
@@ -266,7 +270,7 @@ def _calibration_evidence(first: Floats, second: Floats, calibration: Floats) ->
     return np.asarray(_binomial(first, *calibration[:2]) + _binomial(second, *calibration[2:]))
 
 
-def _given_rates(rho: Floats, eta: Floats, counts: Counts) -> Floats:
+def _given_rates(rho: Floats, eta: Floats, counts: AdequacyCounts) -> Floats:
     """Return log-evidence, mean and variance of alpha `[3, node]`, a few nodes at a time: they fit into the cache."""
     found = np.empty((3, len(rho)))
     for start in range(0, len(rho), BLOCK):
@@ -276,7 +280,7 @@ def _given_rates(rho: Floats, eta: Floats, counts: Counts) -> Floats:
     return found
 
 
-def _alphas(counts: Counts) -> tuple[Floats, Floats]:
+def _alphas(counts: AdequacyCounts) -> tuple[Floats, Floats]:
     """Lay nodes where human ratings leave alpha, as fine as the metric's ratings can tell; return weights, too."""
     n_plus, n, _, m = (float(x[0]) for x in counts)
     low, high = (float(betaincinv(n_plus + 1, n - n_plus + 1, p)) for p in (TAIL, 1 - TAIL))
@@ -285,10 +289,10 @@ def _alphas(counts: Counts) -> tuple[Floats, Floats]:
     return low + (high - low) * node, (high - low) * part
 
 
-def _lay_on_grid(where: tuple[Ints, ...], shape: tuple[int, ...], *values: Floats) -> Seen:
+def _lay_on_grid(where: tuple[Ints, ...], shape: tuple[int, ...], *values: Floats) -> NodeEvidence:
     """Lay what was found at some nodes on the grid; the others have no evidence."""
     log_evidence, *others = values
     top = float(log_evidence.max())
     laid = np.zeros((4, *shape))
     laid[:, where[0], where[1]] = np.exp(log_evidence - top), *others
-    return Seen(laid[0], laid[1], laid[2], laid[3], top)
+    return NodeEvidence(laid[0], laid[1], laid[2], laid[3], top)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.adequacy.joint import Counts, difference, difference_at_known_rates
+from simlab.analysis.adequacy.joint import AdequacyCounts, difference, difference_at_known_rates
 from simlab.analysis.adequacy.posterior import check_metric, posterior_rows
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.types import Bools, Floats, InputError
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def probability_called_adequate(plan: Plan[Floats]) -> Floats:
     return plan.alpha * (plan.rho + plan.eta - 1) + 1 - plan.eta
 
 
-class Planned(NamedTuple):
+class PlannedCounts(NamedTuple):
     """Hold the counts of an evaluation `[row]`; `calibration` (TP, P, TN, N) is None where rho and eta are known."""
 
-    counts: Counts
+    counts: AdequacyCounts
     quality: tuple[Floats, Floats]
     calibration: tuple[Floats, Floats, Floats, Floats] | None
 
@@ -76,7 +76,7 @@ class Planned(NamedTuple):
         inferred = posterior_rows([*self.counts, *(self.calibration or self.quality)], constrain)
         return inferred.mean, inferred.sd
 
-    def sample(self, constrain: bool, size: Chains) -> Sampled:
+    def sample(self, constrain: bool, size: ChainEffort) -> Sampled:
         """Return the posterior as NUTS draws it, with R-hat and effective draws."""
         from simlab.analysis.adequacy.nuts import sample_posterior
 
@@ -90,7 +90,7 @@ def set_expected_counts(
     *,
     metric: tuple[Floats, Floats] | None = None,
     whole: bool = True,
-) -> Planned:
+) -> PlannedCounts:
     """Set each count to its expectation, rounded half to even as the published calculator does, or not (`whole`).
 
     `metric`: the rho and eta that the metric ratings follow, where these are not those that the calibration finds.
@@ -107,7 +107,7 @@ def set_expected_counts(
     )
 
 
-def draw_counts(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool = False) -> Planned:
+def draw_counts(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool = False) -> PlannedCounts:
     """Draw each count."""
     calibration = None
     if rows.n_calibration is not None:
@@ -125,15 +125,15 @@ def _make_planned(
     m_plus: Floats,
     calibration: tuple[Floats, Floats, Floats, Floats] | None,
     calibration_counts: bool,
-) -> Planned:
+) -> PlannedCounts:
     n = rows.n_human
     if calibration is not None and calibration_counts:
         n_plus, n = n_plus + calibration[1], n + calibration[1] + calibration[3]
-    return Planned(Counts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
+    return PlannedCounts(AdequacyCounts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
 
 
 def difference_between(
-    first: Planned, second: Counts | None, constrain: bool, correlation: float = 0.0
+    first: PlannedCounts, second: AdequacyCounts | None, constrain: bool, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of alpha_1 - alpha_2 under the joint posterior."""
     if first.calibration is None:

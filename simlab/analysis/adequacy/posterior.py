@@ -37,7 +37,7 @@ def alpha_posterior(
     level: float = 0.05,
     method: str = "quadrature",
     seed: int = 0,
-) -> Posterior:
+) -> AlphaPosterior:
     """Infer alpha from `n_plus` of `n` adequate by human and `m_plus` of `m` by metric ratings; all broadcast.
 
     The prior is uniform. The metric's `rho` and `eta` are given, or estimated from `calibration` = (TP, P, TN, N) with
@@ -66,7 +66,7 @@ def alpha_posterior(
         inferred = posterior_rows(rows, constrain, level)
     else:
         raise InputError(f"method={method} is neither quadrature nor nuts")
-    return Posterior(*(x.reshape(arrays[0].shape) for x in inferred))
+    return AlphaPosterior(*(x.reshape(arrays[0].shape) for x in inferred))
 
 
 def check_counts(name: str, part: Any, of: str, whole: Any) -> None:
@@ -109,7 +109,7 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
     return [rho, eta]
 
 
-class Posterior(NamedTuple):
+class AlphaPosterior(NamedTuple):
     """Hold what is known of alpha; `low`, `high` bound the equal-tailed interval, `mode` is NaN where all are."""
 
     mean: Floats
@@ -119,7 +119,7 @@ class Posterior(NamedTuple):
     high: Floats
 
 
-def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> Posterior:
+def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> AlphaPosterior:
     """Infer alpha from checked rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
     posterior = beta_posterior(rows[0], rows[1], level)
     mixed = np.flatnonzero(rows[3] > 0)
@@ -131,16 +131,16 @@ def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> 
     return posterior
 
 
-def beta_posterior(n_plus: Floats, n: Floats, level: float) -> Posterior:
+def beta_posterior(n_plus: Floats, n: Floats, level: float) -> AlphaPosterior:
     """Return the posterior given error-free ratings: Beta(n_plus + 1, n - n_plus + 1)."""
     first, second = n_plus + 1.0, n - n_plus + 1.0
     mean = first / (n + 2)
     mode = np.divide(n_plus, n, out=np.full_like(mean, np.nan), where=n > 0)
     bounds = (betaincinv(first, second, p) for p in (level / 2, 1 - level / 2))
-    return Posterior(mean, np.sqrt(mean * (1 - mean) / (n + 3)), mode, *bounds)
+    return AlphaPosterior(mean, np.sqrt(mean * (1 - mean) / (n + 3)), mode, *bounds)
 
 
-def integrate(rows: list[Floats], constrain: bool, level: float) -> Posterior:
+def integrate(rows: list[Floats], constrain: bool, level: float) -> AlphaPosterior:
     """Integrate over alpha given rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
     n_plus, n, *metric = rows
     rule, log_likelihood = ratings(metric, n_plus[:, None], n[:, None], constrain, PANELS, PER_PANEL)
@@ -148,7 +148,7 @@ def integrate(rows: list[Floats], constrain: bool, level: float) -> Posterior:
     share = shares(rule, log_density)
     mean, sd = moments(rule, share)
     bounds = (_quantile(rule, share, p) for p in (level / 2, 1 - level / 2))
-    return Posterior(mean, sd, _mode(rule, log_density), *bounds)
+    return AlphaPosterior(mean, sd, _mode(rule, log_density), *bounds)
 
 
 def ratings(

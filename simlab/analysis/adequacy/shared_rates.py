@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betainc, betaincinv, ndtr, ndtri
 
-from simlab.analysis.adequacy.joint import ALONG, Counts, integrate_alpha, plane
+from simlab.analysis.adequacy.joint import ALONG, AdequacyCounts, integrate_alpha, plane
 from simlab.analysis.adequacy.likelihood import legendre
 from simlab.types import Floats
 
@@ -27,7 +27,7 @@ NEGLIGIBLE = 1e-10
 """Weights below this share of the largest, thousands of them together, change no probability that is looked at."""
 
 
-class Rates(NamedTuple):
+class SharedRates(NamedTuple):
     """Hold the joint posterior as a mixture: `weight[node]`, rho + eta - 1 there, alphas' `mean`, `variance`.
 
     Alphas `[system, node]` are independent of each other at a node, and taken as normal there.
@@ -39,18 +39,18 @@ class Rates(NamedTuple):
     variance: Floats
 
 
-def shared_rates(systems: Counts, calibration: Floats, constrain: bool) -> Rates:
+def shared_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool) -> SharedRates:
     """Infer all alphas from the counts of each system, `[system]`, and one `calibration` (TP, P, TN, N)."""
-    one_row = [Counts(*(np.reshape(x, 1) for x in counts)) for counts in zip(*systems, strict=True)]
+    one_row = [AdequacyCounts(*(np.reshape(x, 1) for x in counts)) for counts in zip(*systems, strict=True)]
     rho, eta, log_weight = plane(one_row, [np.reshape(x, 1) for x in calibration], constrain)
     known = [integrate_alpha(rho, eta, counts) for counts in one_row]
     log_weight = log_weight + sum(one.log_evidence for one in known)
     weight = np.exp(log_weight - log_weight.max())[0]
     mean, variance = (np.stack([getattr(one, name)[0] for one in known]) for name in ("mean", "variance"))
-    return Rates(weight / weight.sum(), (rho + eta - 1)[0], mean, variance)
+    return SharedRates(weight / weight.sum(), (rho + eta - 1)[0], mean, variance)
 
 
-def youden(rates: Rates, level: float) -> tuple[float, float, float]:
+def youden(rates: SharedRates, level: float) -> tuple[float, float, float]:
     """Return mean and interval of rho + eta - 1."""
     weight, at = rates.weight.reshape(-1, ALONG).sum(1), rates.youden.reshape(-1, ALONG)[:, 0]
     low, high = (quantile_of_points(p, weight, at) for p in (level / 2, 1 - level / 2))

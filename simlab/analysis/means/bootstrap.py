@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from simlab.analysis.means.documents import Totals
 from simlab.analysis.means.estimates import (
-    Interval,
+    IntervalBounds,
     Moments,
     Rest,
     check_level,
@@ -35,7 +35,7 @@ def bootstrap_interval(
     level: float = 0.05,
     resamples: int = 1000,
     studentise: bool = False,
-) -> Interval:
+) -> IntervalBounds:
     """Give percentile bootstrap intervals of the rows of `y[..., n]`, or with `studentise` bootstrap-t ones.
 
     Without g of the sample mean, with it of control variates, with `rest` of PPI++ (the same estimator), the
@@ -76,7 +76,7 @@ def bootstrap_interval(
         else:
             bounds.append(np.quantile(values, [level / 2, 1 - level / 2], axis=1))
     low, high = np.concatenate(bounds, axis=1).reshape(2, *shape)
-    return Interval(low, high)
+    return IntervalBounds(low, high)
 
 
 def empirical_data_efficiency(
@@ -207,7 +207,7 @@ def document_bootstrap(
     studentise: bool,
     level: float = 0.05,
     resamples: int = 1000,
-) -> Interval:
+) -> IntervalBounds:
     """Give bootstrap intervals of `document_mean`: percentiles, or with `studentise` those of t.
 
     Documents with judgements and those that only the metric has seen are resampled apart, lambda is tuned anew in each
@@ -228,7 +228,7 @@ def document_bootstrap(
         there = _resampled_documents(rng, parts, slope, resamples, of.n_all is not None)
         bounds.append(studentised_bounds(*here, *there, level) if studentise else _percentiles(there[0], level))
     low, high = np.array(bounds).T
-    return Interval(low, high)
+    return IntervalBounds(low, high)
 
 
 def _columns(of: Totals, row: int) -> Floats:

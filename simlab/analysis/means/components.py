@@ -23,7 +23,7 @@ class VarianceComponents(NamedTuple):
     correlation: Floats
 
 
-class Outputs(NamedTuple):
+class OutputSums(NamedTuple):
     """Sum up each output `[..., output]`: number of ratings, their mean, squares within, and the metric."""
 
     n_ratings: Floats
@@ -66,7 +66,7 @@ def variance_component_errors(
     return VarianceComponents(*(_spread(part) for part in _components(outputs, counts)))
 
 
-def _outputs(ratings: ArrayLike, g: ArrayLike | None) -> Outputs:
+def _outputs(ratings: ArrayLike, g: ArrayLike | None) -> OutputSums:
     given = np.asarray(ratings, float)
     reject(given.ndim < 2, f"ratings: shape {given.shape} has no axis for repeats; give [..., output, repeat]")
     rated = np.isfinite(given)
@@ -89,10 +89,10 @@ def _outputs(ratings: ArrayLike, g: ArrayLike | None) -> Outputs:
         metric.shape != mean.shape or (g is not None and not np.isfinite(metric).all()),
         f"g: must hold a finite number for each output, shape {mean.shape}; give the metric of every output",
     )
-    return Outputs(count, mean, within, metric)
+    return OutputSums(count, mean, within, metric)
 
 
-def _components(outputs: Outputs, weight: Floats) -> VarianceComponents:
+def _components(outputs: OutputSums, weight: Floats) -> VarianceComponents:
     """Return components `[..., resample]` when output i is there `weight[resample, i]` times."""
     count, mean, within, metric = outputs
     rated = (count > 0).astype(float)

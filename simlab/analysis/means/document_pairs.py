@@ -32,7 +32,7 @@ FEWEST, FLIPS = 100, 99
 BUNDLES = 64
 
 
-class Influence(NamedTuple):
+class MeanInfluence(NamedTuple):
     """Hold estimated means: `value[system]`, and each document's part in their error, `part[system, document]`.
 
     Parts of a system add up to 0, `share[system, document]` (of its judged outputs) to 1. `judged[document]` says which
@@ -44,7 +44,7 @@ class Influence(NamedTuple):
     share: Floats
 
 
-class Compared(NamedTuple):
+class PairDifferences(NamedTuple):
     """Hold pairs: `difference`, its standard error `se`, own and family-wise `p_value`s, bounds `low` and `high`.
 
     Bounds hold for all pairs at once, and leave 0 out where the adjusted p-value is at most the level. `reach` is how
@@ -60,7 +60,7 @@ class Compared(NamedTuple):
     reach: Floats
 
 
-def influence(of: Totals, *, corrected: bool) -> Influence:
+def influence(of: Totals, *, corrected: bool) -> MeanInfluence:
     """Estimate means of judgements alone, or corrected by the metric with a lambda that other documents have tuned.
 
     A document that is corrected by the lambda of all others is not drawn towards the line that it is held against, so
@@ -69,13 +69,13 @@ def influence(of: Totals, *, corrected: bool) -> Influence:
     n = of.n.sum(1, keepdims=True)
     parts, share, value = split_errors(of), of.n / n, of.y.sum(1) / n[:, 0]
     if not corrected:
-        return Influence(value, parts.y, share)
+        return MeanInfluence(value, parts.y, share)
     part = parts.y - _tune_for_differences(parts) * parts.off
     moved = part.sum(1)
-    return Influence(value + moved, part - share * moved[:, None], share)
+    return MeanInfluence(value + moved, part - share * moved[:, None], share)
 
 
-def share_intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
+def share_intervals(of: MeanInfluence, level: float) -> tuple[Floats, Floats]:
     """Return bounds of shares: as of means, within 0 and 1; where all judgements are alike, what documents rule out.
 
     Of a share without any spread Clopper and Pearson's bound holds, documents taken for single judgements.
@@ -110,7 +110,7 @@ def products_of_differences(first: Floats, second: Floats) -> Floats:
     return np.asarray(len(first) * (first * second).sum(0) - first.sum(0) * second.sum(0))
 
 
-def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
+def intervals(of: MeanInfluence, level: float) -> tuple[Floats, Floats]:
     """Return bounds of each mean by itself: t, CR2 and Satterthwaite's freedom as in `document_mean`."""
     error = np.sqrt((of.part**2 / np.maximum(1 - of.share, LEAST_LEFT)).sum(1))
     reach = stdtrit(cr2_freedom(of.share), 1 - level / 2) * error
@@ -119,13 +119,13 @@ def intervals(of: Influence, level: float) -> tuple[Floats, Floats]:
 
 def compare_by_flips(
     rng: np.random.Generator,
-    of: Influence,
+    of: MeanInfluence,
     pairs: tuple[Ints, Ints],
     *,
     level: float,
     flips: int,
     pool: float | None = None,
-) -> Compared:
+) -> PairDifferences:
     """Test pairs by flipping whole documents, all pairs of a document together; the largest t sets the bar for all.
 
     Documents are flipped about the means as found, and estimated anew: both means, and from what is left of them the
@@ -160,7 +160,7 @@ def compare_by_flips(
         own, adjusted = (np.maximum(p, _share(n, largest, every)) for p, n in ((own, reached), (adjusted, beyond)))
         bar = max(bar, further * _bar(largest, level, every=every))
     half = np.where(se > 0, bar * se, 0.0) if np.isfinite(bar) else np.full(len(gap), np.inf)
-    return Compared(gap, se, own, adjusted, gap - half, gap + half, np.full(len(gap), bar))
+    return PairDifferences(gap, se, own, adjusted, gap - half, gap + half, np.full(len(gap), bar))
 
 
 def _patterns(rng: np.random.Generator, n_documents: int, flips: int) -> tuple[Floats, bool]:
@@ -188,7 +188,7 @@ class _Towards(NamedTuple):
         return square + self.share * (self.middle(square / self.unit, -1, keepdims=True) * self.unit - square)
 
 
-def _stretch_towards(of: Influence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None) -> _Towards:
+def _stretch_towards(of: MeanInfluence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None) -> _Towards:
     first, second = (of.share[system] for system in pairs)
     if pool is not None:
         return _Towards(np.ones(len(first)), np.full(len(first), pool), np.mean)
@@ -207,7 +207,7 @@ class _Sides(NamedTuple):
     own: tuple[Floats, ...]
 
 
-def _sides(of: Influence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, variances: Array) -> _Sides:
+def _sides(of: MeanInfluence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, variances: Array) -> _Sides:
     """Lay documents out about means that lie `gap` nearer to each other than found."""
     nearer, stretch = gap[:, None] / 2, stretch[:, variances]
     one, two = (
@@ -307,7 +307,7 @@ def count_affordable_studies(of: Totals, n_pairs: int, studies: int) -> int:
     return int(max(FEWEST, min(studies, WORK / (8 * FLIPS * documents * max(n_pairs, 1)))))
 
 
-def bundle_documents(of: Influence) -> Influence:
+def bundle_documents(of: MeanInfluence) -> MeanInfluence:
     """Put documents that only the metric has seen into bundles, which are as independent as they are."""
     judged: Bools = np.asarray(of.share.any(0))
     rest = of.part[:, ~judged]
@@ -315,7 +315,7 @@ def bundle_documents(of: Influence) -> Influence:
         return of
     sums = np.add.reduceat(rest, np.linspace(0, rest.shape[1], BUNDLES, endpoint=False).astype(int), axis=1)
     share = np.concatenate([of.share[:, judged], np.zeros_like(sums)], axis=1)
-    return Influence(of.value, np.concatenate([of.part[:, judged], sums], axis=1), share)
+    return MeanInfluence(of.value, np.concatenate([of.part[:, judged], sums], axis=1), share)
 
 
 def redraw_documents(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints]:
@@ -363,7 +363,7 @@ def decide_without_documents(of: Segments, documents: list[Ints], level: float) 
 
 def confirmation_probabilities(
     rng: np.random.Generator,
-    of: Influence,
+    of: MeanInfluence,
     claims: tuple[Ints, Ints, Ints],
     bar: Floats,
     noise: Floats | None = None,

@@ -53,7 +53,7 @@ class Finite(NamedTuple):
     annotator_variance: ArrayLike
 
 
-class Interval(NamedTuple):
+class IntervalBounds(NamedTuple):
     """Hold bounds of intervals, `low[row]` and `high[row]`."""
 
     low: Floats
@@ -147,7 +147,7 @@ def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
     return add_standard_error(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)
 
 
-def interval(estimate: MeanEstimate, level: float = 0.05, freedom: float = np.inf) -> Interval:
+def interval(estimate: MeanEstimate, level: float = 0.05, freedom: float = np.inf) -> IntervalBounds:
     """Give `1 - level` intervals: normal, or t with `freedom` degrees of freedom (n - 2 for a plug-in coefficient).
 
     Raises InputError unless 0 < level < 1.
@@ -157,7 +157,7 @@ def interval(estimate: MeanEstimate, level: float = 0.05, freedom: float = np.in
     """
     check_level(level)
     quantile = -ndtri(level / 2) if np.isinf(freedom) else stdtrit(freedom, 1 - level / 2)
-    return Interval(estimate.value - quantile * estimate.se, estimate.value + quantile * estimate.se)
+    return IntervalBounds(estimate.value - quantile * estimate.se, estimate.value + quantile * estimate.se)
 
 
 def difference(first: MeanEstimate, second: MeanEstimate, metric_covariance: ArrayLike = 0.0) -> MeanEstimate:

@@ -16,7 +16,7 @@ from simlab.analysis.means.bootstrap import bootstrap_interval, document_bootstr
 from simlab.analysis.means.documents import LEAST_LEFT, DocumentMean, Totals, document_mean, totals
 from simlab.analysis.means.estimates import (
     Finite,
-    Interval,
+    IntervalBounds,
     MeanEstimate,
     Rest,
     add_standard_error,
@@ -39,7 +39,7 @@ COCHRAN = 25
 averaged. Source: Cochran 1977, section 2.15."""
 
 
-def wilson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Interval:
+def wilson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> IntervalBounds:
     """Give score intervals: all shares that a z test of the observed one does not reject.
 
     With alpha from .01 to .99 and at least 20 judgements they cover at least .89 at the level .05, .95 on average; for
@@ -56,10 +56,10 @@ def wilson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Interval:
     centre = (share + stretch / 2) / (1 + stretch)
     half = np.sqrt(stretch * (share * (1 - share) + stretch / 4)) / (1 + stretch)
     # Rounding must not shut out the share itself where it is 0 or 1.
-    return Interval(np.where(share <= 0, 0.0, centre - half), np.where(share >= 1, 1.0, centre + half))
+    return IntervalBounds(np.where(share <= 0, 0.0, centre - half), np.where(share >= 1, 1.0, centre + half))
 
 
-def clopper_pearson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Interval:
+def clopper_pearson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> IntervalBounds:
     """Give exact intervals: they cover at least `1 - level` at any share, and often more.
 
     Raises InputError as `wilson`. Source: Clopper and Pearson 1934.
@@ -72,7 +72,7 @@ def clopper_pearson(value: ArrayLike, n: ArrayLike, level: float = 0.05) -> Inte
     # Where nothing was seen the lower bound is 0; the function is asked about something, and not heard.
     low = np.where(seen > 0, betaincinv(np.where(seen > 0, seen, 1.0), unseen + 1, level / 2), 0.0)
     high = np.where(unseen > 0, betaincinv(seen + 1, np.where(unseen > 0, unseen, 1.0), 1 - level / 2), 1.0)
-    return Interval(low, high)
+    return IntervalBounds(low, high)
 
 
 OF_SHARES = {"wilson": wilson, "clopper_pearson": clopper_pearson}
@@ -205,7 +205,7 @@ def _effective_number(of: Totals, mean: DocumentMean, level: float) -> Floats:
     return effective_number(mean.value, error, of.n.sum(1), (of.n > 0).sum(1), mean.freedom, level)
 
 
-def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: float) -> Interval:
+def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: float) -> IntervalBounds:
     """Give a share's interval; of a finite test set Wilson's only, which hardly any judgement more makes certain."""
     # Clopper and Pearson's remains that of a population, and so covers at least what it says.
     if kind == "wilson" and left < 1:
@@ -213,9 +213,9 @@ def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: fl
     return OF_SHARES[kind](np.clip(value, 0.0, 1.0), n, level)
 
 
-def _symmetric_interval(value: Floats, se: Floats, kind: Kind, freedom: Floats | float, level: float) -> Interval:
+def _symmetric_interval(value: Floats, se: Floats, kind: Kind, freedom: Floats | float, level: float) -> IntervalBounds:
     quantile = -ndtri(level / 2) if kind == "normal" else -stdtrit(freedom, level / 2)
-    return Interval(value - quantile * se, value + quantile * se)
+    return IntervalBounds(value - quantile * se, value + quantile * se)
 
 
 def _share_left(judged: Judged) -> float:

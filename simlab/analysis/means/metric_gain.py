@@ -21,7 +21,7 @@ class Gain(NamedTuple):
     p_value: float
 
 
-class Spread(NamedTuple):
+class SystemSpread(NamedTuple):
     """Hold how far systems differ beyond chance: a standard deviation, `value`, with bounds."""
 
     value: float
@@ -53,14 +53,14 @@ def slope_for_all(y: Floats, g: Floats) -> float:
     return float((g - g.mean()) @ (y - y.mean())) / spread if spread > 0 else 0.0
 
 
-def spread_of(value: Floats, se: Floats, level: float) -> Spread:
+def spread_of(value: Floats, se: Floats, level: float) -> SystemSpread:
     """Estimate how far `value[system]` differ beyond their errors `se[system]`, with a Q-profile interval.
 
     Source: Paule and Mandel 1982; Viechtbauer 2007 for the interval. NaN with fewer than two known values.
     """
     known = np.isfinite(value) & np.isfinite(se) & (se > 0)
     if known.sum() < 2:
-        return Spread(np.nan, np.nan, np.nan)
+        return SystemSpread(np.nan, np.nan, np.nan)
     x, v, freedom = value[known], se[known] ** 2, int(known.sum()) - 1
     top = float(np.ptp(x) + 10 * np.sqrt(v.max())) ** 2
 
@@ -76,7 +76,7 @@ def spread_of(value: Floats, se: Floats, level: float) -> Spread:
             return 0.0
         return float(np.sqrt(brentq(lambda t: q_statistic(t) - wanted, 0.0, top * 1e4)))
 
-    return Spread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))
+    return SystemSpread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))
 
 
 def fisher_bounds(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:

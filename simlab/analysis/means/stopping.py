@@ -222,7 +222,7 @@ class Bets(NamedTuple):
         return Bets(*(part[:n] for part in self))
 
 
-class Metric(NamedTuple):
+class StoppingMetric(NamedTuple):
     """Hold what a metric says: `g[n]` of judged outputs, `other[n]` of others on average, all within the `scale`.
 
     `noise` is the variance of `other` over that of g (0: it is known).
@@ -240,7 +240,7 @@ def bet_on_judgements(y: Floats, low: float, high: float, level: float) -> Bets:
     return Bets(y, *ends, _stake(_average_before(y**2) - _average_before(y) ** 2, high - low, level))
 
 
-def bet_with_metric(y: Floats, metric: Metric, low: float, high: float, level: float) -> Bets:
+def bet_with_metric(y: Floats, metric: StoppingMetric, low: float, high: float, level: float) -> Bets:
     """Bet on judgements less what the metric lets expect of them."""
     g = metric.g - sum(metric.scale) / 2
     variance, covariance = (
@@ -303,7 +303,7 @@ def _slopes(covariance: Floats, variance: Floats) -> Floats:
     return np.divide(covariance, variance, out=np.zeros_like(variance), where=told)
 
 
-def _largest_excesses(metric: Metric) -> tuple[Floats, Floats]:
+def _largest_excesses(metric: StoppingMetric) -> tuple[Floats, Floats]:
     """Return by how much g can exceed the others, and fall short of them, `[n]`."""
     low, high = metric.scale
     if metric.noise > 0:

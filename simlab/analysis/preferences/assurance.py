@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.analysis.preferences.sequential import mixture_evidence
-from simlab.analysis.settling import Needed
+from simlab.analysis.settling import NeededUnits
 from simlab.formulas import SLACK
 from simlab.types import Floats, Ints
 
@@ -34,7 +34,7 @@ _EXACT_PARTS, _EXACT_STEPS = 49, 150
 
 def settle_anytime(
     difference: float, sd: float, n: float, decided: float, log_needed: float, concentration: float, limit: float
-) -> Needed:
+) -> NeededUnits:
     """Return how many more settle a pair of which `n` comparisons gave `difference` with an error `sd`.
 
     The pair is claimed once a mixture e-process exceeds e^log_needed; `decided` of all votes are no ties.
@@ -46,7 +46,7 @@ def settle_anytime(
     return _sum_more(np.where(enough.any(1), more[enough.argmax(1)], np.inf), limit)
 
 
-def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float) -> Needed:
+def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float) -> NeededUnits:
     """Return how many more settle a pair that is claimed where the exact sign test falls below a level.
 
     The share of wins among what is no tie has the law Beta(wins + 1/2, losses + 1/2) (Jeffreys' prior); numbers of
@@ -166,8 +166,8 @@ def _quantiles() -> Floats:
     return np.asarray(ndtri((np.arange(_PARTS) + 0.5) / _PARTS))
 
 
-def _sum_more(more: Floats, limit: float) -> Needed:
+def _sum_more(more: Floats, limit: float) -> NeededUnits:
     more = np.ceil(np.maximum(more, 1.0))
     more = np.where(more > limit, np.inf, more)
     low, median, high = (float(np.quantile(more, q, method="higher")) for q in (0.25, 0.5, 0.75))
-    return Needed(median, low, high)
+    return NeededUnits(median, low, high)

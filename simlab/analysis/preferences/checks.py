@@ -12,7 +12,7 @@ from simlab.types import Array, Floats, InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class OutcomeCounts:
     """Hold checked counts as rows `human[row, 3]`, `confusion[row, 3, 3]`, `metric[row, 3]`; `shape` they came in.
 
     Known are `mu[row, 3, 3]` or, by pseudo-counts, what its columns are like (`prior[row, 3, 3]`; None: uniform), and
@@ -28,7 +28,7 @@ class Counts:
     two_outcomes: bool
     prior: Floats | None = None
 
-    def of(self, rows: Array) -> Counts:
+    def of(self, rows: Array) -> OutcomeCounts:
         """Keep some rows."""
         kept = {name: getattr(self, name)[rows] for name in ("human", "confusion", "metric")}
         known = {name: getattr(self, name) for name in ("mu", "prior")}
@@ -46,7 +46,7 @@ def check_counts(
     elsewhere: bool,
     two_outcomes: bool,
     prior: ArrayLike | None = None,
-) -> Counts:
+) -> OutcomeCounts:
     """Return counts that can be; raise InputError, naming the argument, for those that cannot."""
     n = _counts(human, "human", (3,))
     c = np.zeros((3, 3)) if confusion is None else _counts(confusion, "confusion", (3, 3))
@@ -72,7 +72,7 @@ def check_counts(
     if known is not None:
         known = np.broadcast_to(known, (*shape, 3, 3)).reshape(-1, 3, 3)
     before = None if prior is None else np.broadcast_to(_pseudo_counts(prior), (*shape, 3, 3)).reshape(-1, 3, 3)
-    return Counts(
+    return OutcomeCounts(
         shape,
         np.array(human_rows),
         np.array(confusion_rows),

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import erfc
 
 from simlab.analysis import signs
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, cells, clusters, sum_votes
 from simlab.formulas import SLACK
 from simlab.types import Bools, Floats, Ints
@@ -230,11 +230,11 @@ def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
 
 def flip(
     rng: np.random.Generator, sums: Sequence[ClusterSums], by: Pooling, statistic: Floats, tested: Bools, patterns: int
-) -> Family:
+) -> FlipFamily:
     """Hold the statistics of the tested pairs against those of flipped clusters, all pairs together."""
     lead, every = flip_leads(rng, [one.keep(tested) for one in sums], patterns)
     null = np.abs(studentise_lead(lead, by.keep(tested), sums[0].n[tested]).statistic)
-    return Family(np.abs(statistic)[tested], null, every, SLACK**0.5)
+    return FlipFamily(np.abs(statistic)[tested], null, every, SLACK**0.5)
 
 
 def asymptotic_flip_p_values(total: Ints) -> Floats:

@@ -36,7 +36,7 @@ OF_MANY, MANY = 999, 200_000
 """Patterns for so many votes and more: each takes milliseconds there."""
 
 
-class Spread(NamedTuple):
+class ClusterSquares(NamedTuple):
     """Hold sums over clusters of squares of (wins less losses) less d times votes: `a - 2 b d + e d^2`, `[pair]`."""
 
     a: Floats
@@ -105,7 +105,7 @@ def weigh_votes(
     return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, critical, critical_open)
 
 
-def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None = None) -> list[Spread]:
+def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None = None) -> list[ClusterSquares]:
     """Return the ways to count how far contributions spread; the largest counts (two ways: one, the other, both).
 
     `contributed` is what each vote adds, and what it weighs: the vote and 1, if nothing else is told.
@@ -114,16 +114,16 @@ def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | No
     found = [_spread(votes, each, one) for one in clusters(votes, way)]
     if way == "both":
         cell = _spread(votes, each, cells(votes))
-        found.append(Spread(*(x + y - z for x, y, z in zip(*found, cell, strict=True))))
+        found.append(ClusterSquares(*(x + y - z for x, y, z in zip(*found, cell, strict=True))))
     return found
 
 
-def largest_spread(spreads: Sequence[Spread], d: Floats | float) -> Floats:
+def largest_spread(spreads: Sequence[ClusterSquares], d: Floats | float) -> Floats:
     """Return the largest spread at d, `[pair]`."""
     return np.asarray(np.maximum.reduce([one.at(d) for one in spreads]))
 
 
-def bounds(total: Floats, n: Floats, spreads: Sequence[Spread], critical: float) -> tuple[Floats, Floats]:
+def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical: float) -> tuple[Floats, Floats]:
     """Return which d are within `critical` standard errors at d, `[pair]`: |total - n d| <= critical sqrt(spread(d)).
 
     A score interval, as Wilson's: at d = 0 it is the test itself. Votes with mean d vary by at least |d| - d^2 each,
@@ -131,11 +131,11 @@ def bounds(total: Floats, n: Floats, spreads: Sequence[Spread], critical: float)
     """
     nothing = np.zeros_like(n)
     found = [_roots(total, n, spread, critical) for spread in spreads]
-    low_part, high_part = _roots(total, n, Spread(nothing, -n / 2, -n), critical)
+    low_part, high_part = _roots(total, n, ClusterSquares(nothing, -n / 2, -n), critical)
     found.append(
         (np.where(high_part >= 0, np.maximum(low_part, 0), np.nan), np.where(high_part >= 0, high_part, np.nan))
     )
-    low_part, high_part = _roots(total, n, Spread(nothing, n / 2, -n), critical)
+    low_part, high_part = _roots(total, n, ClusterSquares(nothing, n / 2, -n), critical)
     found.append((np.where(low_part <= 0, low_part, np.nan), np.where(low_part <= 0, np.minimum(high_part, 0), np.nan)))
     low, high = (np.stack(side) for side in zip(*found, strict=True))
     return np.clip(np.fmin.reduce(low), -1, 1), np.clip(np.fmax.reduce(high), -1, 1)
@@ -151,9 +151,9 @@ def reconcile_bounds(low: Floats, high: Floats, sign: Floats, claimed: Bools) ->
     return low, high
 
 
-def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> Spread:
+def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> ClusterSquares:
     total, n = (sum_votes(cluster, votes.pair, each, votes.n_pairs) for each in contributed)
-    return Spread(*(np.asarray(x.multiply(y).sum(0)).ravel() for x, y in ((total, total), (total, n), (n, n))))
+    return ClusterSquares(*(np.asarray(x.multiply(y).sum(0)).ravel() for x, y in ((total, total), (total, n), (n, n))))
 
 
 def _test_exactly(votes: Votes, compared: Bools, level: float) -> tuple[Floats, Floats, float, float]:
@@ -208,7 +208,7 @@ def _test_by_flips(
     return p_value, adjusted, critical, critical_open, sd, within
 
 
-def _roots(total: Floats, n: Floats, spread: Spread, critical: float) -> tuple[Floats, Floats]:
+def _roots(total: Floats, n: Floats, spread: ClusterSquares, critical: float) -> tuple[Floats, Floats]:
     """Solve (total - n d)^2 <= critical^2 spread(d); everything where no d is far enough, NaN where none is near."""
     c = critical**2
     square, linear, constant = n**2 - c * spread.e, total * n - c * spread.b, total**2 - c * spread.a

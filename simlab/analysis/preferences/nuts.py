@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.chains import PUBLISHED, make_sampler
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.types import Floats, Ints
 
 MASS = 0.95
 
 
-class Reference(NamedTuple):
-    """Hold what `Posterior` holds, 95 % intervals of p, the largest R-hat of p, and divergent transitions."""
+class ReferencePosterior(NamedTuple):
+    """Hold what `OutcomePosterior` holds, 95 % intervals of p, the largest R-hat of p, and divergent transitions."""
 
     theta: Floats
     mean: Floats
@@ -37,8 +37,8 @@ def sample_posterior(
     mu: Floats | None = None,
     two_outcomes: bool = False,
     seed: int = 0,
-    size: Chains = PUBLISHED,
-) -> Reference:
+    size: ChainEffort = PUBLISHED,
+) -> ReferencePosterior:
     """Sample each row's posterior by NUTS; `mu` None: unknown; `two_outcomes`: the metric cannot draw.
 
     `ess` is that of the indicator of p> > p<, `error` the standard error of theta that follows from it. Every row has
@@ -61,8 +61,8 @@ def sample_posterior(
         summaries.append((theta, flat.mean(0), flat.std(0), error, ess, low, high, r_hat, divergences))
     if not summaries:
         none, three = np.empty(0), np.empty((0, 3))
-        return Reference(none, three, three, none, none, three, three, none, none)
-    return Reference(*(np.array(column) for column in zip(*summaries, strict=True)))
+        return ReferencePosterior(none, three, three, none, none, three, three, none, none)
+    return ReferencePosterior(*(np.array(column) for column in zip(*summaries, strict=True)))
 
 
 @cache

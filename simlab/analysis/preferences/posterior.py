@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, gammaln
 
 from simlab.analysis.preferences import reversal, ridge
-from simlab.analysis.preferences.checks import Counts, check_counts
-from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, State
+from simlab.analysis.preferences.checks import OutcomeCounts, check_counts
+from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, RefinedRows
 from simlab.types import Array, Floats, InputError, Ints, Summary
 
 _DRAWN_AT_ONCE = 256
@@ -40,7 +40,7 @@ _FIRST_SPREAD = 0.15
 """Spread by which pairs are weighed before theirs is known."""
 
 
-class Posterior(NamedTuple):
+class OutcomePosterior(NamedTuple):
     """Hold the posterior of p: `theta = P(p> > p<)`, mean and standard deviation of p, how sure theta is.
 
     `error` is the standard error of theta (0 where it is exact), `ess` the effective number of draws (inf where there
@@ -68,7 +68,7 @@ def win_posterior(
     method: Method = "auto",
     seed: int = 0,
 ) -> Any:
-    """Return the posterior of p for each pair: `Posterior`, batched over the leading axes of the counts.
+    """Return the posterior of p for each pair: `OutcomePosterior`, batched over the leading axes of the counts.
 
     Shapes `human (..., 3)`, `confusion (..., 3, 3)` [metric outcome, human outcome], `metric (..., 3)`. `human`
     includes the outputs that the metric rated, too, so `confusion.sum(-2) <= human`, unless the confusion counts come
@@ -78,7 +78,7 @@ def win_posterior(
 
     Deterministic, a row alike in any company. The error of theta is at most .003, and .0007 within .02 of `level` / 2
     and 1 - `level` / 2; where even the most points do not reach that, `error` says so. `method="nuts"` samples the
-    published model (see `preferences.nuts.Reference` for what it returns), "tempering" forces the fallback.
+    published model (see `preferences.nuts.ReferencePosterior` for what it returns), "tempering" forces the fallback.
 
     Raises InputError for counts, matrices or shapes that cannot be. Source: Deriu et al. 2023; methods in the modules
     `preferences.reversal`, `preferences.ridge`, `preferences.quadrature` and `preferences.tempering`.
@@ -94,9 +94,9 @@ def win_posterior(
         three = counts.human, counts.confusion, counts.metric
         reference: Any = sample_posterior(*three, mu=counts.mu, two_outcomes=two_outcomes, seed=seed)
         return type(reference)(*(_restore_rows(array, counts) for array in reference))
-    state = State.of(counts, level, seed, forced=method == "tempering")
+    state = RefinedRows.of(counts, level, seed, forced=method == "tempering")
     state.refine(state.wanted)
-    return Posterior(*(_restore_rows(array, counts) for array in state.posterior()))
+    return OutcomePosterior(*(_restore_rows(array, counts) for array in state.posterior()))
 
 
 def win_decisions(
@@ -123,7 +123,7 @@ def win_decisions(
     counts = check_counts(
         human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior
     )
-    state = State.of(counts, level, seed, quick=True)
+    state = RefinedRows.of(counts, level, seed, quick=True)
     state.refine(state.content, COARSE_ESS, lambda: np.maximum(state.distance() / 4, ERROR_NEAR))
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
     return tuple(_restore_rows(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
@@ -164,7 +164,7 @@ def posterior_summary(
         low[part], high[part] = _quantiles(p, w, edges)
         thin = np.append(thin, part[w.sum(1) ** 2 / (w**2).sum(1) < COARSE_ESS])
     if len(thin):
-        state = State.of(counts.of(thin), 0.05, seed, quick=True)
+        state = RefinedRows.of(counts.of(thin), 0.05, seed, quick=True)
         state.refine(lambda: np.full(len(thin), ERROR))
         _, mean[thin], sd, _, _ = state.posterior()
         a = mean[thin] * np.maximum(mean[thin] * (1 - mean[thin]) / sd**2 - 1, 1e-6)
@@ -173,13 +173,13 @@ def posterior_summary(
     return Summary(mean, low, high)
 
 
-def _draw_shares(counts: Counts, plain: bool, seed: int) -> tuple[Floats, Floats]:
+def _draw_shares(counts: OutcomeCounts, plain: bool, seed: int) -> tuple[Floats, Floats]:
     """Draw p of each row, with weights, by the proposal that suits what is known."""
     human, confusion, metric = counts.human, counts.confusion, counts.metric
     if plain:
         proposal = reversal.proposal(human, confusion, two_outcomes=counts.two_outcomes)
         return reversal.draws(human, confusion, metric, proposal, seed)
-    model = ridge.Model.of(human, confusion, metric, counts.prior, counts.rater, two_outcomes=counts.two_outcomes)
+    model = ridge.RidgeModel.of(human, confusion, metric, counts.prior, counts.rater, two_outcomes=counts.two_outcomes)
     return ridge.draws(model, 0, seed)
 
 
@@ -195,7 +195,7 @@ def _quantiles(p: Floats, w: Floats, edges: Sequence[float] | Floats) -> tuple[F
     return bounds[0], bounds[1]
 
 
-def _restore_rows(array: Array, counts: Counts) -> Array:
+def _restore_rows(array: Array, counts: OutcomeCounts) -> Array:
     return np.asarray(array.reshape((*counts.shape, *array.shape[1:])))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betainc
 
 from simlab.analysis.preferences import reversal, ridge
-from simlab.analysis.preferences.checks import Counts
+from simlab.analysis.preferences.checks import OutcomeCounts
 from simlab.types import Array, Bools, Floats
 
 ERROR, ERROR_NEAR = 0.003, 0.0007
@@ -30,10 +30,10 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 @dataclass
-class State:
+class RefinedRows:
     """Hold what is known of each row so far, and refine it."""
 
-    counts: Counts
+    counts: OutcomeCounts
     level: float
     seed: int
     theta: Floats
@@ -46,7 +46,9 @@ class State:
     peaks: dict[int, ridge.Peak] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, counts: Counts, level: float, seed: int, *, forced: bool = False, quick: bool = False) -> State:
+    def of(
+        cls, counts: OutcomeCounts, level: float, seed: int, *, forced: bool = False, quick: bool = False
+    ) -> RefinedRows:
         """Give exact answers where there are any, `quick`: as exact as a decision needs; the others wait for points."""
         informed = counts.metric.any(1)
         integrated = ((counts.mu is not None) & informed) | (
@@ -153,7 +155,7 @@ class State:
     def _sums_of_peaks(self, rows: Array, lattice: int, chunk: int) -> tuple[Floats, Floats]:
         counts = self.counts
         before = None if counts.prior is None else counts.prior[rows]
-        model = ridge.Model.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
+        model = ridge.RidgeModel.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
         new = [k for k, row in enumerate(rows) if int(row) not in self.peaks]
         if new:
             found = ridge.proposals(model.at(np.array(new)), self.seed)
@@ -201,12 +203,14 @@ class State:
         return float(theta * (1 - theta) / self.wanted()[row] ** 2 / 4)
 
     def _temper(self, row: int, a: Floats) -> None:
-        from simlab.analysis.preferences.tempering import Pair, sample
+        from simlab.analysis.preferences.tempering import TemperedPair, sample
 
         human, confusion, metric = self.counts.human[row], self.counts.confusion[row], self.counts.metric[row]
         rater = np.eye(3) if self.counts.rater is None else self.counts.rater
         prior = np.ones((3, 3)) if self.counts.prior is None else self.counts.prior[row]
-        pair = Pair(human, confusion, metric, a, rater, (0, 2) if self.counts.two_outcomes else (0, 1, 2), prior)
+        pair = TemperedPair(
+            human, confusion, metric, a, rater, (0, 2) if self.counts.two_outcomes else (0, 1, 2), prior
+        )
         means = sample(pair, (ERROR, ERROR_NEAR), self.level, self.seed)
         theta = means[:, 0].mean()
         self.theta[row], self.mean[row], self.second[row] = theta, means[:, 1:4].mean(0), means[:, 4:7].mean(0)

@@ -70,7 +70,7 @@ _AT = (1 - np.cos(_ANGLES)) / 2
 _WEIGHTS = (-1.0) ** np.arange(_NODES) * np.sin(_ANGLES)
 
 
-class Drawn(NamedTuple):
+class ReversalDraws(NamedTuple):
     """Hold p, not normalised, a list of three `[row, point, line]`, weights, and the logarithm of their scale."""
 
     p: list[Floats]
@@ -249,7 +249,7 @@ def _draw_joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
         return np.asarray(log_g + (np.logaddexp(log_sum, np.log(h)) - log_sum)[:, None])
 
 
-def _weigh_draws(batch: _Batch, joint: Floats) -> Drawn:
+def _weigh_draws(batch: _Batch, joint: Floats) -> ReversalDraws:
     """Weigh draws of V."""
     if batch.easy:
         return _weigh_easy_draws(batch, joint)
@@ -264,10 +264,10 @@ def _weigh_draws(batch: _Batch, joint: Floats) -> Drawn:
             power = mu_power[:, c, k]
             log_w += np.where(power > 0, power * (joint[c, k] - top - log_p), 0)
     scale = np.maximum(log_w.max((1, 2)), -1e30)
-    return Drawn(p, np.exp(log_w - scale[:, None, None]), scale.astype(float))
+    return ReversalDraws(p, np.exp(log_w - scale[:, None, None]), scale.astype(float))
 
 
-def _weigh_easy_draws(batch: _Batch, joint: Floats) -> Drawn:
+def _weigh_easy_draws(batch: _Batch, joint: Floats) -> ReversalDraws:
     rows = np.arange(len(batch.rows))
     p = [joint[:, k].sum(0) for k in range(3)]
     largest = batch.mu_power.argmax(1)
@@ -279,7 +279,7 @@ def _weigh_easy_draws(batch: _Batch, joint: Floats) -> Drawn:
         if len(batch.kept) == 3:
             weight *= total
             weight /= p[k]
-    return Drawn(p, weight, np.zeros(len(rows)))
+    return ReversalDraws(p, weight, np.zeros(len(rows)))
 
 
 def lay_lines(normal: Floats, up: Floats) -> Floats:

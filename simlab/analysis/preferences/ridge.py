@@ -41,7 +41,7 @@ _BATCH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class RidgeModel:
     """Hold counts and what is known beforehand, row by row; `kept` are the outcomes that the metric has.
 
     `reach[row, outcome]` is A above, `joint[row, outcome, human]` N, `prior[row, outcome, oracle]`, `rest[row, human]`
@@ -64,7 +64,7 @@ class Model:
         rater: Floats | None,
         *,
         two_outcomes: bool,
-    ) -> Model:
+    ) -> RidgeModel:
         """Lay out counts `[row, ...]`; no prior is a uniform one, no rater an oracle."""
         kept = [0, 2] if two_outcomes else [0, 1, 2]
         before = np.ones_like(confusion) if prior is None else prior
@@ -73,9 +73,9 @@ class Model:
         reach = (joint + before).sum(2) + metric[:, kept]
         return cls(reach, joint, before, human - confusion.sum(1), known)
 
-    def at(self, rows: Array | slice) -> Model:
+    def at(self, rows: Array | slice) -> RidgeModel:
         """Keep some rows."""
-        return Model(self.reach[rows], self.joint[rows], self.prior[rows], self.rest[rows], self.rater)
+        return RidgeModel(self.reach[rows], self.joint[rows], self.prior[rows], self.rest[rows], self.rater)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Peak:
     root: Floats
 
 
-def peaks(model: Model) -> Peak:
+def peaks(model: RidgeModel) -> Peak:
     """Climb to the peak of each row by Newton's steps, each as long as it helps."""
     y = _start(model)
     height = _log_density(model, y)
@@ -111,7 +111,7 @@ def peaks(model: Model) -> Peak:
     return Peak(y, turn / np.sqrt(np.maximum(size, _WIDEST**-2))[:, None, :])
 
 
-def proposals(model: Model, seed: int) -> Peak:
+def proposals(model: RidgeModel, seed: int) -> Peak:
     """Return peaks, with mean and covariance of weighted draws in their place where contours are bent or cut off."""
     peak = peaks(model)
     share = np.zeros(len(peak.at))
@@ -128,7 +128,7 @@ def proposals(model: Model, seed: int) -> Peak:
     return peak
 
 
-def _fit_proposal(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
+def _fit_proposal(model: RidgeModel, peak: Peak, seed: int) -> tuple[Peak, Floats]:
     """Fit a proposal to what draws from another one say, and tell the effective share of these."""
     point, log_g = _points(0, seed, 0, peak.at.shape[1])
     at, root, share = np.empty_like(peak.at), np.empty_like(peak.root), np.empty(len(peak.at))
@@ -149,7 +149,7 @@ def _fit_proposal(model: Model, peak: Peak, seed: int) -> tuple[Peak, Floats]:
     return Peak(at, root), share
 
 
-def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> tuple[Floats, Floats]:
+def sums(model: RidgeModel, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> tuple[Floats, Floats]:
     """Return weighted sums `[row, replicate, 11]` and the logarithm of their scale `[row]`; see `reversal.sums`."""
     n_rows, dimensions = peak.at.shape
     point, log_g = _points(lattice, seed, chunk, dimensions)
@@ -168,7 +168,7 @@ def sums(model: Model, peak: Peak, lattice: int, seed: int, chunk: int = 0) -> t
     return total, scale
 
 
-def draws(model: Model, lattice: int, seed: int) -> tuple[Floats, Floats]:
+def draws(model: RidgeModel, lattice: int, seed: int) -> tuple[Floats, Floats]:
     """Return draws `p[row, outcome, draw]` with their weights `[row, draw]` (largest 1) on a lattice of points."""
     peak = proposals(model, seed)
     point, log_g = _points(lattice, seed, 0, peak.at.shape[1])
@@ -189,7 +189,7 @@ def _points(lattice: int, seed: int, chunk: int, dimensions: int) -> tuple[Float
     return point, -(_FREEDOM + dimensions) / 2 * np.log1p((point**2).sum(0) / _FREEDOM)
 
 
-def _draws(model: Model, peak: Peak, point: Floats) -> tuple[list[Floats], Floats]:
+def _draws(model: RidgeModel, peak: Peak, point: Floats) -> tuple[list[Floats], Floats]:
     """Turn points into p, a list of three `[row, point]`, and the log density of each; loops keep arrays flat."""
     y = np.clip(peak.at[:, :, None] + peak.root @ point, -250, 250)
     n_rows = model.reach.shape[1]
@@ -230,7 +230,7 @@ def _simplex(y: Floats) -> tuple[list[Floats], list[Floats]]:
     return logs, [*(one / total for one in e), np.asarray(1 / total)]
 
 
-def _start(model: Model) -> Floats:
+def _start(model: RidgeModel) -> Floats:
     """Begin where counts, and what is known beforehand, put p and mu, each by itself."""
     said = np.maximum(model.joint.sum(1) + model.rest, 0.0) + 1
     column = model.joint + model.prior
@@ -240,7 +240,7 @@ def _start(model: Model) -> Floats:
     return np.concatenate(ratios, axis=1)
 
 
-def _parts(model: Model, y: Floats) -> tuple[Floats, Floats, Floats]:
+def _parts(model: RidgeModel, y: Floats) -> tuple[Floats, Floats, Floats]:
     n_rows = model.reach.shape[-1]
     q = _softmax(y[..., : n_rows - 1])
     nu = _softmax(y[..., n_rows - 1 :].reshape(*y.shape[:-1], n_rows, 2))
@@ -258,7 +258,7 @@ def _times(rows: Floats, matrix: Floats) -> Floats:
     return np.asarray(np.matmul(rows[..., None, :], matrix)[..., 0, :])
 
 
-def _log_density(model: Model, y: Floats) -> Floats:
+def _log_density(model: RidgeModel, y: Floats) -> Floats:
     q, nu, p = _parts(model, y)
     value = (model.reach * np.log(q)).sum(-1) + (model.prior * np.log(nu)).sum((-1, -2))
     value += (model.joint * np.log(np.maximum(nu @ model.rater.T, 1e-300))).sum((-1, -2))
@@ -266,7 +266,7 @@ def _log_density(model: Model, y: Floats) -> Floats:
     return np.asarray(value - ((model.prior.sum(-2) - 1) * np.log(p)).sum(-1))
 
 
-def _gradient(model: Model, y: Floats) -> Floats:
+def _gradient(model: RidgeModel, y: Floats) -> Floats:
     """Differentiate the log density by the coordinates `y[..., row, coordinate]`."""
     q, nu, p = _parts(model, y)
     heard = np.maximum(_times(p, model.rater.T), 1e-300)
@@ -283,7 +283,7 @@ def _reduce_derivatives(of: Floats, share: Floats) -> Floats:
     return np.asarray((of - share * of.sum(-1, keepdims=True))[..., :-1])
 
 
-def _curvature(model: Model, y: Floats) -> Floats:
+def _curvature(model: RidgeModel, y: Floats) -> Floats:
     """Differentiate the gradient: `[row, coordinate, coordinate]`, symmetric."""
     moved = _STRIDE * np.eye(y.shape[-1])[:, None, :]
     found = (_gradient(model, y + moved) - _gradient(model, y - moved)) / (2 * _STRIDE)

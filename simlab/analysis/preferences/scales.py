@@ -34,7 +34,7 @@ _TIED = 1e-6
 """Logits below which two systems are on top together: fits end within a thousandth of that."""
 
 
-class Scale(NamedTuple):
+class StrengthScale(NamedTuple):
     """Hold strengths' errors `sd[system]`, differences of all pairs with simultaneous bounds, and verdicts `[pair]`.
 
     NaN between parts that nothing compares. `freedom` are the degrees of freedom, `critical` the standard errors that
@@ -60,7 +60,7 @@ class Explained(NamedTuple):
     p_value: float
 
 
-def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, level: float) -> Scale:
+def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, level: float) -> StrengthScale:
     """Return what strengths say of all pairs together at a level, votes clustered as `way` has it."""
     # Errors are no smaller than those of independent votes: near separation clusters hardly vary any more.
     covariance = [*covariances(votes, way, fitted), fitted.bread]
@@ -78,7 +78,9 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     own[:, :-1] = (
         np.eye(fitted.n_systems) - (fitted.part[:, None] == fitted.part) / np.bincount(fitted.part)[fitted.part]
     )
-    return Scale(contrast_errors(own, covariance), difference, low, high, verdict, freedom, critical, covariance)
+    return StrengthScale(
+        contrast_errors(own, covariance), difference, low, high, verdict, freedom, critical, covariance
+    )
 
 
 def quantile(freedom: float, level: float) -> float:

@@ -174,7 +174,7 @@ def _fair_walk(n: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class PairClaimRates:
     """Hold what becomes of one pair: probabilities to be declared better or worse, and the mean annotations used."""
 
     better: float
@@ -182,7 +182,7 @@ class Claims:
     annotations: float
 
 
-def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -> Claims:
+def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -> PairClaimRates:
     """Work out exactly what a rule concludes about a pair with probabilities p of `>`, `=`, `<`: no simulation.
 
     Goes through all numbers of wins and losses, annotation by annotation (a dynamic programme), and asks the rule at
@@ -205,7 +205,7 @@ def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -
             worse += chance[ended & (verdict < 0)].sum()
             used += done * chance[ended].sum()
             chance = np.where(ended, 0.0, chance)
-    return Claims(float(better), float(worse), float(used))
+    return PairClaimRates(float(better), float(worse), float(used))
 
 
 def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int, planned: int) -> tuple[Array, Bools]:

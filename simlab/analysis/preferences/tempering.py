@@ -28,7 +28,7 @@ _KEPT = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TemperedPair:
     """Hold the counts of one pair, the proposal `a`, the raters' confusion, and which outcomes the metric has.
 
     `prior[metric outcome, oracle outcome]` are pseudo-counts of the metric's errors; 1: a uniform prior.
@@ -68,7 +68,7 @@ class Pair:
         return np.asarray(metric + 3 * log_q.sum(-1) + np.log(nu).sum((-1, -2)))
 
 
-def sample(pair: Pair, targets: tuple[float, float], level: float, seed: int) -> Floats:
+def sample(pair: TemperedPair, targets: tuple[float, float], level: float, seed: int) -> Floats:
     """Return per replicate the means of 1[p> > p<], p and p^2: `[replicate, 7]`.
 
     Goes on until the error of theta is at most `targets[0]`, or `targets[1]` where theta is within .02 of level / 2 or
@@ -112,7 +112,7 @@ def _simplex(ratio: Floats) -> Floats:
     return np.asarray(np.maximum(e / e.sum(-1, keepdims=True), 1e-290))
 
 
-def _begin(rng: np.random.Generator, pair: Pair) -> Floats:
+def _begin(rng: np.random.Generator, pair: TemperedPair) -> Floats:
     """Draw particles from the proposal, as log-ratios `[replicate, particle, coordinate]`."""
     a = pair.a[list(pair.rows)]
     shape = (REPLICATES, _PARTICLES)
@@ -128,7 +128,7 @@ def _log_gamma(rng: np.random.Generator, shape: Floats, size: tuple[int, ...]) -
     return np.asarray(np.log(rng.standard_gamma(shape + 1.0, full)) + np.log(rng.random(full)) / shape)
 
 
-def _densities(pair: Pair, x: Floats) -> tuple[Floats, Floats]:
+def _densities(pair: TemperedPair, x: Floats) -> tuple[Floats, Floats]:
     where = _split(x, len(pair.rows))
     return pair.log_proposal(*where), pair.log_target(*where)
 
@@ -160,7 +160,7 @@ def _resample(rng: np.random.Generator, log_w: Floats, *arrays: Floats) -> tuple
 
 
 def _move(
-    rng: np.random.Generator, pair: Pair, reached: float, x: Floats, log_g: Floats, log_f: Floats
+    rng: np.random.Generator, pair: TemperedPair, reached: float, x: Floats, log_g: Floats, log_f: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Propose a step of each particle along the difference of two others of its replicate, scaled at random.
 
@@ -187,7 +187,7 @@ def _move(
     return x, log_g, log_f
 
 
-def _record(x: Floats, pair: Pair) -> Floats:
+def _record(x: Floats, pair: TemperedPair) -> Floats:
     p = _split(x, len(pair.rows))[0].sum(-2)
     above = (p[..., 0] > p[..., 2]).mean(1)
     return np.concatenate([above[:, None], p.mean(1), (p**2).mean(1)], axis=1)

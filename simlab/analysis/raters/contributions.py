@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.types import Bools, Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, ScoredRatings
 
 RELATIVE_TOLERANCE = 1e-9
 """Means that differ by rounding only are equal."""
@@ -46,7 +46,7 @@ class Sides(NamedTuple):
         return np.asarray(self.part - self.share * self.mean[:, None])
 
 
-def lay_out_by_pair(rated: Rated, *, documents: bool = False) -> Sides:
+def lay_out_by_pair(rated: ScoredRatings, *, documents: bool = False) -> Sides:
     """Lay ratings out by rater, and by document where that is asked for, or where some did not come.
 
     `size[side, pair]` is the number of segments that a mean rests on; a pair that shares no document has none.
@@ -65,7 +65,7 @@ def lay_out_by_pair(rated: Rated, *, documents: bool = False) -> Sides:
     return Sides(weights * per, scores * per, size, rater, document)
 
 
-def _cells(rated: Rated, *, apart: bool) -> tuple[Ints, Ints, Floats, Floats]:
+def _cells(rated: ScoredRatings, *, apart: bool) -> tuple[Ints, Ints, Floats, Floats]:
     """Add ratings up, `[cell, system]`: by rater and document if these are kept `apart`, else by rater."""
     n_documents = rated.n_documents if apart else 1
     code = rated.rater * n_documents + rated.document if apart else rated.rater
@@ -95,13 +95,13 @@ def add_by_label(values: Floats, label: Ints) -> Floats:
     return np.asarray(gather_by_label(values[None], label)[0])
 
 
-def differs_beyond_rounding(rated: Rated, gap: Floats) -> Bools:
+def differs_beyond_rounding(rated: ScoredRatings, gap: Floats) -> Bools:
     """Mark which pairs differ by more than rounding."""
     size = np.abs(rated.value).max(initial=0.0)
     return np.asarray(np.abs(gap) > RELATIVE_TOLERANCE * size)
 
 
-class Spread(NamedTuple):
+class DifferenceVariance(NamedTuple):
     """Hold the estimated `variance[pair]` of differences and the degrees of freedom `df[pair]` of that estimate.
 
     Both are NaN where a system was rated in one cluster only, which says nothing of how clusters differ.
@@ -111,7 +111,7 @@ class Spread(NamedTuple):
     df: Floats
 
 
-def spread(sides: Sides, label: Ints) -> Spread:
+def spread(sides: Sides, label: Ints) -> DifferenceVariance:
     """Estimate the variance of each pair's difference, clusters being the cells with the same label.
 
     The degrees of freedom are Satterthwaite's under the working model: `(n - 1)` of n clusters with equal loads.
@@ -121,7 +121,9 @@ def spread(sides: Sides, label: Ints) -> Spread:
     stretch = 1 / np.sqrt(1 - np.minimum(share, ALL))
     apart = residual[0] * stretch[0] - residual[1] * stretch[1]
     variance = np.einsum("gp,gp->p", apart, apart)
-    return Spread(*(np.where(alone, np.nan, values) for values in (variance, _degrees(share, stretch, sides.size))))
+    return DifferenceVariance(
+        *(np.where(alone, np.nan, values) for values in (variance, _degrees(share, stretch, sides.size)))
+    )
 
 
 def _degrees(share: Floats, stretch: Floats, size: Floats) -> Floats:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis import signs
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.analysis.raters.contributions import Sides, add_by_label, differs_beyond_rounding, lay_out_by_pair
 from simlab.analysis.raters.flips import ROUNDING, levels
-from simlab.types import Floats, Ints, Rated
+from simlab.types import Floats, Ints, ScoredRatings
 from simlab.types.bounds import Count
 
 CAUTION = 0.5
@@ -41,7 +41,7 @@ class Crossed(NamedTuple):
         return np.asarray(np.count_nonzero(add_by_label(self.sides.share.sum(0), label), axis=0), float)
 
 
-def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floats:
+def crossed_flips(rng: np.random.Generator, rated: ScoredRatings, *, flips: Count) -> Floats:
     """Flip the signs of all that a rater, and of all that a document, contributes to a difference, each by itself.
 
     Ratings of a document by several raters share what it is like, so that raters are not independent: flips of raters
@@ -56,7 +56,7 @@ def crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Fl
     return compare_by_crossed_flips(rng, rated, flips=flips).p_values()
 
 
-def compare_by_crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
+def compare_by_crossed_flips(rng: np.random.Generator, rated: ScoredRatings, *, flips: int) -> FlipFamily:
     """Return the statistic of each pair as it is, and under each pattern of flips.
 
     For t it is `|t| / sqrt(1 + t^2)`, which is 1 where nothing is left to vary.
@@ -65,7 +65,7 @@ def compare_by_crossed_flips(rng: np.random.Generator, rated: Rated, *, flips: i
     return flip_family(rng, rated, of, of.sides.mean[0] - of.sides.mean[1], flips)
 
 
-def flip_family(rng: np.random.Generator, rated: Rated, of: Crossed, gap: Floats, flips: int) -> Family:
+def flip_family(rng: np.random.Generator, rated: ScoredRatings, of: Crossed, gap: Floats, flips: int) -> FlipFamily:
     """Flip contributions of raters and documents; a total of another sign than that of the `gap` is none."""
     length = np.sqrt(np.einsum("rp,rp->p", of.raters, of.raters) + np.einsum("xp,xp->p", of.documents, of.documents))
     per = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
@@ -85,10 +85,10 @@ def flip_family(rng: np.random.Generator, rated: Rated, of: Crossed, gap: Floats
     )
     observed = _statistic(total, _variance_of_rest(total, *left[0]) + _variance_of_rest(documents.sum(0), *left[1]))
     null = _statistic(sum(flipped), _variance_of_rest(flipped[0], *left[0]) + _variance_of_rest(flipped[1], *left[1]))
-    return Family(np.where(counts, observed, 0.0), null, False, ROUNDING)
+    return FlipFamily(np.where(counts, observed, 0.0), null, False, ROUNDING)
 
 
-def sum_contributions(rated: Rated) -> Crossed:
+def sum_contributions(rated: ScoredRatings) -> Crossed:
     """Add up what each rater, and each document, contributes to differences."""
     sides = lay_out_by_pair(rated, documents=True)
     explained = levels(rated)[sides.rater][:, None] + sides.mean.mean(0)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from simlab.analysis import signs
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.analysis.raters.contributions import Sides, differs_beyond_rounding, gather_by_label, lay_out_by_pair
-from simlab.types import Floats, Rated
+from simlab.types import Floats, ScoredRatings
 from simlab.types.bounds import Count
 
 ROUNDING = 1e-9
 """Statistics lie between 0 and the root of the number of raters; those this close count as equal."""
 
 
-def rater_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floats:
+def rater_flips(rng: np.random.Generator, rated: ScoredRatings, *, flips: Count) -> Floats:
     """Flip the sign of all that a rater contributes to a difference, rater by rater.
 
     All 2^(raters - 1) patterns (a pattern and its opposite are one) are enumerated when they are at most `flips`; else
@@ -27,7 +27,7 @@ def rater_flips(rng: np.random.Generator, rated: Rated, *, flips: Count) -> Floa
     return family.p_values()
 
 
-def compare_by_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> Family:
+def compare_by_flips(rng: np.random.Generator, rated: ScoredRatings, *, flips: int) -> FlipFamily:
     """Return the statistic of each pair as it is, and under each pattern: `|sum u| / sqrt(sum u^2)`, u by rater.
 
     Student's t is a growing function of it, the same for all pairs, and its denominator is the same for all patterns.
@@ -43,10 +43,10 @@ def compare_by_flips(rng: np.random.Generator, rated: Rated, *, flips: int) -> F
     exact = len(each) < 63 and 2 ** (len(each) - 1) <= flips
     pattern = signs.list_half_patterns(len(each)) if exact else signs.draw_sign_patterns(rng, flips, len(each))
     observed = np.where(counts, np.abs(each.sum(0)), 0.0)
-    return Family(observed, np.abs(pattern @ each), exact, ROUNDING)
+    return FlipFamily(observed, np.abs(pattern @ each), exact, ROUNDING)
 
 
-def rater_contributions(rated: Rated, sides: Sides) -> Floats:
+def rater_contributions(rated: ScoredRatings, sides: Sides) -> Floats:
     """Return what each rater contributes to differences, each rater's own level taken out, `[rater, pair]`.
 
     What is left of a rating is what neither the rater's own level nor the mean of the two systems explains.
@@ -61,7 +61,7 @@ def _gap(sides: Sides) -> Floats:
     return np.asarray(sides.mean[0] - sides.mean[1])
 
 
-def levels(rated: Rated) -> Floats:
+def levels(rated: ScoredRatings) -> Floats:
     """Return how much each rater's ratings lie above those of others on the same systems, `[rater]`."""
     weight = np.bincount(rated.system, weights=rated.share, minlength=rated.n_systems)
     score = np.bincount(rated.system, weights=rated.share * rated.value, minlength=rated.n_systems)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.types import Bools, Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, ScoredRatings
 
 
 class Leniency(NamedTuple):
@@ -22,7 +22,7 @@ class Leniency(NamedTuple):
     outputs: Bools
 
 
-def leniency(rated: Rated, n_raters: int, level: float) -> Leniency:
+def leniency(rated: ScoredRatings, n_raters: int, level: float) -> Leniency:
     """Hold each rater's scores against what others say, with an interval by the documents that they rest on.
 
     Outputs that others rated, too, count alone where they are at least half of a rater's; else all outputs do, each
@@ -39,7 +39,7 @@ def leniency(rated: Rated, n_raters: int, level: float) -> Leniency:
     return Leniency(n, above, width, outputs)
 
 
-def _mean_of_others(rated: Rated, label: Ints) -> Floats:
+def _mean_of_others(rated: ScoredRatings, label: Ints) -> Floats:
     """Return the mean of other raters' values of the same label, for each rating; NaN where nobody else gave one."""
     both = np.unique(label * (int(rated.rater.max(initial=0)) + 1) + rated.rater, return_inverse=True)[1]
     total, count = np.bincount(label, weights=rated.value), np.bincount(label)
@@ -49,7 +49,7 @@ def _mean_of_others(rated: Rated, label: Ints) -> Floats:
     return np.asarray(np.divide(difference, left, out=np.full(len(label), np.nan), where=left > 0))
 
 
-def _estimate_leniency(rated: Rated, apart: Floats, outputs: Bools, level: float) -> tuple[Floats, Floats]:
+def _estimate_leniency(rated: ScoredRatings, apart: Floats, outputs: Bools, level: float) -> tuple[Floats, Floats]:
     """Return each rater's mean difference from others, and the half width of its interval (infinite: not known).
 
     A document contributes what its ratings add to the difference: the rater's and, where these are held against the
@@ -83,7 +83,7 @@ def _estimate_leniency(rated: Rated, apart: Floats, outputs: Bools, level: float
     return mean, width
 
 
-def _contributions_of_others(rated: Rated, own: Bools, others: Bools) -> tuple[Floats, Floats]:
+def _contributions_of_others(rated: ScoredRatings, own: Bools, others: Bools) -> tuple[Floats, Floats]:
     """Return what others' ratings in each document add to the mean that a rater's `own` are held against.
 
     Beside it stand the documents' shares in that mean.

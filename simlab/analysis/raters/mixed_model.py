@@ -38,7 +38,7 @@ FULL = 1 / 50
 """Share of products of two columns within levels from which on whole matrices are faster than those products alone."""
 
 
-class Term(NamedTuple):
+class RandomTerm(NamedTuple):
     """A random term: its name, and the level of each rating, `label[rating]`, numbered from 0 without gaps."""
 
     name: str
@@ -50,7 +50,7 @@ class Term(NamedTuple):
         return int(self.label.max(initial=-1)) + 1
 
 
-class Design(NamedTuple):
+class DesignProducts(NamedTuple):
     """Cross-products of a design that no score changes: all that REML needs beside sums of scores by level.
 
     The term with the most levels, the last of `terms`, is eliminated, so that matrices have the size of the others.
@@ -63,7 +63,7 @@ class Design(NamedTuple):
     n: int
     n_systems: int
     rank: int
-    terms: tuple[Term, ...]
+    terms: tuple[RandomTerm, ...]
     block: tuple[slice, ...]
     columns: Any
     cross: Floats
@@ -73,7 +73,7 @@ class Design(NamedTuple):
     n_last: Floats
 
 
-class Sums(NamedTuple):
+class ScoreSums(NamedTuple):
     """Sums of scores by column and by level of the last term, and the sum of their squares; studies are a last axis."""
 
     column: Floats
@@ -116,7 +116,7 @@ class Solved(NamedTuple):
         return [part for one in self for part in (one if isinstance(one, tuple) else (one,))]
 
 
-def make_design(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
+def make_design(system: Ints, terms: Sequence[RandomTerm], n_systems: int) -> DesignProducts:
     """Count who rated which system in which term: `system[rating]` and the labels of at least one term."""
     ordered = tuple(sorted(terms, key=lambda term: term.n_levels))
     labels = [system, *(term.label for term in ordered[:-1])]
@@ -130,7 +130,7 @@ def make_design(system: Ints, terms: Sequence[Term], n_systems: int) -> Design:
     few = n_products <= min(FULL * last.n_levels * starts[-1] ** 2, DENSE)
     if last.n_levels * starts[-1] <= DENSE and not few:
         to_last = np.hstack([_counts(last.label, last.n_levels, *one) for one in zip(labels, sizes, strict=True)])
-    return Design(
+    return DesignProducts(
         n=len(system),
         n_systems=n_systems,
         rank=int(np.count_nonzero(np.bincount(system))),
@@ -164,12 +164,12 @@ def _counts(first: Ints, n_first: int, second: Ints, n_second: int) -> Floats:
     return np.bincount(first * n_second + second, minlength=n_first * n_second).reshape(n_first, n_second).astype(float)
 
 
-def sum_scores(design: Design, value: Floats) -> Sums:
+def sum_scores(design: DesignProducts, value: Floats) -> ScoreSums:
     """Add up scores, `value[rating]`, or those of many studies, `value[rating, study]`."""
-    return Sums(design.columns @ value, design.last @ value, np.vecdot(value.T, value.T))
+    return ScoreSums(design.columns @ value, design.last @ value, np.vecdot(value.T, value.T))
 
 
-def solve(design: Design, ratio: Floats) -> Solved:
+def solve(design: DesignProducts, ratio: Floats) -> Solved:
     """Solve the mixed-model equations; `ratio[..., term]` is each component over that of the noise, from 0 on."""
     p, n_columns = design.n_systems, len(design.cross)
     weight = 1 / (1 + ratio[..., -1:] * design.n_last)
@@ -217,7 +217,7 @@ def _products(counts: Any) -> Any:
     return sparse.csr_matrix((counts.data[one] * counts.data[other], (at, level)), (n_columns**2, n_levels))
 
 
-def _weighted_cross_products(design: Design, weight: Floats) -> Floats:
+def _weighted_cross_products(design: DesignProducts, weight: Floats) -> Floats:
     """Return `to_last' diag(weight) to_last`, `[..., column, column]`, from `weight[..., level]`."""
     counts, n_columns = design.to_last, len(design.cross)
     if design.products is not None:
@@ -239,7 +239,7 @@ def _multiply_by_last(to_last: Any, matrix: Floats) -> Floats:
 
 
 def _information(
-    design: Design, ratio: Floats, per_column: Floats, reduced: Floats, inverse: Floats, weight: Floats
+    design: DesignProducts, ratio: Floats, per_column: Floats, reduced: Floats, inverse: Floats, weight: Floats
 ) -> Floats:
     """Return `tr(P V_k P V_l)` for the noise and all terms, `[..., component, component]`.
 
@@ -292,7 +292,7 @@ class Forms(NamedTuple):
     residual: Floats
 
 
-def quadratic_forms(design: Design, at: Solved, sums: Sums) -> Forms:
+def quadratic_forms(design: DesignProducts, at: Solved, sums: ScoreSums) -> Forms:
     """Return estimates and quadratic forms of a study, or of many, at solved equations, common ones or their own."""
     taken, left = _reduced_sums(design, at, sums.column, sums.last)
     effect = _times(at.inverse, left)
@@ -318,19 +318,19 @@ def _times(matrix: Floats, column: Floats) -> Floats:
     return np.asarray(matrix @ column if matrix.ndim == 2 else (matrix @ column.T[..., None])[..., 0].T)
 
 
-def _reduced_sums(design: Design, at: Solved, column: Floats, last: Floats) -> tuple[Floats, Floats]:
+def _reduced_sums(design: DesignProducts, at: Solved, column: Floats, last: Floats) -> tuple[Floats, Floats]:
     """Return what the last term takes of the sums of its levels, and what that leaves of the sums by column."""
     taken = (at.ratio[..., -1:] * at.last_weight * last.T).T
     return taken, column - design.to_last.T @ taken
 
 
-def system_estimates(design: Design, at: Solved, value: Floats) -> Floats:
+def system_estimates(design: DesignProducts, at: Solved, value: Floats) -> Floats:
     """Return the estimates of systems alone, `[system, study]`, from `value[rating, study]`."""
     _, left = _reduced_sums(design, at, design.columns @ value, design.last @ value)
     return np.asarray(at.inverse[: design.n_systems] @ left)
 
 
-def predictions(design: Design, at: Solved, value: Floats) -> tuple[Floats, dict[str, Floats]]:
+def predictions(design: DesignProducts, at: Solved, value: Floats) -> tuple[Floats, dict[str, Floats]]:
     """Return estimates, `[system, study]`, and the best linear unbiased prediction of each level of each term.
 
     Predictions are `[level, study]`, from `value[rating, study]`.
@@ -369,13 +369,13 @@ class Equations(Protocol):
 E = TypeVar("E", bound=Equations)
 
 
-class Fit(NamedTuple):
+class MixedModelFit(NamedTuple):
     """A fitted model: `component[noise and term]`, `estimate[system]`, and the equations, which weigh what varies.
 
     `converged` is False where steps ended before components did.
     """
 
-    design: Design
+    design: DesignProducts
     component: Floats
     estimate: Floats
     at: Solved
@@ -396,15 +396,17 @@ class Fits(NamedTuple):
     converged: Bools
 
 
-def fit(design: Design, value: Floats) -> Fit | None:
+def fit(design: DesignProducts, value: Floats) -> MixedModelFit | None:
     """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart."""
     found = fit_each(design, value[:, None])
     if not found.scattered[0]:
         return None
-    return Fit(design, found.component[:, 0], found.estimate[:, 0], found.at.select(0), bool(found.converged[0]))
+    return MixedModelFit(
+        design, found.component[:, 0], found.estimate[:, 0], found.at.select(0), bool(found.converged[0])
+    )
 
 
-def fit_each(design: Design, value: Floats) -> Fits:
+def fit_each(design: DesignProducts, value: Floats) -> Fits:
     """Fit by REML to each study, `value[rating, study]`, all of them step by step together."""
     sums, free = sum_scores(design, value), design.n - design.rank
     n_studies, scattered = value.shape[1], _has_scatter(design, sums)
@@ -461,11 +463,11 @@ def step_to_reml(
     return at, forms, converged
 
 
-def _some_sums(sums: Sums, study: Any) -> Sums:
-    return Sums(*(one[..., study] for one in sums))
+def _some_sums(sums: ScoreSums, study: Any) -> ScoreSums:
+    return ScoreSums(*(one[..., study] for one in sums))
 
 
-def step_from(design: Design, at: Solved, value: Floats) -> Fits:
+def step_from(design: DesignProducts, at: Solved, value: Floats) -> Fits:
     """Make one step of Fisher scoring for each study, `value[rating, study]`, from the components of solved equations.
 
     It is efficient where these are the true ones, and costs no new equations.
@@ -477,7 +479,7 @@ def step_from(design: Design, at: Solved, value: Floats) -> Fits:
     return Fits(component, forms.effect[: design.n_systems], at, scattered, scattered)
 
 
-def _has_scatter(design: Design, sums: Sums) -> Bools:
+def _has_scatter(design: DesignProducts, sums: ScoreSums) -> Bools:
     """Tell the studies whose scores vary beyond what systems explain."""
     of_system, n = sums.column[: design.n_systems], design.cross.diagonal()[: design.n_systems]
     scatter = sums.square - (of_system.T**2 / np.maximum(n, 1)).sum(-1)

@@ -20,11 +20,11 @@ from threadpoolctl import ThreadpoolController
 from simlab.analysis.raters.mixed_model import (
     LEAST_NOISE,
     SINGULAR,
-    Design,
-    Fit,
+    DesignProducts,
     Fits,
+    MixedModelFit,
+    RandomTerm,
     Solved,
-    Term,
     fit,
     fit_each,
     incidence,
@@ -35,7 +35,7 @@ from simlab.analysis.raters.mixed_model import (
     system_estimates,
 )
 from simlab.analysis.studentized_range import SimulatedFamily, StudentFamily, TFamily
-from simlab.types import Bools, Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, ScoredRatings
 
 Pools: TypeAlias = Literal["apart", "exchangeable"]
 """Pools of raters that share no system: nothing is claimed between them, or they are taken as drawn from one crowd."""
@@ -67,7 +67,7 @@ ROUNDING = 1e-9
 RATERS, TASTES, WITHIN_RATERS = "rater", "rater x system", "rater x document x system"
 
 
-class Comparisons(NamedTuple):
+class ModelComparisons(NamedTuple):
     """All pairs of systems under a fitted model, `[pair]`, and `mean[system]`, the estimates with their variances.
 
     `variance` and `freedom` are those of `difference` in its scope: raters like these where `at_large`, else these
@@ -131,7 +131,7 @@ def t_statistics(
     return t, np.where(scattered, np.clip(freedom, LEAST_FREEDOM, MOST_FREEDOM), MOST_FREEDOM)
 
 
-def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floats:
+def mixed_model(rng: np.random.Generator, rated: ScoredRatings, *, pools: Pools) -> Floats:
     """Test each pair by the difference of GLS estimates in the mixed model of ratings, with Satterthwaite's t.
 
     Raters, what each thinks of each system, documents, segments and outputs are random; components are those of REML.
@@ -142,17 +142,17 @@ def mixed_model(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> Floa
     return compare_by_model(rated, pools).family().p_values()
 
 
-def model_family(rng: np.random.Generator, rated: Rated, *, pools: Pools) -> TFamily:
+def model_family(rng: np.random.Generator, rated: ScoredRatings, *, pools: Pools) -> TFamily:
     """Return the t statistics of all pairs at once."""
     return compare_by_model(rated, pools).family()
 
 
-def model_differences(rated: Rated, *, pools: Pools) -> Floats:
+def model_differences(rated: ScoredRatings, *, pools: Pools) -> Floats:
     """Return the difference of estimates of each pair, first less second; 0 where there is none."""
     return np.nan_to_num(compare_by_model(rated, pools).difference)
 
 
-def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
+def model_studies(rated: ScoredRatings, *, pools: Pools) -> SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings.
 
     Studies of a large design make one step of Fisher scoring from the components of these ratings.
@@ -166,17 +166,17 @@ def model_studies(rated: Rated, *, pools: Pools) -> SimulatedStudies:
     return SimulatedStudies(layout, found.at, layout.shares(found.at), None if within is None else within.at)
 
 
-def compare_by_model(rated: Rated, pools: Pools = "apart") -> Comparisons:
+def compare_by_model(rated: ScoredRatings, pools: Pools = "apart") -> ModelComparisons:
     """Fit the model to ratings and compare all pairs; a fit is kept for the next who asks about the same ratings."""
     return compare_by_key(*make_key(rated, pools))
 
 
-def fit_model(key: Key, value: bytes) -> tuple[Layout, Fit | None, Floats]:
+def fit_model(key: Key, value: bytes) -> tuple[ComparisonLayout, MixedModelFit | None, Floats]:
     """Return the layout of ratings, the fit to them (None: nothing scatters), and their scores."""
     return _layout(*key), _fit_by_key(key, value), np.frombuffer(value, float)
 
 
-def make_key(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
+def make_key(rated: ScoredRatings, pools: Pools) -> tuple[Key, bytes]:
     """Return what tells the design of ratings from others, and their scores, as what is kept of them is found by."""
     columns = (rated.system, rated.rater, rated.item, rated.document)
     system, rater, item, document = (np.ascontiguousarray(one, np.int64).tobytes() for one in columns)
@@ -185,13 +185,13 @@ def make_key(rated: Rated, pools: Pools) -> tuple[Key, bytes]:
 
 
 @lru_cache(maxsize=2)
-def compare_by_key(key: Key, value: bytes) -> Comparisons:
+def compare_by_key(key: Key, value: bytes) -> ModelComparisons:
     """Compare all pairs of the ratings that go by this key and these scores."""
     return _layout(*key).compare(_fit_by_key(key, value), np.frombuffer(value, float))
 
 
 @lru_cache(maxsize=2)
-def _fit_by_key(key: Key, value: bytes) -> Fit | None:
+def _fit_by_key(key: Key, value: bytes) -> MixedModelFit | None:
     layout = _layout(*key)
     return layout.fit(np.frombuffer(value, float), layout.design)
 
@@ -221,7 +221,7 @@ class Shares(NamedTuple):
     mean_within: Floats
 
 
-class Components(NamedTuple):
+class StudyComponents(NamedTuple):
     """Components of studies, `component[noise and term, study]`, and the information on their ratios to the noise.
 
     The information, and what a unit of a component adds, is common to all studies or each study's own, a first axis.
@@ -231,19 +231,19 @@ class Components(NamedTuple):
     information: Floats
 
 
-class Layout(NamedTuple):
+class ComparisonLayout(NamedTuple):
     """What a design alone decides of its comparisons.
 
     `within` has each rater's mean of each system for fixed effects: None where all pairs are for raters at large, or
     where tastes cannot be told from documents, and stay in the variance.
     `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
     them, `cell_rater[cell]` and `cell_system[cell]` say whose they are. `met[rater, system]` says who rated what; what
-    else there is of the pairs `first` and `second` is that of `Comparisons`, `refused` its `pools`; `enough` is
+    else there is of the pairs `first` and `second` is that of `ModelComparisons`, `refused` its `pools`; `enough` is
     True of pairs both of whose systems enough raters rated, evenly enough.
     """
 
-    design: Design
-    within: Design | None
+    design: DesignProducts
+    within: DesignProducts | None
     system: Ints
     averages: Any
     n_averaged: Ints
@@ -269,18 +269,18 @@ class Layout(NamedTuple):
             return np.asarray(value[self.averages.indices])
         return np.asarray(((self.averages @ value).T / self.n_averaged).T)
 
-    def fit(self, value: Floats, design: Design | None) -> Fit | None:
+    def fit(self, value: Floats, design: DesignProducts | None) -> MixedModelFit | None:
         """Fit the model of a design to scores."""
         # Matrices are small: threads that share them cost more than they do.
         with _threads().limit(limits=1):
             return None if design is None else fit(design, self.averaged(value))
 
-    def fit_each(self, value: Floats, design: Design) -> Fits:
+    def fit_each(self, value: Floats, design: DesignProducts) -> Fits:
         """Fit the model of a design to the scores of each study, `value[rating, study]`."""
         with _threads().limit(limits=1):
             return fit_each(design, self.averaged(value))
 
-    def compare(self, fit: Fit | None, value: Floats) -> Comparisons:
+    def compare(self, fit: MixedModelFit | None, value: Floats) -> ModelComparisons:
         """Compare all pairs under a fit; None: scores do not scatter, so that means are all there is."""
         n_systems, size = self.design.n_systems, np.abs(value).max(initial=0.0)
         within = self.fit(value, self.within)
@@ -291,8 +291,8 @@ class Layout(NamedTuple):
             errors, parts, lasts = (none, none), (nothing,) * 5, nothing > 0
         else:
             share, component = self.shares(fit.at), fit.component[:, None]
-            whole = Components(component, fit.at.information)
-            inner = None if within is None else Components(within.component[:, None], within.at.information)
+            whole = StudyComponents(component, fit.at.information)
+            inner = None if within is None else StudyComponents(within.component[:, None], within.at.information)
             for_raters = np.full(n_systems, not self.at_large.all())
             errors = self.errors(whole, inner, share.mean, share.mean_within, for_raters)
             scoped = self.errors(whole, inner, share.scoped, share.within, ~self.at_large)
@@ -304,7 +304,7 @@ class Layout(NamedTuple):
             )
             parts = variance, freedom, at_large, large_freedom, fit.component @ share.lasting
             errors = errors[0][0], errors[1][0]
-        return Comparisons(
+        return ModelComparisons(
             mean,
             *errors,
             self.difference(mean, size),
@@ -329,7 +329,7 @@ class Layout(NamedTuple):
         return np.where(np.abs(gap) <= ROUNDING * size[..., None], 0.0, gap)
 
     def errors(
-        self, whole: Components, within: Components | None, share: Floats, share_within: Floats, given: Bools
+        self, whole: StudyComponents, within: StudyComponents | None, share: Floats, share_within: Floats, given: Bools
     ) -> tuple[Floats, Floats]:
         """Return variances and degrees of freedom, `[study, pair]`, of raters at large or, where `given`, of these.
 
@@ -393,7 +393,7 @@ class SimulatedStudies(NamedTuple):
     Values are `[rating, study]`.
     """
 
-    layout: Layout
+    layout: ComparisonLayout
     at: Solved | None = None
     share: Shares | None = None
     at_within: Solved | None = None
@@ -419,7 +419,7 @@ class SimulatedStudies(NamedTuple):
         statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)
         return difference, [StudentFamily(*one, layout.design.n_systems) for one in zip(*statistics, strict=True)]
 
-    def _fitted(self, value: Floats, design: Design, at: Solved | None) -> Fits:
+    def _fitted(self, value: Floats, design: DesignProducts, at: Solved | None) -> Fits:
         if at is None:
             return self.layout.fit_each(value, design)
         return step_from(design, at, self.layout.averaged(value))
@@ -428,9 +428,9 @@ class SimulatedStudies(NamedTuple):
         return np.nan_to_num(self.layout.difference(estimate.T, size))
 
 
-def _components(fits: Fits) -> Components:
+def _components(fits: Fits) -> StudyComponents:
     """Return the components of studies; 0 where nothing scatters."""
-    return Components(np.where(fits.scattered, fits.component, 0.0), fits.at.information)
+    return StudyComponents(np.where(fits.scattered, fits.component, 0.0), fits.at.information)
 
 
 def contrast_variances(covariance: Floats) -> Floats:
@@ -464,7 +464,9 @@ def satterthwaite_freedom(
 
 
 @lru_cache(maxsize=8)
-def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools) -> Layout:
+def _layout(
+    system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools
+) -> ComparisonLayout:
     of_system = np.frombuffer(system, np.int64)
     of_rater, of_item, of_document = (_number_in_order(np.frombuffer(one, np.int64)) for one in (rater, item, document))
     met = np.zeros((_count(of_rater), n_systems), bool)
@@ -493,7 +495,7 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     effective = load.sum(0) ** 2 / np.maximum((load**2).sum(0), 1.0)
     enough = (thinner >= FEW_RATERS) & (np.minimum(effective[first], effective[second]) >= FEW_EFFECTIVE)
     at_large = enough | (dealt & comparable)
-    return Layout(
+    return ComparisonLayout(
         make_design(of_system[at], terms, n_systems),
         None if at_large.all() else _design_within_raters(terms, of_rater[at], of_document[at]),
         of_system,
@@ -515,7 +517,7 @@ def _layout(system: bytes, rater: bytes, item: bytes, document: bytes, n_systems
     )
 
 
-def _design_within_raters(terms: tuple[Term, ...], rater: Ints, document: Ints) -> Design | None:
+def _design_within_raters(terms: tuple[RandomTerm, ...], rater: Ints, document: Ints) -> DesignProducts | None:
     """Return the design in which raters' means of systems are fixed effects; None where it does not tell terms apart.
 
     With one document of each rater tastes are what documents do to systems.
@@ -528,7 +530,7 @@ def _design_within_raters(terms: tuple[Term, ...], rater: Ints, document: Ints) 
     return design if is_identified(solve(design, np.full(len(left), 0.5)).information) else None
 
 
-def list_terms(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[Term, ...]:
+def list_terms(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[RandomTerm, ...]:
     """Return the random terms that a design can tell apart, each with a label for every rating.
 
     A term is left out where each of its levels is one rating, all that one system has, or a level of a term before it.
@@ -542,7 +544,7 @@ def list_terms(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[T
         WITHIN_RATERS: (rater, document, system),
         "output": (item, system),
     }
-    kept: list[Term] = []
+    kept: list[RandomTerm] = []
     rated_system = _number_in_order(system)
     n_rated = _count(rated_system)
     for name, columns in labels.items():
@@ -553,8 +555,8 @@ def list_terms(system: Ints, rater: Ints, item: Ints, document: Ints) -> tuple[T
             continue
         if any(term.n_levels == n_levels and _are_same(term.label, label) for term in kept):
             continue
-        kept.append(Term(name, label))
-    return tuple(kept) or (Term("none", np.zeros(len(system), np.int64)),)
+        kept.append(RandomTerm(name, label))
+    return tuple(kept) or (RandomTerm("none", np.zeros(len(system), np.int64)),)
 
 
 def _are_same(first: Ints, second: Ints) -> bool:

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.raters import side_by_side
-from simlab.analysis.raters.mixed_model import Fit, Solved, predictions, system_estimates
+from simlab.analysis.raters.mixed_model import MixedModelFit, Solved, predictions, system_estimates
 from simlab.analysis.raters.model_comparisons import (
     RATERS,
     ROUNDING,
     TASTES,
     WITHIN_RATERS,
-    Comparisons,
+    ComparisonLayout,
     Key,
-    Layout,
+    ModelComparisons,
     Pools,
     SimulatedStudies,
     compare_by_key,
@@ -38,7 +38,7 @@ from simlab.analysis.raters.model_comparisons import (
     rounding_variance,
 )
 from simlab.analysis.studentized_range import SimulatedFamily, TFamily
-from simlab.types import Bools, Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, ScoredRatings
 from simlab.types.bounds import Count
 
 PRIOR = 12.0
@@ -72,7 +72,7 @@ Of 200 tables of equal systems some claim: 7 raters .085 (8 systems) to .095 (4)
 LEAST_FREEDOM, NOTHING = 0.5, 1e-300
 
 
-def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count) -> Floats:
+def moderated(rng: np.random.Generator, rated: ScoredRatings, *, pools: Pools, draws: Count) -> Floats:
     """Test each pair by the difference of GLS estimates in the mixed model, its variance moderated over all pairs.
 
     All pairs at once are held against `draws` studies of equal systems. Where fewer than six raters, or fewer than
@@ -82,25 +82,25 @@ def moderated(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Co
     return moderated_family(rng, rated, pools=pools, draws=draws).p_values()
 
 
-def moderated_family(rng: np.random.Generator, rated: Rated, *, pools: Pools, draws: Count) -> TFamily:
+def moderated_family(rng: np.random.Generator, rated: ScoredRatings, *, pools: Pools, draws: Count) -> TFamily:
     """Return the t statistics of all pairs at once."""
     whole = _side_by_side(rated, draws)
     return moderated_comparisons(rated, pools, draws).family() if whole is None else whole[1]
 
 
-def moderated_differences(rated: Rated, *, pools: Pools, draws: Count) -> Floats:
+def moderated_differences(rated: ScoredRatings, *, pools: Pools, draws: Count) -> Floats:
     """Return the difference of estimates of each pair, first less second; 0 where there is none."""
     whole = _side_by_side(rated, draws)
     return np.nan_to_num(compare_by_model(rated, pools).difference) if whole is None else whole[0]
 
 
-def moderated_comparisons(rated: Rated, pools: Pools, draws: int) -> Comparisons:
+def moderated_comparisons(rated: ScoredRatings, pools: Pools, draws: int) -> ModelComparisons:
     """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
     return _moderate(*make_key(rated, pools), draws)
 
 
 @lru_cache(maxsize=2)
-def _moderate(key: Key, score: bytes, draws: int) -> Comparisons:
+def _moderate(key: Key, score: bytes, draws: int) -> ModelComparisons:
     """Keep the comparisons of ratings for the next who asks about the same ones."""
     layout, found, value = fit_model(key, score)
     of = compare_by_key(key, score)
@@ -118,7 +118,7 @@ def _moderate(key: Key, score: bytes, draws: int) -> Comparisons:
     )
 
 
-def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
+def moderated_studies(rated: ScoredRatings, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
     layout, found, value = fit_model(*make_key(rated, pools))
     if found is None or not _keeps_level(layout):
@@ -126,12 +126,12 @@ def moderated_studies(rated: Rated, *, pools: Pools, draws: Count) -> Judge | Si
     return make_judge(layout, found, value, draws)
 
 
-def _keeps_level(layout: Layout) -> bool:
+def _keeps_level(layout: ComparisonLayout) -> bool:
     """True if enough raters rated each system, and share documents in a way for which the level was found to hold."""
     return bool(layout.comparable.any() and layout.enough[layout.comparable].all()) and not _is_dealt_to_few(layout)
 
 
-def _is_dealt_to_few(layout: Layout) -> bool:
+def _is_dealt_to_few(layout: ComparisonLayout) -> bool:
     """True if few raters are dealt the systems of most documents among them, so that no one compares these.
 
     How uncertain the effects of documents then are is more than draws from the fitted model show.
@@ -139,7 +139,7 @@ def _is_dealt_to_few(layout: Layout) -> bool:
     return bool(np.count_nonzero(layout.met.any(1)) < FEW_DEALT and _complete_share(layout) < 1 / 2)
 
 
-def _complete_share(layout: Layout) -> float:
+def _complete_share(layout: ComparisonLayout) -> float:
     """Return in which share of what raters met of documents they rated all systems that anybody rated there."""
     document = next((term.label for term in layout.design.terms if term.name == DOCUMENT), None)
     if document is None:
@@ -161,7 +161,7 @@ class Judge(NamedTuple):
     systems.
     """
 
-    layout: Layout
+    layout: ComparisonLayout
     at: Solved
     precision: Floats
     leniency: float
@@ -324,7 +324,7 @@ def _moderated_ratio(ratio: Floats, freedom: Floats, comparable: Bools) -> Float
     return np.asarray(shrunken)
 
 
-def make_judge(layout: Layout, fit: Fit, value: Floats, draws: int) -> Judge:
+def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draws: int) -> Judge:
     """Weigh scores as a fit does, and draw the studies of equal systems that follow from it."""
     from scipy import sparse
 
@@ -415,11 +415,11 @@ def _variances_of_pairs(covariance: Floats, first: Ints, second: Ints) -> Floats
     return np.asarray(own[..., first] + own[..., second] - 2 * covariance[..., first, second])
 
 
-_judged: list[tuple[Rated, int, tuple[Floats, SimulatedFamily] | None]] = []
+_judged: list[tuple[ScoredRatings, int, tuple[Floats, SimulatedFamily] | None]] = []
 """The last table that was judged: a campaign asks for p-values, the family and differences in turn."""
 
 
-def _side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | None:
+def _side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFamily] | None:
     """Return differences, `[pair]`, and the family of a table of whole documents; None of tables of another kind.
 
     Up to rounding it is what `moderated_comparisons` says, in a small part of the time.
@@ -432,7 +432,7 @@ def _side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | 
     return found
 
 
-def _judge_side_by_side(rated: Rated, draws: int) -> tuple[Floats, SimulatedFamily] | None:
+def _judge_side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFamily] | None:
     table = side_by_side.find_whole_documents(rated)
     if table is None:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.analysis.raters.mixed_model import ROUNDING, Forms, step_to_reml
 from simlab.analysis.raters.model_comparisons import FEW_EFFECTIVE, FEW_RATERS, LARGEST
-from simlab.types import Floats, Ints, Rated
+from simlab.types import Floats, Ints, ScoredRatings
 
 RATER, TASTE, DOCUMENT = range(3)
 """Terms of the model, by their places among ratios to the noise."""
@@ -77,7 +77,7 @@ class RaterEquations(NamedTuple):
             one[study] = new
 
 
-def find_whole_documents(rated: Rated) -> WholeDocuments | None:
+def find_whole_documents(rated: ScoredRatings) -> WholeDocuments | None:
     """Average ratings within documents and systems; None where no one rater each rated a whole document."""
     n, n_systems = rated.n_documents, rated.n_systems
     cell = rated.document * n_systems + rated.system
@@ -106,7 +106,7 @@ def _membership(rater: Ints) -> Floats:
     return member
 
 
-def _is_averaged(rated: Rated, n_raters: int) -> bool:
+def _is_averaged(rated: ScoredRatings, n_raters: int) -> bool:
     """True if the mixed model of these ratings, of whole documents, is that of documents' mean scores."""
     n, n_systems, n_outputs = rated.n_documents, rated.n_systems, rated.n_documents * rated.n_systems
     least = n_raters * (1 + n_systems) + n

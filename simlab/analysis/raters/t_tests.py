@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.analysis.raters.contributions import Spread, differs_beyond_rounding, lay_out_by_pair, spread
-from simlab.types import Floats, Ints, Rated
+from simlab.analysis.raters.contributions import DifferenceVariance, differs_beyond_rounding, lay_out_by_pair, spread
+from simlab.types import Floats, Ints, ScoredRatings
 from simlab.types.bounds import Count
 
 FEWEST = 2
@@ -18,7 +18,7 @@ ROUNDING = 1e-12
 """Share of the largest score, and of squares, up to which means are equal and squares are 0."""
 
 
-def by_rater(rng: np.random.Generator, rated: Rated) -> Floats:
+def by_rater(rng: np.random.Generator, rated: ScoredRatings) -> Floats:
     """Ask whether other raters would find the same difference: a t test on what each rater contributes to it.
 
     With one rating of a segment documents are nested in raters, whose contributions then hold what both vary. Side by
@@ -32,7 +32,7 @@ def by_rater(rng: np.random.Generator, rated: Rated) -> Floats:
     return _two_sided_p_values(rated, gap, spread(sides, sides.rater))
 
 
-def two_way(rng: np.random.Generator, rated: Rated, *, rater_alone: Count) -> Floats:
+def two_way(rng: np.random.Generator, rated: ScoredRatings, *, rater_alone: Count) -> Floats:
     """Ask whether other raters would find the same difference on other documents, where raters and documents cross.
 
     The variance is the largest of three, `V = max(V_r, V_x, V_r + V_x - V_rx)`: by rater, by document, and their sum
@@ -50,14 +50,16 @@ def two_way(rng: np.random.Generator, rated: Rated, *, rater_alone: Count) -> Fl
         return _two_sided_p_values(rated, gap, raters)
     documents = spread(sides, sides.document)
     if few:
-        return _two_sided_p_values(rated, gap, Spread(np.maximum(raters.variance, documents.variance), raters.df))
+        return _two_sided_p_values(
+            rated, gap, DifferenceVariance(np.maximum(raters.variance, documents.variance), raters.df)
+        )
     cells = spread(sides, np.arange(len(sides.rater)))
     crossed = raters.variance + documents.variance - cells.variance
     variance = np.maximum(np.maximum(raters.variance, documents.variance), crossed)
-    return _two_sided_p_values(rated, gap, Spread(variance, np.minimum(raters.df, documents.df)))
+    return _two_sided_p_values(rated, gap, DifferenceVariance(variance, np.minimum(raters.df, documents.df)))
 
 
-def _two_sided_p_values(rated: Rated, gap: Floats, spread: Spread) -> Floats:
+def _two_sided_p_values(rated: ScoredRatings, gap: Floats, spread: DifferenceVariance) -> Floats:
     """Return the p-values of t tests; 1 where nothing is known of the spread, or systems are equal."""
     from scipy.special import stdtr
 

@@ -12,10 +12,10 @@ import numpy as np
 from simlab.analysis.raters.contributions import Sides, add_by_label, lay_out_by_pair, spread
 from simlab.analysis.raters.crossed import sum_contributions
 from simlab.analysis.raters.flips import levels
-from simlab.analysis.raters.model_comparisons import Comparisons, Pools, compare_by_model
+from simlab.analysis.raters.model_comparisons import ModelComparisons, Pools, compare_by_model
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.analysis.studentized_range import TFamily
-from simlab.types import Bools, Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, ScoredRatings
 
 ONE = 1 + 1e-6
 """Loads that amount to no more than this are those of one unit."""
@@ -54,7 +54,7 @@ class Uncertainty(NamedTuple):
     raters: Floats
     documents: Floats
     parts: tuple[Part, ...] = ()
-    comparisons: Comparisons | None = None
+    comparisons: ModelComparisons | None = None
 
     @property
     def known(self) -> Bools:
@@ -73,7 +73,7 @@ class Uncertainty(NamedTuple):
         return None if self.comparisons is None else self.comparisons.family()
 
 
-def uncertainty_of_documents(rated: Rated) -> Uncertainty:
+def uncertainty_of_documents(rated: ScoredRatings) -> Uncertainty:
     """Take documents for a sample, and the raters as they are."""
     sides = lay_out_by_pair(rated, documents=True)
     gap, weight = _separate_raters(sides), sides.share.mean(0)
@@ -81,14 +81,14 @@ def uncertainty_of_documents(rated: Rated) -> Uncertainty:
     return _add_parts(sides, gap, weight, (part,), lasting=False)
 
 
-def uncertainty_of_raters(rated: Rated) -> Uncertainty:
+def uncertainty_of_raters(rated: ScoredRatings) -> Uncertainty:
     """Take raters for a sample, and their documents with them."""
     sides, cells, weight = _centre_raters(rated)
     part = _part(add_by_label(cells, sides.rater), add_by_label(weight, sides.rater))
     return _add_parts(sides, cells, weight, (part,), lasting=True)
 
 
-def uncertainty_of_both(rated: Rated) -> Uncertainty:
+def uncertainty_of_both(rated: ScoredRatings) -> Uncertainty:
     """Take raters and documents for samples that cross; what raters of a document share is as in `crossed`."""
     sides, cells, weight = _centre_raters(rated)
     by_rater = _part(add_by_label(cells, sides.rater), add_by_label(weight, sides.rater))
@@ -96,7 +96,7 @@ def uncertainty_of_both(rated: Rated) -> Uncertainty:
     return _add_parts(sides, cells, weight, (by_rater, by_document), lasting=True)
 
 
-def uncertainty_of_model(rated: Rated, pools: Pools, draws: int | None = None) -> Uncertainty:
+def uncertainty_of_model(rated: ScoredRatings, pools: Pools, draws: int | None = None) -> Uncertainty:
     """Return the uncertainty of differences in the mixed model of ratings, each in its scope; moderated by `draws`."""
     sides = lay_out_by_pair(rated, documents=True)
     of = compare_by_model(rated, pools) if draws is None else moderated_comparisons(rated, pools, draws)
@@ -108,7 +108,7 @@ def uncertainty_of_model(rated: Rated, pools: Pools, draws: int | None = None) -
     )
 
 
-def uncertainty_of_t_tests(rated: Rated, *, crossed: bool) -> Uncertainty:
+def uncertainty_of_t_tests(rated: ScoredRatings, *, crossed: bool) -> Uncertainty:
     """Take raters for a sample as tests by t do, with their variances (CR2) and degrees of freedom."""
     sides = lay_out_by_pair(rated, documents=True)
     of = spread(sides, sides.rater)
@@ -169,7 +169,7 @@ def _separate_raters(sides: Sides) -> Floats:
     return np.asarray(sides.part[0] - sides.part[1])
 
 
-def _centre_raters(rated: Rated) -> tuple[Sides, Floats, Floats]:
+def _centre_raters(rated: ScoredRatings) -> tuple[Sides, Floats, Floats]:
     """Return contributions of cells without their raters' own levels, and the cells' shares, `[cell, pair]`."""
     sides = lay_out_by_pair(rated, documents=True)
     explained = levels(rated)[sides.rater][:, None] + sides.mean.mean(0)
@@ -200,7 +200,7 @@ class Means(NamedTuple):
     freedom: Floats
 
 
-def means(rated: Rated, *, raters_drawn: bool) -> Means:
+def means(rated: ScoredRatings, *, raters_drawn: bool) -> Means:
     """Estimate means over the documents that a system has in full, with cluster-robust errors.
 
     With raters taken as drawn the variance is the largest of by rater, by document, and both less what they share; with
@@ -228,7 +228,7 @@ def means(rated: Rated, *, raters_drawn: bool) -> Means:
 
 
 def _variances_by_label(
-    label: Ints, rated: Rated, share: Floats, residual: Floats, came: Bools
+    label: Ints, rated: ScoredRatings, share: Floats, residual: Floats, came: Bools
 ) -> tuple[Floats, Floats]:
     """Return variances and degrees of freedom of systems' means, clusters being ratings with the same label."""
     _, at = np.unique(label, return_inverse=True)

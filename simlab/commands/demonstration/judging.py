@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from simlab.drawing.text.tables import aligned
 
 
-class Judged(NamedTuple):
+class JudgedPair(NamedTuple):
     """Hold a pair of systems: `claimed` and `better` name systems (None: open), `by` is the true difference, points."""
 
     first: str
@@ -23,15 +23,15 @@ class Judged(NamedTuple):
         return self.claimed is not None and self.claimed != self.better
 
 
-def judged(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> list[Judged]:
+def judged(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> list[JudgedPair]:
     """Judge every pair of a conclusion, as its record has them, by the true means; more is better."""
     return [_judged(pair["first"], pair["second"], pair["verdict"], means) for pair in conclusion["pairs"]]
 
 
-def _judged(first: str, second: str, verdict: int, means: Mapping[str, float]) -> Judged:
+def _judged(first: str, second: str, verdict: int, means: Mapping[str, float]) -> JudgedPair:
     claimed = {1: first, -1: second, 0: None}[verdict]
     better = max((first, second), key=lambda name: means[name])
-    return Judged(first, second, claimed, better, abs(means[first] - means[second]))
+    return JudgedPair(first, second, claimed, better, abs(means[first] - means[second]))
 
 
 def page(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> Iterator[str]:
@@ -58,9 +58,9 @@ def _found(one: Mapping[str, Any]) -> list[str]:
     return [f"{one['estimate']:.1f}", f"{one['low']:.1f} to {one['high']:.1f}"]
 
 
-def _worse(pair: Judged) -> str:
+def _worse(pair: JudgedPair) -> str:
     return pair.second if pair.better == pair.first else pair.first
 
 
-def _other(pair: Judged) -> str:
+def _other(pair: JudgedPair) -> str:
     return pair.second if pair.claimed == pair.first else pair.first

@@ -11,11 +11,11 @@ import numpy as np
 
 from simlab.concluding import campaigns
 from simlab.concluding.assigning import blinding
-from simlab.concluding.assigning.blinding import Line, Shown, lines
+from simlab.concluding.assigning.blinding import SheetLine, ShownScreen, lines
 from simlab.concluding.assigning.controls import with_controls
-from simlab.concluding.assigning.dealing import PLACE, Dealt, Seated, deal, seat, seconds_of, within
-from simlab.concluding.assigning.items import Items, Person, numbered_people, read_items, read_people
-from simlab.concluding.assigning.studying import KEY, Scale, Study, scale_of
+from simlab.concluding.assigning.dealing import PLACE, DealtCampaign, Seated, deal, seat, seconds_of, within
+from simlab.concluding.assigning.items import Items, RaterCapacity, numbered_people, read_items, read_people
+from simlab.concluding.assigning.studying import KEY, AssignedStudy, RatingScale, scale_of
 from simlab.messages import legible, or_nearest
 from simlab.rng import stream
 from simlab.studies.checks import check
@@ -27,12 +27,12 @@ from simlab.types import InputError, Ints, Streams
 class Assigned:
     """Hold an assignment, before it is written."""
 
-    study: Study
+    study: AssignedStudy
     items: Items
     seated: Seated
-    dealt: Dealt
-    lines: tuple[Line, ...]
-    scale: Scale
+    dealt: DealtCampaign
+    lines: tuple[SheetLine, ...]
+    scale: RatingScale
     seed: int
     said: tuple[str, ...]
 
@@ -45,7 +45,9 @@ class Assigned:
         return tuple(name for name, there in zip(names, documents.tolist(), strict=True) if not there)
 
 
-def assign(study: Study, items: Path, raters: Path | None, seed: int | None, share: float | None = None) -> Assigned:
+def assign(
+    study: AssignedStudy, items: Path, raters: Path | None, seed: int | None, share: float | None = None
+) -> Assigned:
     """Assign a study to items and raters; nothing is written. `share` is that of control ratings for each rating.
 
     Raises InputError for a study whose keys contradict each other, and for items and raters that do not fit it.
@@ -74,7 +76,7 @@ def assign(study: Study, items: Path, raters: Path | None, seed: int | None, sha
     return Assigned(study, held, seated, dealt, laid, scale_of(study.config), own, (*seated.said, *said))
 
 
-def _share(study: Study, items: Items, share: float | None) -> float | None:
+def _share(study: AssignedStudy, items: Items, share: float | None) -> float | None:
     """Return the share of control ratings: as asked, else as planned; None, of all control items, where there are."""
     if share is not None:
         if not 0 <= share <= 1:
@@ -84,11 +86,11 @@ def _share(study: Study, items: Items, share: float | None) -> float | None:
     return None if items.controls and not planned else planned
 
 
-def _size(one: Shown, sizes: Ints) -> int:
+def _size(one: ShownScreen, sizes: Ints) -> int:
     return len(one.control.segments) if one.control else int(sizes[one.document])
 
 
-def _unheard(people: Sequence[Person], seconds: float | None) -> tuple[str, ...]:
+def _unheard(people: Sequence[RaterCapacity], seconds: float | None) -> tuple[str, ...]:
     if seconds is None and any(math.isfinite(one.hours) for one in people):
         return ("hours are not held against the work: the study has no clock (design.collection)",)
     return ()

@@ -14,7 +14,7 @@ import numpy as np
 from simlab import files
 from simlab.concluding.assigning.cells import bare, table
 from simlab.concluding.assigning.dealing import Seated
-from simlab.concluding.assigning.items import Control, Items, Passing, passing
+from simlab.concluding.assigning.items import ControlItem, Items, Passing, passing
 from simlab.messages import legible
 from simlab.rng import stream
 from simlab.tables.cells import load
@@ -33,7 +33,7 @@ COLUMNS = (
 TEXTS = ("source", "output")
 
 
-class Shown(NamedTuple):
+class ShownScreen(NamedTuple):
     """Hold a screen of somebody's work: an output of the study, once more (`again`), or a `control` item.
 
     `task` counts the tasks of a rater from 0; system and document are those of the frame (-1: of a control item).
@@ -44,10 +44,10 @@ class Shown(NamedTuple):
     system: int
     document: int
     again: bool = False
-    control: Control | None = None
+    control: ControlItem | None = None
 
 
-class Line(NamedTuple):
+class SheetLine(NamedTuple):
     """Hold one rating that is to be given; `position` and `task` count from 1 for each rater.
 
     `slot` is its code. `segment` is the name of the segment, "" where the document is the unit; `number` counts it in
@@ -72,7 +72,7 @@ class Line(NamedTuple):
         return self.slot.rpartition("-")[0]
 
 
-def lines(work: Sequence[Shown], seated: Seated, items: Items, seed: int, study: str) -> list[Line]:
+def lines(work: Sequence[ShownScreen], seated: Seated, items: Items, seed: int, study: str) -> list[SheetLine]:
     """Lay out work, rater by rater and in its order; codes are drawn anew for each screen.
 
     `study` is the digest of the study: other studies, and other items, have other codes, so that no sheet is read by
@@ -81,7 +81,7 @@ def lines(work: Sequence[Shown], seated: Seated, items: Items, seed: int, study:
     codes = _codes(len(work), seed, study, _digest(items))
     frame = seated.frame
     starts = np.searchsorted(frame.document, np.arange(frame.n_documents))
-    found: list[Line] = []
+    found: list[SheetLine] = []
     position: dict[int, int] = {}
     for one, code in zip(work, codes, strict=True):
         of_screen = _of_control(one.control) if one.control else _of_study(one, seated, items, starts)
@@ -89,18 +89,20 @@ def lines(work: Sequence[Shown], seated: Seated, items: Items, seed: int, study:
             position[one.rater] = position.get(one.rater, 0) + 1
             rater, slot = frame.rater_names[one.rater], f"{code}-{number}"
             at = (position[one.rater], rater, one.task + 1, document, segment, slot, control, source, output, system)
-            found.append(Line(*at, number))
+            found.append(SheetLine(*at, number))
     return found
 
 
-def _of_control(control: Control) -> list[tuple[str, str, str, str, str, str]]:
+def _of_control(control: ControlItem) -> list[tuple[str, str, str, str, str, str]]:
     parts = zip(control.segments, control.passes, control.sources, control.outputs, strict=True)
     return [
         (control.document, segment, passes.written(), source, output, "") for segment, passes, source, output in parts
     ]
 
 
-def _of_study(one: Shown, seated: Seated, items: Items, starts: Ints) -> list[tuple[str, str, str, str, str, str]]:
+def _of_study(
+    one: ShownScreen, seated: Seated, items: Items, starts: Ints
+) -> list[tuple[str, str, str, str, str, str]]:
     document, system = seated.frame.document_names[one.document], seated.frame.system_names[one.system]
     outputs, first = items.output[seated.system[one.system]], int(starts[one.document])
     kind = REPEAT if one.again else ""
@@ -146,7 +148,7 @@ class Meant(NamedTuple):
         return not self.again and self.passes is None
 
 
-def text(lines: Sequence[Line]) -> str:
+def text(lines: Sequence[SheetLine]) -> str:
     """Write the key of an assignment."""
     rows = (
         (

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.concluding.assigning.blinding import Shown
+from simlab.concluding.assigning.blinding import ShownScreen
 from simlab.concluding.assigning.dealing import Screen
-from simlab.concluding.assigning.items import Control
+from simlab.concluding.assigning.items import ControlItem
 from simlab.types import Ints
 
 APART = 2
@@ -21,19 +21,23 @@ class _Placed(NamedTuple):
     """Hold a control item and the number of tasks before it."""
 
     before: int
-    shown: Shown
+    shown: ShownScreen
 
 
 def with_controls(
-    rng: np.random.Generator, screens: Sequence[Screen], sizes: Ints, controls: Sequence[Control], share: float | None
-) -> list[Shown]:
+    rng: np.random.Generator,
+    screens: Sequence[Screen],
+    sizes: Ints,
+    controls: Sequence[ControlItem],
+    share: float | None,
+) -> list[ShownScreen]:
     """Return the work of all raters with control items in it, each a task of its own at a random place.
 
     `share` is that of control ratings for each rating (None: all control items once, to everyone); `sizes[document]`
     counts segments. Control items come from the table of items, in random order, again once all were shown; where it
     has none, a rater gets outputs of their own once more, later than the first time.
     """
-    work: list[Shown] = []
+    work: list[ShownScreen] = []
     for _, held in groupby(screens, key=lambda one: one.rater):
         tasks = [list(task) for _, task in groupby(held, key=lambda one: one.task)]
         ratings = sum(int(sizes[one.document]) for task in tasks for one in task)
@@ -44,7 +48,7 @@ def with_controls(
 
 
 def _of_table(
-    rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], controls: Sequence[Control], wanted: int | None
+    rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], controls: Sequence[ControlItem], wanted: int | None
 ) -> list[_Placed]:
     rater, placed, count = tasks[0][0].rater, list[_Placed](), 0
     wanted = sum(len(one.segments) for one in controls) if wanted is None else wanted
@@ -52,7 +56,7 @@ def _of_table(
         for k in rng.permutation(len(controls)).tolist():
             if count < wanted:
                 before = int(rng.integers(len(tasks) + 1))
-                placed.append(_Placed(before, Shown(rater, 0, -1, -1, control=controls[k])))
+                placed.append(_Placed(before, ShownScreen(rater, 0, -1, -1, control=controls[k])))
                 count += len(controls[k].segments)
     return placed
 
@@ -64,15 +68,15 @@ def _again(rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], sizes: I
         if count < wanted:
             task, one = own[at]
             before = int(rng.integers(min(task + 1 + APART, len(tasks)), len(tasks) + 1))
-            placed.append(_Placed(before, Shown(one.rater, one.task, one.system, one.document, again=True)))
+            placed.append(_Placed(before, ShownScreen(one.rater, one.task, one.system, one.document, again=True)))
             count += int(sizes[one.document])
     return placed
 
 
-def _merged(tasks: Sequence[Sequence[Screen]], placed: Sequence[_Placed]) -> list[Shown]:
+def _merged(tasks: Sequence[Sequence[Screen]], placed: Sequence[_Placed]) -> list[ShownScreen]:
     """Put control items before the tasks that they precede, and count tasks anew."""
-    merged: list[list[Shown]] = []
+    merged: list[list[ShownScreen]] = []
     for k in range(len(tasks) + 1):
         merged += [[one.shown] for one in placed if one.before == k]
-        merged += [[Shown(*one) for one in tasks[k]]] if k < len(tasks) else []
+        merged += [[ShownScreen(*one) for one in tasks[k]]] if k < len(tasks) else []
     return [one._replace(task=number) for number, task in enumerate(merged) for one in task]

@@ -10,14 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.assigning.items import Items, Person
+from simlab.concluding.assigning.items import Items, RaterCapacity
 from simlab.design.balance import find_seated_raters
 from simlab.messages import legible, several
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.on_clock import lay_out
-from simlab.studies.ratings.preparing import Prepared, prepare
-from simlab.types import RATE, Answers, Asked, Collected, DesignFailure, Floats, Frame, InputError, Ints, Place, World
+from simlab.studies.ratings.preparing import PreparedRatings, prepare
+from simlab.types import (
+    RATE,
+    Answers,
+    Collected,
+    DesignFailure,
+    Floats,
+    Frame,
+    InputError,
+    Ints,
+    Place,
+    SlotAssignment,
+    World,
+)
 
 HOUR = 3600.0
 MOST_NAMED = 3
@@ -58,12 +70,12 @@ def within(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
     return seated._replace(frame=frame, people=people, spare=spare)
 
 
-def _able(people: Sequence[Person], seconds: float | None) -> Floats:
+def _able(people: Sequence[RaterCapacity], seconds: float | None) -> Floats:
     hours = [math.inf if seconds is None else one.hours * HOUR / seconds for one in people]
     return np.floor(np.minimum([one.cap for one in people], hours))
 
 
-def _refuse(people: Sequence[Person], loads: Ints, able: Floats) -> None:
+def _refuse(people: Sequence[RaterCapacity], loads: Ints, able: Floats) -> None:
     over = np.maximum(loads - able, 0).astype(int)
     worst = np.argsort(-over, kind="stable")[:MOST_NAMED]
     named = [
@@ -123,14 +135,14 @@ class Seated(NamedTuple):
     """
 
     frame: Frame
-    people: tuple[Person, ...]
-    spare: tuple[Person, ...]
+    people: tuple[RaterCapacity, ...]
+    spare: tuple[RaterCapacity, ...]
     system: Ints
     said: tuple[str, ...]
     by_name: bool
 
 
-def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence[Person]) -> Seated:
+def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence[RaterCapacity]) -> Seated:
     """Seat raters in buckets of the documents as those of a simulated world sit, with its `frame`.
 
     Raises InputError, with both numbers, for other numbers of systems than the study has, for fewer documents than it
@@ -158,7 +170,7 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
     return Seated(laid, own, spare, np.array(order), said, set(frame.rater_names) <= set(who))
 
 
-def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people: Sequence[Person]) -> None:
+def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people: Sequence[RaterCapacity]) -> None:
     if len(items.systems) != frame.n_systems:
         raise InputError(
             f"{items.where}: has {several(len(items.systems), 'system')} and the study {frame.n_systems}; give outputs "
@@ -198,7 +210,7 @@ def _buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -> tuple
     return bucket, seats[np.arange(int(bucket.max()) + 1) % len(seats)]
 
 
-class Dealt(NamedTuple):
+class DealtCampaign(NamedTuple):
     """Hold a deal: the campaign as it will be once all ratings came (now they are 0), and the work of each rater."""
 
     collected: Collected
@@ -216,7 +228,7 @@ class _Silent(NamedTuple):
         return Answers(np.zeros(len(unit)), None)
 
 
-def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> Dealt:
+def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> DealtCampaign:
     """Deal the documents of a frame as a study says; `seed` is that of the deal.
 
     The analysis keeps the random numbers of the study's own seed. Raises InputError where the design cannot be carried
@@ -232,10 +244,10 @@ def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> Dealt:
     if came.asked is None:
         raise ValueError("a deal says whom it asked")
     rng = stream(prepared.seed, *PLACE.of_study, "assign", "order")
-    return Dealt(came, tuple(evened(rng, _screens(prepared, table, frame, came.asked))))
+    return DealtCampaign(came, tuple(evened(rng, _screens(prepared, table, frame, came.asked))))
 
 
-def _screens(prepared: Prepared, table: Any, frame: Frame, asked: Asked) -> list[Screen]:
+def _screens(prepared: PreparedRatings, table: Any, frame: Frame, asked: SlotAssignment) -> list[Screen]:
     """Order the work as the clock does: tasks of a rater in random order, the outputs of a task in random order."""
     dealt = lay_out(stream(prepared.seed, *PLACE.of_study, "clock", "order"), table, frame, asked)
     size = dealt.tasks.size

@@ -43,7 +43,7 @@ CHANCE = 1e-9
 REMEDY = "put the rows together again, or take this column out"
 
 
-def annotated(path: Path) -> Iterator[Given]:
+def annotated(path: Path) -> Iterator[FilledRating]:
     """Go through the ratings of an export; tasks without one are left out.
 
     Raises InputError, naming file and entry, for what is no export, and for a task that several people rated.
@@ -62,21 +62,21 @@ def annotated(path: Path) -> Iterator[Given]:
         yield from _of_task(task, f"{where}, task {number}", number)
 
 
-def _of_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[Given]:
+def _of_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[FilledRating]:
     data = task.get("data") if isinstance(task.get("data"), dict) else task
     slot = str(data.get("slot", "")) if isinstance(data, dict) else ""
     # Who annotated is known to the tool by a number of its own.
     beside = {name: _text(data[name]) for name in BESIDE if isinstance(data, dict) and name in data and name != "rater"}
     if "data" not in task:
         rating = _text(task.get("rating"))
-        yield Given(slot, "", rating, where, number, beside)
+        yield FilledRating(slot, "", rating, where, number, beside)
         return
     done = [one for one in task.get("annotations") or [] if isinstance(one, dict) and not one.get("was_cancelled")]
     ratings = [rating for one in done for rating in _ratings(one.get("result"))]
     if len(ratings) > 1:
         raise InputError(f"{where}: has {several(len(ratings), 'rating')} of {legible(slot, 40)}; keep one")
     for rating in ratings:
-        yield Given(slot, "", rating, where, number, beside)
+        yield FilledRating(slot, "", rating, where, number, beside)
 
 
 def _ratings(result: Any) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _text(value: Any) -> str:
     return "" if value is None else repr(value) if isinstance(value, float) else str(value).strip()
 
 
-class Given(NamedTuple):
+class FilledRating(NamedTuple):
     """Hold a rating as it was written: the `slot` it is of, by whom ("": by whom it was asked of), and where it stands.
 
     `line` is the number of the line, or of the entry; `beside` are the other cells by the key's names of columns.
@@ -109,7 +109,7 @@ class Given(NamedTuple):
     beside: Mapping[str, str] = MappingProxyType({})
 
 
-def given(path: Path, told: Mapping[str, str]) -> list[Given]:
+def given(path: Path, told: Mapping[str, str]) -> list[FilledRating]:
     """Read a filled assignment, a file or a folder of them; `told` are the table's own names of columns.
 
     Raises InputError, naming file and line, for what is none.
@@ -123,12 +123,12 @@ def given(path: Path, told: Mapping[str, str]) -> list[Given]:
     return [one for file in files for one in _of_file(file, told)]
 
 
-def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
+def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     found = annotated(path) if path.suffix.lower() == ".json" else _of_csv(path, told)
     yield from (one for one in found if not missing(one.rating))
 
 
-def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
+def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     first = next(numbered_lines(path), (0, ""))[1]
     dialect = dialect_of(first)
     if not told and _is_appraise(cut(first, dialect)):
@@ -144,7 +144,7 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[Given]:
     for line, cells in table.rows:
         beside = {name: bare(cells[at]) for name, at in others}
         said = with_point(cells[rating], table.commas)
-        yield Given(cells[slot], beside.pop("rater", ""), said, table.at(line), line, beside)
+        yield FilledRating(cells[slot], beside.pop("rater", ""), said, table.at(line), line, beside)
 
 
 def _is_appraise(first: Sequence[str]) -> bool:
@@ -152,17 +152,17 @@ def _is_appraise(first: Sequence[str]) -> bool:
     return len(first) >= APPRAISE and first[3] in ("TGT", "CHK", "BAD", "REF") and first[2].isdecimal()
 
 
-def _of_appraise(path: Path, dialect: Dialect) -> Iterator[Given]:
+def _of_appraise(path: Path, dialect: Dialect) -> Iterator[FilledRating]:
     where = legible(path)
     for line, cells in rows(numbered_lines(path), dialect, where):
         at = f"{where}, line {line}"
         if len(cells) < APPRAISE:
             raise InputError(f"{at}: has {len(cells)} cells, and a row of Appraise at least {APPRAISE}; export again")
         beside = {"document": cells[APPRAISE]} if len(cells) > APPRAISE else {}
-        yield Given(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line, beside)
+        yield FilledRating(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line, beside)
 
 
-def refuse_other_cells(one: Given, meant: Meant) -> None:
+def refuse_other_cells(one: FilledRating, meant: Meant) -> None:
     """Raise InputError where a cell beside a code is not that of the key; an empty cell says nothing."""
     for name, cell in one.beside.items():
         own = meant.cells.get(name, cell)
@@ -185,7 +185,7 @@ def _same(name: str, cell: str, own: str) -> bool:
     return one == other or (number is not None and number == decimal(other))
 
 
-def refuse_other_raters(came: Sequence[tuple[Given, str, str]], people: Sequence[str]) -> None:
+def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: Sequence[str]) -> None:
     """Raise InputError where a rater of the study is named on single rows of another one.
 
     `came` are ratings with who was asked and who is named. A rater takes over all rows of one other, beside the own
@@ -206,7 +206,7 @@ def refuse_other_raters(came: Sequence[tuple[Given, str, str]], people: Sequence
             )
 
 
-def refuse_sorted_ratings(came: Sequence[tuple[Given, Meant, float]], where: str) -> None:
+def refuse_sorted_ratings(came: Sequence[tuple[FilledRating, Meant, float]], where: str) -> None:
     """Raise InputError for ratings that were sorted by themselves: all go up, or all go down, beside rows as dealt.
 
     Ratings of people who give any order with the same chance stand so in `CHANCE` of all sheets.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from simlab.files import decimal
 from simlab.messages import legible, several
-from simlab.tables.cells import Table, check_systems, load, named, renamed
+from simlab.tables.cells import CellTable, check_systems, load, named, renamed
 from simlab.tables.columns import NAMES, Names, aliases, who_rates
 from simlab.tables.names import Numbers, refuse_alike
 from simlab.tables.numbers import missing
@@ -28,7 +28,7 @@ MOST_LONGEST = 3
 """So many missing outputs are named."""
 
 
-class Person(NamedTuple):
+class RaterCapacity(NamedTuple):
     """Hold a rater: the hours that they have, and the most ratings that they give (inf: any number)."""
 
     name: str
@@ -36,19 +36,19 @@ class Person(NamedTuple):
     cap: float = math.inf
 
 
-def read_people(path: Path) -> tuple[Person, ...]:
+def read_people(path: Path) -> tuple[RaterCapacity, ...]:
     """Read a table of raters; raise InputError, naming file and line, for what is none."""
     table = renamed(load(path, FORM_OF_RATERS), {"rater": who_rates(), **aliases("hours", "cap")}, {})
     if "rater" not in table.header:
         there = legible(", ".join(table.header), 120)
         raise InputError(f"{table.where}: has no column rater; it has {there}; give a table of {FORM_OF_RATERS}")
-    found: dict[str, Person] = {}
+    found: dict[str, RaterCapacity] = {}
     for line, cells in table.rows:
         name, where = named(table, cells, line, "rater"), table.at(line)
         if name in found:
             raise InputError(f"{where}: the rater {legible(name, 40)} is there a second time; name each once")
         limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
-        found[name] = Person(name, **limits)
+        found[name] = RaterCapacity(name, **limits)
     refuse_alike(found, "raters", table.where, table.path)
     return tuple(found.values())
 
@@ -64,9 +64,9 @@ def _limit(text: str, column: str, where: str) -> float:
     return value
 
 
-def numbered_people(n: int) -> tuple[Person, ...]:
+def numbered_people(n: int) -> tuple[RaterCapacity, ...]:
     """Name raters whom nobody named: r1, r2, ..."""
-    return tuple(Person(f"r{k + 1}") for k in range(n))
+    return tuple(RaterCapacity(f"r{k + 1}") for k in range(n))
 
 
 class Passing(NamedTuple):
@@ -93,7 +93,7 @@ def passing(text: str, where: str) -> Passing:
     return Passing(least, most)
 
 
-class Control(NamedTuple):
+class ControlItem(NamedTuple):
     """Hold a control item, one output with all its segments: `passes[k]` is what somebody who looks gives segment k."""
 
     document: str
@@ -116,7 +116,7 @@ class Items:
     segments: tuple[tuple[str, ...], ...]
     source: tuple[str, ...]
     output: tuple[tuple[str, ...], ...]
-    controls: tuple[Control, ...]
+    controls: tuple[ControlItem, ...]
 
 
 class _Row(NamedTuple):
@@ -145,7 +145,7 @@ def read_items(path: Path) -> Items:
     return _with_controls(items, table, [row for row in rows if row.control])
 
 
-def _row(table: Table, line: int, cells: Sequence[str]) -> _Row:
+def _row(table: CellTable, line: int, cells: Sequence[str]) -> _Row:
     held = {name: cells[table.column(name)] if name in table.header else "" for name in _Row._fields[1:]}
     for name in ("document", "system"):
         if not held[name] and not (name == "system" and held["control"]):
@@ -153,7 +153,7 @@ def _row(table: Table, line: int, cells: Sequence[str]) -> _Row:
     return _Row(line, **held)
 
 
-def _laid(table: Table, rows: Sequence[_Row]) -> Items:
+def _laid(table: CellTable, rows: Sequence[_Row]) -> Items:
     systems, documents = Numbers(), Numbers()
     segments: dict[str, Numbers] = {}
     outputs: dict[tuple[str, str, str], _Row] = {}
@@ -181,7 +181,7 @@ def _laid(table: Table, rows: Sequence[_Row]) -> Items:
     )
 
 
-def _check_names(table: Table, systems: Numbers, documents: Numbers) -> None:
+def _check_names(table: CellTable, systems: Numbers, documents: Numbers) -> None:
     check_systems(len(systems), table)
     if len(systems) < 2:
         raise InputError(
@@ -197,7 +197,7 @@ def _named(system: str, document: str, segment: str) -> str:
 
 
 def _refuse_missing(
-    table: Table,
+    table: CellTable,
     systems: Sequence[str],
     places: Sequence[tuple[str, str]],
     outputs: Mapping[tuple[str, str, str], _Row],
@@ -213,7 +213,7 @@ def _refuse_missing(
     )
 
 
-def _source(table: Table, rows: Sequence[_Row]) -> str:
+def _source(table: CellTable, rows: Sequence[_Row]) -> str:
     """Return the source of a segment, which all rows of it that have one give alike."""
     told = [row for row in rows if row.source]
     for row in told[1:]:
@@ -225,12 +225,12 @@ def _source(table: Table, rows: Sequence[_Row]) -> str:
     return told[0].source if told else ""
 
 
-def _with_controls(items: Items, table: Table, rows: Sequence[_Row]) -> Items:
+def _with_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Items:
     screens: dict[tuple[str, str], list[_Row]] = {}
     for row in rows:
         screens.setdefault((row.system, row.document), []).append(row)
     controls = tuple(
-        Control(
+        ControlItem(
             held[0].document,
             tuple(row.segment for row in held),
             tuple(row.source for row in held),

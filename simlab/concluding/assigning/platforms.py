@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from simlab.concluding.assigning.blinding import Line
+from simlab.concluding.assigning.blinding import SheetLine
 from simlab.concluding.assigning.cells import files_for, table
-from simlab.concluding.assigning.studying import Scale
+from simlab.concluding.assigning.studying import RatingScale
 from simlab.messages import legible
 from simlab.types import InputError
 
@@ -69,7 +69,7 @@ def rater_of(account: str, raters: Sequence[str]) -> str | None:
     return raters[number - 1] if 0 < number <= len(raters) else None
 
 
-def check_scale(scale: Scale) -> None:
+def check_scale(scale: RatingScale) -> None:
     """Raise InputError for a scale other than that of Appraise's slider, or a pilot's that cannot be it."""
     if (scale.low, scale.high) == (0.0, 100.0):
         return
@@ -80,7 +80,7 @@ def check_scale(scale: Scale) -> None:
         )
 
 
-def appraise_files(lines: Sequence[Line], raters: Sequence[str], spoken: Languages, study: str) -> dict[str, str]:
+def appraise_files(lines: Sequence[SheetLine], raters: Sequence[str], spoken: Languages, study: str) -> dict[str, str]:
     """Return manifest, batches, and a list of accounts by their names; `study` names the campaign."""
     own = [[line for line in lines if line.rater == name] for name in raters]
     batches = [_batch(k, held, spoken) for k, held in enumerate(own, 1)]
@@ -110,7 +110,7 @@ def _manifest(n: int, spoken: Languages, study: str) -> Mapping[str, Any]:
     }
 
 
-def _batch(number: int, lines: Sequence[Line], spoken: Languages) -> Mapping[str, Any]:
+def _batch(number: int, lines: Sequence[SheetLine], spoken: Languages) -> Mapping[str, Any]:
     last = {line.screen: line.slot for line in lines}
     return {
         "items": [_item(line, complete=last[line.screen] == line.slot) for line in lines],
@@ -125,7 +125,7 @@ def _batch(number: int, lines: Sequence[Line], spoken: Languages) -> Mapping[str
     }
 
 
-def _item(line: Line, *, complete: bool) -> Mapping[str, Any]:
+def _item(line: SheetLine, *, complete: bool) -> Mapping[str, Any]:
     # All are of type TGT: another type would say which are control items, and leaves no trace in exports.
     return {
         "sourceID": line.document,
@@ -141,7 +141,7 @@ def _item(line: Line, *, complete: bool) -> Mapping[str, Any]:
     }
 
 
-def project_files(lines: Sequence[Line], raters: Sequence[str], scale: Scale) -> dict[str, str]:
+def project_files(lines: Sequence[SheetLine], raters: Sequence[str], scale: RatingScale) -> dict[str, str]:
     """Return the files of all projects by their names: tasks and config of each, and a list of who has which."""
     named = files_for(raters)
     own = {name: [line for line in lines if line.rater == name] for name in raters}
@@ -153,12 +153,12 @@ def project_files(lines: Sequence[Line], raters: Sequence[str], scale: Scale) ->
     return held | {"projects.csv": table(("rater", "tasks", "config", "ratings"), rows)}
 
 
-def _tasks(lines: Sequence[Line]) -> str:
+def _tasks(lines: Sequence[SheetLine]) -> str:
     tasks = [{"data": {name: getattr(line, name) for name in DATA}} for line in lines]
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
-def config(scale: Scale, *, sources: bool) -> str:
+def config(scale: RatingScale, *, sources: bool) -> str:
     """Return a labelling config that asks for one rating of the scale, and shows sources where there are any."""
     source = '  <Text name="source" value="$source"/>\n'
     return (
@@ -171,7 +171,7 @@ def config(scale: Scale, *, sources: bool) -> str:
     )
 
 
-def _control(scale: Scale) -> str:
+def _control(scale: RatingScale) -> str:
     values = _values(scale)
     if values and values == [k + 1.0 for k in range(len(values))] and len(values) <= MOST_STARS:
         return f"  {_tag('Rating', {'maxRating': len(values)})}/>\n"
@@ -182,7 +182,7 @@ def _control(scale: Scale) -> str:
     return f"  {_tag('Number', {**ends, 'step': scale.step or FINE})}/>\n"
 
 
-def _values(scale: Scale) -> list[float]:
+def _values(scale: RatingScale) -> list[float]:
     """List the ratings of a scale that has few."""
     if scale.values or not (scale.step and math.isfinite(scale.low) and math.isfinite(scale.high)):
         return list(scale.values) if len(scale.values) <= MOST_CHOICES else []

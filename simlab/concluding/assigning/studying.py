@@ -35,7 +35,7 @@ READ = ("systems", "metric")
 """Sections of a study that read a file."""
 
 
-class Scale(NamedTuple):
+class RatingScale(NamedTuple):
     """Hold the least and the largest rating (infinite: no end), and which there are between them.
 
     Ratings are multiples of `step` counted from `low`, or from 0 where there is no least one (step 0: any number), or
@@ -77,11 +77,11 @@ class Scale(NamedTuple):
         return f"{self.low:g} or more{by}" if math.isfinite(self.low) else f"any number{by}"
 
 
-def restored(held: Any, where: str) -> Scale:
+def restored(held: Any, where: str) -> RatingScale:
     """Read what `plain` wrote; raise InputError, beginning with `where`, for anything else."""
     try:
         low, high = held["low"], held["high"]
-        return Scale(
+        return RatingScale(
             -math.inf if low is None else float(low),
             math.inf if high is None else float(high),
             float(held["step"]),
@@ -92,17 +92,17 @@ def restored(held: Any, where: str) -> Scale:
         raise InputError(f"{where}: does not say the scale of its ratings; assign the study again") from error
 
 
-def scale_of(config: Mapping[str, Any]) -> Scale:
+def scale_of(config: Mapping[str, Any]) -> RatingScale:
     """Return the scale of a study's ratings; of a world that has none, any number."""
     world = draw_world(_fresh(config), 0)
     law, loose = world.answers[RATE], chosen(config["systems"], fitted, config.get("plugins", ()))
     if not isinstance(law, ScaledRatings):
         # What counts errors has no end above; tables say nothing of theirs.
         errors = world.frame.lower_is_better and world.truth is not None
-        return Scale(0.0 if errors else -math.inf, math.inf, 0.0)
+        return RatingScale(0.0 if errors else -math.inf, math.inf, 0.0)
     scale = law.scale
     values = () if scale.law == "gaussian" else tuple(float(value) for value in scale.values)
-    return Scale(*score_range(scale), scale.step if scale.law == "gaussian" else 0.0, values, loose)
+    return RatingScale(*score_range(scale), scale.step if scale.law == "gaussian" else 0.0, values, loose)
 
 
 def _fresh(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -115,7 +115,7 @@ def _fresh(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**config, **own}
 
 
-class Study(NamedTuple):
+class AssignedStudy(NamedTuple):
     """Hold a study and the folder that it is assigned in; `config` reads the files of the folder, `frozen` names them.
 
     `digest` is that of the study as it was frozen, `family` the family of comparisons that was frozen beside it.
@@ -128,7 +128,7 @@ class Study(NamedTuple):
     family: FrozenFamily | None = None
 
 
-def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
+def study_of(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
     """Read the study of a plan's folder, or a study file; raise InputError for what is none, or cannot be assigned."""
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import family_in, taken
@@ -150,7 +150,7 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> Study:
         raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
     family = family_in(content)
     refuse_other_family(path, family)
-    return Study(file.parent, _at_hand(config, file.parent), config, own, family)
+    return AssignedStudy(file.parent, _at_hand(config, file.parent), config, own, family)
 
 
 def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:

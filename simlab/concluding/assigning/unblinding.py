@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from simlab.concluding.assigning import filled
 from simlab.concluding.assigning.blinding import Meant, read_key
 from simlab.concluding.assigning.cells import table
-from simlab.concluding.assigning.filled import Given, given
+from simlab.concluding.assigning.filled import FilledRating, given
 from simlab.concluding.assigning.platforms import rater_of
-from simlab.concluding.assigning.studying import Scale
-from simlab.concluding.campaigns import Told
+from simlab.concluding.assigning.studying import RatingScale
+from simlab.concluding.campaigns import CampaignInfo
 from simlab.concluding.ratings.planned import collected
-from simlab.concluding.sheets import Read, Rows
+from simlab.concluding.sheets import Read, SheetRows
 from simlab.files import decimal, reason, write_whole
 from simlab.messages import legible, several
 from simlab.tables.opening import difference
@@ -55,27 +55,29 @@ def is_own(file: Path) -> bool:
         return held.readline(200).rstrip() == ",".join(COLUMNS).encode()
 
 
-class Sheets(NamedTuple):
+class SheetKey(NamedTuple):
     """Hold what it takes to read filled sheets: the file of their key, the scale that they were to be filled by.
 
     `key_sha256` is that of the key as it was written.
     """
 
     key: Path
-    scale: Scale
+    scale: RatingScale
     key_sha256: str
 
 
-class Rated(NamedTuple):
+class UnblindedRating(NamedTuple):
     """Hold a rating, unblinded."""
 
-    given: Given
+    given: FilledRating
     meant: Meant
     rater: str
     value: float
 
 
-def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, columns: Mapping[str, str]) -> Read:
+def read(
+    path: Path, sheets: SheetKey, config: Mapping[str, Any], told: CampaignInfo, columns: Mapping[str, str]
+) -> Read:
     """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
 
     `columns` are the table's own names of columns.
@@ -92,13 +94,13 @@ def read(path: Path, sheets: Sheets, config: Mapping[str, Any], told: Told, colu
 
 
 def unblinded(
-    came: Iterable[Given], key: Mapping[str, Meant], scale: Scale, people: Sequence[str], where: str
-) -> list[Rated]:
+    came: Iterable[FilledRating], key: Mapping[str, Meant], scale: RatingScale, people: Sequence[str], where: str
+) -> list[UnblindedRating]:
     """Find what each rating is of.
 
     Raises InputError for what is of nothing, comes twice, is off the scale, or stands in a row of something else.
     """
-    found: dict[str, Rated] = {}
+    found: dict[str, UnblindedRating] = {}
     for one in came:
         slot = one.slot.lower()
         if slot not in key:
@@ -113,7 +115,7 @@ def unblinded(
                 f"{one.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
             )
         filled.refuse_other_cells(one, key[slot])
-        found[slot] = Rated(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
+        found[slot] = UnblindedRating(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
     rated = list(found.values())
     if not any(one.meant.counts for one in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
@@ -122,14 +124,14 @@ def unblinded(
     return rated
 
 
-def _rater(one: Given, meant: Meant, people: Sequence[str]) -> str:
+def _rater(one: FilledRating, meant: Meant, people: Sequence[str]) -> str:
     """Say who rated: who is named, by their account perhaps, else who was asked."""
     if not one.rater or one.rater in people:
         return one.rater or meant.rater
     return rater_of(one.rater, people) or one.rater
 
 
-def _value(one: Given, scale: Scale) -> float:
+def _value(one: FilledRating, scale: RatingScale) -> float:
     value = decimal(one.rating)
     if value is None:
         raise InputError(
@@ -140,7 +142,7 @@ def _value(one: Given, scale: Scale) -> float:
     return value + 0.0  # -0.0 would be another zero
 
 
-def rows(rated: Sequence[Rated], where: str) -> Rows:
+def rows(rated: Sequence[UnblindedRating], where: str) -> SheetRows:
     """Lay unblinded ratings out as an exported campaign does: segments are numbered in their documents."""
     cells = {
         "system": [one.meant.system for one in rated],
@@ -149,10 +151,10 @@ def rows(rated: Sequence[Rated], where: str) -> Rows:
         "rater": [one.rater for one in rated],
         "score": [repr(one.value) for one in rated],
     }
-    return Rows(where, cells, [one.given.line for one in rated])
+    return SheetRows(where, cells, [one.given.line for one in rated])
 
 
-def _beyond(rated: Sequence[Rated], scale: Scale) -> Iterator[str]:
+def _beyond(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[str]:
     """Say which ratings lie beyond what a pilot showed of its scale."""
     new = [one for one in rated if scale.is_new(one.value)]
     if new:
@@ -160,12 +162,12 @@ def _beyond(rated: Sequence[Rated], scale: Scale) -> Iterator[str]:
         yield f"{said} (first: {legible(new[0].given.rating, 20)}, {new[0].given.where})"
 
 
-def controls(rated: Sequence[Rated]) -> list[str]:
+def controls(rated: Sequence[UnblindedRating]) -> list[str]:
     """Say who failed control items, and how far those who rated an output twice were from themselves."""
     return [*_failures(rated), *_repeats(rated)]
 
 
-def _failures(rated: Sequence[Rated]) -> Iterator[str]:
+def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
     asked: dict[str, list[bool]] = {}
     for one in rated:
         if one.meant.passes is not None:
@@ -176,7 +178,7 @@ def _failures(rated: Sequence[Rated]) -> Iterator[str]:
             yield f"{name} failed {failed} of {several(len(passes), 'control item')}"
 
 
-def _repeats(rated: Sequence[Rated]) -> Iterator[str]:
+def _repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
     first = {(one.rater, *_place(one)): one.value for one in rated if one.meant.counts}
     apart: dict[str, list[float]] = {}
     for one in rated:
@@ -192,5 +194,5 @@ def _repeats(rated: Sequence[Rated]) -> Iterator[str]:
         )
 
 
-def _place(one: Rated) -> tuple[str, str, int]:
+def _place(one: UnblindedRating) -> tuple[str, str, int]:
     return one.meant.system, one.meant.document, one.meant.number

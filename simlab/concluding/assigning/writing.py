@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from simlab.concluding.assigning import blinding, platforms
 from simlab.concluding.assigning.assigning import Assigned, sidecar_of
-from simlab.concluding.assigning.blinding import Line
+from simlab.concluding.assigning.blinding import SheetLine
 from simlab.concluding.assigning.cells import table
 from simlab.concluding.assigning.platforms import Languages
 from simlab.concluding.assigning.studying import ASSIGNED, KEY
@@ -29,7 +29,7 @@ WRITTEN: Mapping[As, tuple[str, ...]] = {
 """How the names of files end that forms write into a folder."""
 
 
-def text(lines: Sequence[Line]) -> str:
+def text(lines: Sequence[SheetLine]) -> str:
     """Write what is to be rated, rater by rater and in the order of their work; ratings are empty."""
     held = ([*(getattr(one, name) for name in COLUMNS[:-1]), None] for one in lines)
     return table(COLUMNS, ([None if cell == "" else cell for cell in row] for row in held))

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from simlab.analysis.means import document_pairs
-from simlab.analysis.means.document_pairs import Influence, Segments
+from simlab.analysis.means.document_pairs import MeanInfluence, Segments
 from simlab.analysis.means.documents import Totals
 from simlab.answers.conclude import Control, RepeatedShares, Repetition
 from simlab.answers.standings import UNKNOWN, Interval, Pair
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
 from simlab.rng import stream
@@ -23,7 +23,7 @@ TRUE = "true means normal about a common one, given this table; documents bring 
 
 
 def control(
-    evidence: Evidence,
+    evidence: OutputEvidence,
     systems: Ints,
     of: Totals,
     places: tuple[Ints, Ints],
@@ -51,7 +51,12 @@ def control(
 
 
 def repetition(
-    evidence: Evidence, systems: Ints, of: Influence, places: tuple[Ints, Ints], pairs: Sequence[Pair], seed: int
+    evidence: OutputEvidence,
+    systems: Ints,
+    of: MeanInfluence,
+    places: tuple[Ints, Ints],
+    pairs: Sequence[Pair],
+    seed: int,
 ) -> Repetition | None:
     """Say how likely all claims are found again: the same documents rated again by the same, and others by the same.
 
@@ -86,7 +91,7 @@ def _mcse(share: float, n: int) -> float:
     return float(np.sqrt(inside * (1 - inside) / n))
 
 
-def _noise(evidence: Evidence, systems: Ints) -> Floats:
+def _noise(evidence: OutputEvidence, systems: Ints) -> Floats:
     """Return the variance of each system's mean over what the same raters might have said of the same outputs."""
     rated = evidence.rated
     noise = np.zeros(len(rated)) if evidence.noise is None else evidence.noise
@@ -95,7 +100,7 @@ def _noise(evidence: Evidence, systems: Ints) -> Floats:
     return np.asarray((np.bincount(evidence.system[rated], noise[rated], width) / np.maximum(n, 1) ** 2)[systems])
 
 
-def _segments(evidence: Evidence, systems: Ints, places: tuple[Ints, Ints]) -> Segments:
+def _segments(evidence: OutputEvidence, systems: Ints, places: tuple[Ints, Ints]) -> Segments:
     """Sum up differences of single outputs of the same item, systems moved to one mean."""
     laid, document = _by_item(evidence, systems)
     laid = laid - np.nanmean(laid, 1, keepdims=True)
@@ -110,7 +115,7 @@ def _segments(evidence: Evidence, systems: Ints, places: tuple[Ints, Ints]) -> S
     return sums
 
 
-def _by_item(evidence: Evidence, systems: Ints) -> tuple[Floats, Ints]:
+def _by_item(evidence: OutputEvidence, systems: Ints) -> tuple[Floats, Ints]:
     """Lay ratings out as `[system, item]`, and say each item's document."""
     n_items = int(evidence.item.max()) + 1
     laid = np.full((len(evidence.system_names), n_items), np.nan)

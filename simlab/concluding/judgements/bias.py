@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from simlab.analysis.means.document_pairs import ROUNDING, Influence, compare_by_flips, influence, pool_variances
+from simlab.analysis.means.document_pairs import ROUNDING, MeanInfluence, compare_by_flips, influence, pool_variances
 from simlab.analysis.means.documents import LEAST_LEFT, Totals
 from simlab.answers.standings import Interval
 from simlab.concluding.judgements.estimates import laid
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.fitting_metrics.confusion import design_effect
 from simlab.types import Bools, Floats, Ints
 
@@ -69,7 +69,7 @@ class Bias(NamedTuple):
 
 
 def bias_of(
-    rng: np.random.Generator, evidence: Evidence, name: str, says: Floats | None, places: tuple[Ints, Ints], *,
+    rng: np.random.Generator, evidence: OutputEvidence, name: str, says: Floats | None, places: tuple[Ints, Ints], *,
     level: float, flips: int,
 ) -> Bias:  # fmt: skip
     """Hold a metric's differences of systems against the humans', over outputs that have both.
@@ -117,19 +117,19 @@ def bias_of(
     return Bias(metric - human, low, high, human, metric, factor, error - error.mean(), own_low, own_high)
 
 
-def _with_mean(of: Influence) -> Influence:
+def _with_mean(of: MeanInfluence) -> MeanInfluence:
     """Add a row for the mean of all systems."""
-    return Influence(*(np.concatenate([one, one.mean(0, keepdims=True)]) for one in of))
+    return MeanInfluence(*(np.concatenate([one, one.mean(0, keepdims=True)]) for one in of))
 
 
-class _Factor(NamedTuple):
+class _BiasFactor(NamedTuple):
     """Hold a factor that brings a metric to the humans' scale, and each document's part in its relative error."""
 
     value: float
     part: Floats
 
 
-def _factors(evidence: Evidence, score: Floats, both: Bools, *, labels: bool) -> tuple[_Factor, ...]:
+def _factors(evidence: OutputEvidence, score: Floats, both: Bools, *, labels: bool) -> tuple[_BiasFactor, ...]:
     """Return the ends of what the factor may be; none where the metric does not follow humans within systems.
 
     It is 1 on one scale. Else both the slope of humans on the metric, which noise of the metric flattens, and the
@@ -140,12 +140,12 @@ def _factors(evidence: Evidence, score: Floats, both: Bools, *, labels: bool) ->
     of_human, product, of_score = squares
     follows = float(product.sum()) / max(float(np.sqrt((product**2).sum())), 1e-300)
     if labels or (follows > -SURE and share_a_scale(evidence.human[both], score[both])):
-        return (_Factor(1.0, nothing),)
+        return (_BiasFactor(1.0, nothing),)
     if abs(follows) < SURE:
         return ()
     shares = [one / one.sum() for one in (of_human, product, of_score)]
     low, high = float(product.sum() / of_score.sum()), float(of_human.sum() / product.sum())
-    return _Factor(low, shares[1] - shares[2]), _Factor(high, shares[0] - shares[1])
+    return _BiasFactor(low, shares[1] - shares[2]), _BiasFactor(high, shares[0] - shares[1])
 
 
 def share_a_scale(human: Floats, score: Floats) -> bool:
@@ -165,7 +165,7 @@ def share_a_scale(human: Floats, score: Floats) -> bool:
     return False
 
 
-def squares_within_systems(evidence: Evidence, score: Floats, both: Bools) -> tuple[Floats, Floats, Floats]:
+def squares_within_systems(evidence: OutputEvidence, score: Floats, both: Bools) -> tuple[Floats, Floats, Floats]:
     """Sum up squares of humans, products, and squares of the metric about the means of systems: `[document]` each."""
     system, n = evidence.system[both], len(evidence.system_names)
     count = np.maximum(np.bincount(system, minlength=n), 1)
@@ -212,8 +212,8 @@ class Favour(NamedTuple):
 class _Means(NamedTuple):
     """Hold means of systems by the metric and by humans over outputs that have both, and documents' parts in them."""
 
-    metric: Influence
-    human: Influence
+    metric: MeanInfluence
+    human: MeanInfluence
 
 
 class _Slopes(NamedTuple):
@@ -224,7 +224,7 @@ class _Slopes(NamedTuple):
 
 
 def favour_of(
-    rng: np.random.Generator, evidence: Evidence, score: Floats, *, level: float, flips: int
+    rng: np.random.Generator, evidence: OutputEvidence, score: Floats, *, level: float, flips: int
 ) -> Favour | None:
     """Estimate each system's favour; None for fewer than three systems, or if the metric is not shown to follow humans.
 
@@ -266,7 +266,7 @@ def _favour(
     return Favour(value, value - reach, value + reach, Interval(value=turn * slope, low=band[0], high=band[1]))
 
 
-def _means(evidence: Evidence, score: Floats, both: Bools, systems: Ints) -> _Means:
+def _means(evidence: OutputEvidence, score: Floats, both: Bools, systems: Ints) -> _Means:
     width = evidence.n_documents
     at = (evidence.system * width + evidence.document)[both]
 
@@ -281,7 +281,7 @@ def _means(evidence: Evidence, score: Floats, both: Bools, systems: Ints) -> _Me
     return _Means(*made)
 
 
-def _slopes(evidence: Evidence, score: Floats, both: Bools) -> _Slopes:
+def _slopes(evidence: OutputEvidence, score: Floats, both: Bools) -> _Slopes:
     """Lay out slopes over the band, weighted by what instruments say of them.
 
     The lower end, with its error, has the weight EXACT; over the rest the humans' reliability, lower end over slope, is
@@ -307,7 +307,7 @@ def _log_tail(z: Floats) -> Floats:
     return np.asarray(-(TAIL + 1) / 2 * np.log1p(z**2 / TAIL))
 
 
-def _instrument(evidence: Evidence, score: Floats, both: Bools, slope: Floats) -> Floats:
+def _instrument(evidence: OutputEvidence, score: Floats, both: Bools, slope: Floats) -> Floats:
     """Return `z[node]`: how far a slope is from what outputs of other systems on the same items say.
 
     At the true slope, metric less slope times human has nothing to do with what humans say of other systems' outputs of
@@ -340,7 +340,7 @@ def _middle(own: Floats, others: Floats) -> Floats:
     return np.asarray(np.median(others, 1))
 
 
-def _stretched(of: Influence) -> Floats:
+def _stretched(of: MeanInfluence) -> Floats:
     """Return documents' parts with the residual that a document has drawn to itself restored (CR3)."""
     return np.asarray(of.part / np.maximum(1 - of.share, LEAST_LEFT))
 
@@ -397,10 +397,10 @@ def _shared_variance(means: _Means, slope: float) -> float:
 def _reach(rng: np.random.Generator, means: _Means, slope: float, pool: float, *, level: float, flips: int) -> float:
     """Return how many standard errors hold all systems at once: whole documents flipped, at the likeliest slope."""
     metric, human = means
-    off = Influence(metric.value - slope * human.value, metric.part - slope * human.part, metric.share)
+    off = MeanInfluence(metric.value - slope * human.value, metric.part - slope * human.part, metric.share)
     n = len(off.value)
-    rest = Influence(*((one.sum(0) - one) / (n - 1) for one in off))
-    both = Influence(*(np.concatenate(rows) for rows in zip(off, rest, strict=True)))
+    rest = MeanInfluence(*((one.sum(0) - one) / (n - 1) for one in off))
+    both = MeanInfluence(*(np.concatenate(rows) for rows in zip(off, rest, strict=True)))
     return float(
         compare_by_flips(rng, both, (np.arange(n), np.arange(n) + n), level=level, flips=flips, pool=pool).reach[0]
     )

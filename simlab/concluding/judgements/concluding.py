@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.means.document_pairs import Compared
+from simlab.analysis.means.document_pairs import PairDifferences
 from simlab.analysis.means.intervals import is_too_skewed
 from simlab.analysis.settling import POWER
 from simlab.answers.conclude import Conclusion, Promise
@@ -18,7 +18,7 @@ from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.judgements import again
 from simlab.concluding.judgements.estimates import (
     FLIPS,
-    Asked,
+    JudgedComparison,
     Way,
     asked_of,
     check,
@@ -27,10 +27,10 @@ from simlab.concluding.judgements.estimates import (
     systems_of,
     way_of,
 )
-from simlab.concluding.judgements.gathering import Evidence, gather
+from simlab.concluding.judgements.gathering import OutputEvidence, gather
 from simlab.concluding.judgements.metrics import metric_of, uneven_labels
 from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
 from simlab.messages import several
 from simlab.types import JUDGE, InputError, Ints
@@ -40,7 +40,7 @@ FEWEST_TO_CLAIM = 6
 Say = Callable[[str], None]
 
 
-def promise(asked: Asked, *, used: bool) -> Promise:
+def promise(asked: JudgedComparison, *, used: bool) -> Promise:
     """Say what is promised of claims, and what is taken as drawn."""
     which = f"all {len(asked.places[0])} pairs at once" if len(asked.places[0]) > 1 else "one pair"
     rated = ", those that humans rated at random from all" if used else ""
@@ -51,7 +51,7 @@ def promise(asked: Asked, *, used: bool) -> Promise:
     return Promise(name="fixed", level=asked.level, multiplicity="max_t", holds=True, says=says)
 
 
-def detectable(found: Compared) -> float | None:
+def detectable(found: PairDifferences) -> float | None:
     """Return the difference that half of the pairs show with 80 %; None where no pair can be claimed."""
     there = np.isfinite(found.reach) & scatters(found)
     known = found.se[there] * (found.reach[there] + ndtri(POWER))
@@ -69,7 +69,7 @@ def lines(metrics: Sequence[Metric], *, used: bool) -> list[str]:
     return ["Means and pairs are those of humans alone; --metric NAME corrects them by one."]
 
 
-def about(evidence: Evidence, level: float, metrics: Sequence[Metric], *, used: bool) -> dict[str, object]:
+def about(evidence: OutputEvidence, level: float, metrics: Sequence[Metric], *, used: bool) -> dict[str, object]:
     """Name what the paragraph says of the analysis."""
     return {
         "estimator": "ppi" if used else "human",
@@ -84,7 +84,7 @@ def about(evidence: Evidence, level: float, metrics: Sequence[Metric], *, used: 
     }
 
 
-def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[Limit]:
+def warnings(evidence: OutputEvidence, asked: JudgedComparison, way: Way) -> list[Limit]:
     """Say what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
     said = [
@@ -108,7 +108,7 @@ def warnings(evidence: Evidence, asked: Asked, way: Way) -> list[Limit]:
     return said
 
 
-def _unseen(evidence: Evidence, asked: Asked) -> Iterator[str]:
+def _unseen(evidence: OutputEvidence, asked: JudgedComparison) -> Iterator[str]:
     names = [name for name in evidence.system_names if name not in asked.names]
     if names:
         yield (
@@ -117,7 +117,7 @@ def _unseen(evidence: Evidence, asked: Asked) -> Iterator[str]:
         )
 
 
-def _uneven(evidence: Evidence) -> Iterator[str]:
+def _uneven(evidence: OutputEvidence) -> Iterator[str]:
     """Say where a metric's scores show that labels were not dealt at random within systems."""
     found = {name: one for name in evidence.metrics if (one := uneven_labels(evidence, name)) is not None}
     if found:
@@ -132,14 +132,14 @@ def _uneven(evidence: Evidence) -> Iterator[str]:
         )
 
 
-def _skewed(asked: Asked, way: Way) -> Iterator[str]:
+def _skewed(asked: JudgedComparison, way: Way) -> Iterator[str]:
     skewed = is_too_skewed(way.means.part, way.of.n > 0)
     if skewed.any():
         names = ", ".join(name for name, bent in zip(asked.names, skewed, strict=True) if bent)
         yield f"ratings of {names} are too skewed for so few documents: intervals of means hold less than they say"
 
 
-def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
+def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     """Conclude from a table of outputs that humans and metrics scored, or from two tables.
 
     Systems and pairs are those of humans alone, unless one metric is asked about (or there is only one) and it pays:
@@ -178,7 +178,7 @@ def conclude(table: Path, wanted: Wanted, say: Say) -> Conclusion:
 
 
 def _metrics(
-    evidence: Evidence, asked: Asked, alone: Way, wanted: Wanted, say: Say
+    evidence: OutputEvidence, asked: JudgedComparison, alone: Way, wanted: ConcludeOptions, say: Say
 ) -> tuple[list[Metric], Way | None, list[str]]:
     """Judge each metric; return what follows with the only one if it pays, and notes, too."""
     metrics, used, notes = [], None, list[str]()
@@ -194,12 +194,12 @@ def _metrics(
 
 def _again(
     found: Conclusion,
-    evidence: Evidence,
+    evidence: OutputEvidence,
     systems: Ints,
-    asked: Asked,
+    asked: JudgedComparison,
     way: Way,
     corrected: bool,
-    wanted: Wanted,
+    wanted: ConcludeOptions,
     say: Say,
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""

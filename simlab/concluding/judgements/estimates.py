@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.means.document_pairs import (
-    Compared,
-    Influence,
+    MeanInfluence,
+    PairDifferences,
     compare_by_flips,
     influence,
     intervals,
     share_intervals,
 )
 from simlab.analysis.means.documents import Totals
-from simlab.analysis.settling import Seen, units_needed
+from simlab.analysis.settling import ObservedEstimate, units_needed
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, More, Pair, Rank, System, ranked
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.ratings.limits import TECHNIQUE
 from simlab.concluding.standing import ranks_of, within
-from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.messages import legible, or_nearest, several
 from simlab.parts import name_of
 from simlab.rng import stream
@@ -43,7 +43,7 @@ LEAST = 3
 """Documents that humans rated of each system, below which nothing is estimated."""
 
 
-def laid(evidence: Evidence, metric: str | None) -> tuple[Ints, Totals]:
+def laid(evidence: OutputEvidence, metric: str | None) -> tuple[Ints, Totals]:
     """Return the systems that humans rated, by their places, and their sums over all documents.
 
     A score that is missing counts as its system's mean: whatever a metric says of an output, the correction has mean
@@ -60,7 +60,7 @@ def laid(evidence: Evidence, metric: str | None) -> tuple[Ints, Totals]:
                            _sums(evidence, systems, said))  # fmt: skip
 
 
-def filled(evidence: Evidence, score: Floats) -> Floats:
+def filled(evidence: OutputEvidence, score: Floats) -> Floats:
     """Put a system's mean score where an output has none; 0 where the metric has seen nothing of a system.
 
     Scores are taken about the mean of all, so that no digits are lost.
@@ -74,14 +74,14 @@ def filled(evidence: Evidence, score: Floats) -> Floats:
     return np.where(known, said, mean[evidence.system])
 
 
-def _sums(evidence: Evidence, systems: Ints, value: Floats) -> Floats:
+def _sums(evidence: OutputEvidence, systems: Ints, value: Floats) -> Floats:
     width = evidence.n_documents
     flat = np.bincount(evidence.system * width + evidence.document, value, len(evidence.system_names) * width)
     return np.asarray(flat.reshape(-1, width)[systems], float)
 
 
 def systems_of(
-    names: Sequence[str], n: Ints, of: Influence, level: float, pairs: Sequence[Pair], *, labels: bool
+    names: Sequence[str], n: Ints, of: MeanInfluence, level: float, pairs: Sequence[Pair], *, labels: bool
 ) -> list[System]:
     """Say each system's mean with its interval, and the ranks that no claim rules out."""
     low, high = (share_intervals if labels else intervals)(of, level)
@@ -100,7 +100,7 @@ def systems_of(
 def pairs_of(
     names: Sequence[str],
     places: tuple[Ints, Ints],
-    found: Compared,
+    found: PairDifferences,
     *,
     level: float,
     lower_is_better: bool,
@@ -139,12 +139,12 @@ def pairs_of(
     return pairs
 
 
-def scatters(found: Compared) -> Bools:
+def scatters(found: PairDifferences) -> Bools:
     """Tell which differences vary at all between documents, beyond rounding."""
     return np.asarray(found.se > ROUNDING * np.maximum(1.0, np.abs(found.difference)))
 
 
-def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], each: float) -> list[More]:
+def more_documents(found: PairDifferences, of: MeanInfluence, places: tuple[Ints, Ints], each: float) -> list[More]:
     """Count the further rated documents, of so many ratings each, that settle each pair with 80 %.
 
     What judged documents add to the variance falls with their number; what only the metric has seen is taken to last.
@@ -153,7 +153,7 @@ def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], ea
     part = of.part[places[0]] - of.part[places[1]]
     own, rest = (part[:, judged] ** 2).sum(1), (part[:, ~judged] ** 2).sum(1)
     numbers = [
-        units_needed(Seen(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
+        units_needed(ObservedEstimate(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
         for gap, noise, lasting, reach in zip(found.difference, own, rest, found.reach, strict=True)
     ]
     return [
@@ -162,7 +162,7 @@ def more_documents(found: Compared, of: Influence, places: tuple[Ints, Ints], ea
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgedComparison:
     """Hold what is compared: systems that humans rated, pairs of them, the level and a margin."""
 
     names: tuple[str, ...]
@@ -183,8 +183,8 @@ class Way(NamedTuple):
     """Hold means and pairs by one way of estimating."""
 
     of: Totals
-    means: Influence
-    found: Compared
+    means: MeanInfluence
+    found: PairDifferences
     pairs: Sequence[Pair]
 
 
@@ -201,7 +201,7 @@ def check(of: Totals, names: Sequence[str], table: Path) -> None:
             )
 
 
-def asked_of(evidence: Evidence, systems: Ints, wanted: Wanted) -> Asked:
+def asked_of(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -> JudgedComparison:
     """Say which systems and pairs are compared; raise InputError for a baseline that humans did not rate."""
     names = tuple(evidence.system_names[k] for k in systems)
     first, second = np.triu_indices(len(names), 1)
@@ -215,12 +215,12 @@ def asked_of(evidence: Evidence, systems: Ints, wanted: Wanted) -> Asked:
         second = np.array([k for k in range(len(names)) if k != at])
         first = np.full(len(second), at)
     level = LEVEL if wanted.level is None else wanted.level
-    return Asked(
+    return JudgedComparison(
         names, (first, second), level, wanted.margin, wanted.seed, evidence.lower_is_better, labels=evidence.labels
     )
 
 
-def way_of(asked: Asked, of: Totals, *, corrected: bool) -> Way:
+def way_of(asked: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
     """Estimate means, and hold them against each other, with or without the metric in `of`."""
     means = influence(of, corrected=corrected)
     found = compare_by_flips(asked.stream("flips"), means, asked.places, level=asked.level, flips=asked.flips)
@@ -234,7 +234,7 @@ def way_of(asked: Asked, of: Totals, *, corrected: bool) -> Way:
 
 
 def concluded(
-    config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+    config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude by the plan's estimator: all numbers are those of the kind of study.
 
@@ -278,7 +278,7 @@ def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]
     ]
 
 
-def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: Wanted) -> list[Pair]:
+def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: ConcludeOptions) -> list[Pair]:
     """Return what the estimator says of pairs; of a margin nothing, since its bounds are each pair's own."""
     first, second = np.triu_indices(len(names), 1)
     adjusted = outcome.get("adjusted_p_value", outcome["p_value"])

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting_metrics.confusion import mean_rating
 from simlab.messages import in_natural_order, legible, or_nearest, several
 from simlab.tables import judged, reading
 from simlab.tables.cells import load_answers
 from simlab.tables.held import Ratings
-from simlab.tables.judged import Outputs
+from simlab.tables.judged import JudgedOutputs
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
 _Key = tuple[str, str, str]
@@ -23,7 +23,7 @@ _Key = tuple[str, str, str]
 NOBODY = "the table does not name documents: each item is one of its own"
 
 
-def overlaid(table: Path, second: Path, wanted: Wanted) -> tuple[Outputs, bool]:
+def overlaid(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[JudgedOutputs, bool]:
     """Return the outputs of either table, and whether lower is better: one is a system, a document and an item.
 
     Raises InputError for several metrics, a second table that names raters, and tables that share no output.
@@ -45,12 +45,12 @@ def overlaid(table: Path, second: Path, wanted: Wanted) -> tuple[Outputs, bool]:
     return _outputs(list(outputs), people, at, wanted.metrics[0], said, metric.rows), people.lower_is_better
 
 
-def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floats, rows: int) -> Outputs:
+def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floats, rows: int) -> JudgedOutputs:
     """Hold the outputs of `keys`, human ratings of `at` among them."""
     systems, documents = ({key: k for k, key in enumerate(dict.fromkeys(key[part] for key in keys))} for part in (0, 1))
     items = {key: k for k, key in enumerate(dict.fromkeys(key[1:] for key in keys))}
     raters = people.rater_names if people.rater_known else ()
-    return Outputs(
+    return JudgedOutputs(
         np.array([systems[key[0]] for key in keys], np.int64),
         np.array([items[key[1:]] for key in keys], np.int64),
         tuple(systems),
@@ -86,7 +86,7 @@ def _keys(ratings: Ratings) -> list[tuple[str, str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class OutputEvidence:
     """Hold outputs: `system[output]`, `item[output]`, `document[output]`, the mean of their ratings `human[output]`.
 
     NaN is not rated; `metrics[name][output]` the same. Human ratings are shares of positive labels where `labels`.
@@ -114,7 +114,7 @@ class Evidence:
         return np.isfinite(self.human)
 
 
-def gather(table: Path, wanted: Wanted) -> Evidence:
+def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
     """Read one table of outputs, or humans' scores in the first and a metric's in the second.
 
     Raises InputError for what is malformed, asked for and not there, and where humans rated nothing.
@@ -135,14 +135,14 @@ def gather(table: Path, wanted: Wanted) -> Evidence:
     return replace(found, line=line, read=read, notes=(*outputs.notes, *left_out, *found.notes))
 
 
-def _evidence(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> Evidence:
+def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> OutputEvidence:
     """Lay outputs out: systems in natural order, documents numbered, ratings as labels where these are asked for."""
     rated = outputs.human[np.isfinite(outputs.human)]
     as_labels = _as_labels(outputs, adequate_from, lower=lower)
     document, n_documents, said = _documents(outputs)
     names = tuple(in_natural_order(outputs.system_names))
     place = np.array([names.index(name) for name in outputs.system_names], np.int64)
-    return Evidence(
+    return OutputEvidence(
         system_names=names,
         system=place[outputs.system],
         item=outputs.item,
@@ -159,7 +159,7 @@ def _evidence(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> 
     )
 
 
-def _of_one(table: Path, wanted: Wanted) -> Outputs:
+def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
     scored = judged.with_runs(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
     if not judged.holds(scored.header):
         header = legible(", ".join(scored.header), 120)
@@ -175,7 +175,7 @@ def _of_one(table: Path, wanted: Wanted) -> Outputs:
     return judged.of_table(scored, wanted.metrics, wanted.told)
 
 
-def _without(outputs: Outputs, exclude: Sequence[str]) -> tuple[Outputs, tuple[str, ...]]:
+def _without(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutputs, tuple[str, ...]]:
     """Leave the ratings of some raters out; raise InputError for one that the table does not name."""
     if not exclude:
         return outputs, ()
@@ -190,7 +190,7 @@ def _without(outputs: Outputs, exclude: Sequence[str]) -> tuple[Outputs, tuple[s
     return replace(outputs, human=np.where(out, np.nan, outputs.human)), (said,)
 
 
-def _as_labels(outputs: Outputs, adequate_from: float | None, *, lower: bool) -> Outputs:
+def _as_labels(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> JudgedOutputs:
     """Call what is as good as a score, or better, adequate."""
     if adequate_from is None:
         return outputs
@@ -214,7 +214,7 @@ def _noise(human: Floats, system: Ints) -> Floats | None:
     return np.asarray(np.where(n > 0, pooled[system] / np.maximum(n, 1), np.nan))
 
 
-def _documents(outputs: Outputs) -> tuple[Ints, int, tuple[str, ...]]:
+def _documents(outputs: JudgedOutputs) -> tuple[Ints, int, tuple[str, ...]]:
     """Number the documents; an item that names none is one of its own."""
     named = outputs.document
     if named is None or (named < 0).all():

@@ -10,13 +10,13 @@ from scipy.special import stdtr, stdtrit
 
 from simlab.analysis.means.document_pairs import influence, intervals, products_of_differences, share_intervals
 from simlab.analysis.means.documents import Totals
-from simlab.answers.standings import YOUDEN, Estimated, Interval, Metric, MetricError, Rated
+from simlab.answers.standings import YOUDEN, Estimated, Interval, Metric, MetricError, MetricQuality
 from simlab.concluding.judgements.bias import Bias, favour_of
-from simlab.concluding.judgements.estimates import Asked, Way, laid, way_of
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.estimates import JudgedComparison, Way, laid, way_of
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.judgements.quality import Binary, binary, correlations, posteriors, youden
 from simlab.concluding.judgements.verdicts import FEWEST_DOCUMENTS, verdict, width_of
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.types import Bools, Floats, Ints
 
 FEWEST = 3
@@ -75,12 +75,12 @@ class Uneven(NamedTuple):
     p_value: float
 
 
-def n_unlabelled(evidence: Evidence, name: str) -> int:
+def n_unlabelled(evidence: OutputEvidence, name: str) -> int:
     """Return how many outputs only the metric scored."""
     return int((np.isfinite(evidence.metrics[name]) & ~evidence.rated).sum())
 
 
-def uneven_labels(evidence: Evidence, name: str) -> Uneven | None:
+def uneven_labels(evidence: OutputEvidence, name: str) -> Uneven | None:
     """Test that labels were dealt at random within systems; return what shows most that they were not, or None.
 
     Held against each other are the metric's scores of labelled and of other outputs of a system, whole documents as
@@ -105,7 +105,7 @@ def uneven_labels(evidence: Evidence, name: str) -> Uneven | None:
     return Uneven(names[k], float(value[k]), float(p_value[k])) if p_value[k] <= UNLIKELY else None
 
 
-def _difference(evidence: Evidence, name: str, system: int) -> tuple[float, Floats, int] | None:
+def _difference(evidence: OutputEvidence, name: str, system: int) -> tuple[float, Floats, int] | None:
     """Return by how much labelled outputs score higher, each document's part in its error, and degrees of freedom."""
     score = evidence.metrics[name]
     there: Bools = (evidence.system == system) & np.isfinite(score)
@@ -122,7 +122,7 @@ def _difference(evidence: Evidence, name: str, system: int) -> tuple[float, Floa
 
 
 def metric_of(
-    evidence: Evidence, asked: Asked, alone: Way, name: str, wanted: Wanted
+    evidence: OutputEvidence, asked: JudgedComparison, alone: Way, name: str, wanted: ConcludeOptions
 ) -> tuple[Metric, Way, Sequence[str]]:
     """Say what a table tells of a metric, and what follows with it."""
     of = laid(evidence, name)[1]
@@ -161,20 +161,22 @@ def metric_of(
 
 
 def _favour(
-    asked: Asked, evidence: Evidence, name: str, says: Floats | None
-) -> tuple[Sequence[Rated], Interval | None]:
+    asked: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
+) -> tuple[Sequence[MetricQuality], Interval | None]:
     """Return how far each system lies off the line of the metric's means on the humans', and its slope."""
     score = evidence.metrics[name] if says is None else says
     found = favour_of(asked.stream("favour", name), evidence, score, level=asked.level, flips=asked.flips)
     if found is None:
         return (), None
     columns = found.value, found.low, found.high
-    return [Rated.of(one, *(float(column[k]) for column in columns)) for k, one in enumerate(asked.names)], found.slope
+    return [
+        MetricQuality.of(one, *(float(column[k]) for column in columns)) for k, one in enumerate(asked.names)
+    ], found.slope
 
 
 def _errors(
-    asked: Asked, bias: Bias | None
-) -> tuple[Sequence[Rated], Sequence[MetricError], MetricError | None, float | None]:
+    asked: JudgedComparison, bias: Bias | None
+) -> tuple[Sequence[MetricQuality], Sequence[MetricError], MetricError | None, float | None]:
     """Return the errors of systems and of pairs, the worst of these, and the factor to the humans' scale."""
     if bias is None or not np.isfinite(bias.value).all():
         return (), (), None, None
@@ -186,20 +188,22 @@ def _errors(
     return _of_systems(asked, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
 
 
-def _of_systems(asked: Asked, bias: Bias) -> list[Rated]:
+def _of_systems(asked: JudgedComparison, bias: Bias) -> list[MetricQuality]:
     """Return each system's error about the mean of all, or about the baseline, where all are compared with one."""
     n, (first, second) = len(asked.names), asked.places
     if len(first) == n * (n - 1) // 2:
         columns = bias.systems, bias.systems_low, bias.systems_high
-        return [Rated.of(name, *(float(one[k]) for one in columns)) for k, name in enumerate(asked.names)]
+        return [MetricQuality.of(name, *(float(one[k]) for one in columns)) for k, name in enumerate(asked.names)]
     # Pairs are the baseline's less each other system's.
     columns = -bias.value, -bias.high, -bias.low
-    return [Rated.of(asked.names[j], *(float(one[k]) for one in columns)) for k, j in enumerate(second.tolist())]
+    return [
+        MetricQuality.of(asked.names[j], *(float(one[k]) for one in columns)) for k, j in enumerate(second.tolist())
+    ]
 
 
 def _quality(
-    evidence: Evidence, name: str, labels: Binary | None, level: float
-) -> tuple[Sequence[Rated], Interval, Sequence[Estimated], Sequence[str]]:
+    evidence: OutputEvidence, name: str, labels: Binary | None, level: float
+) -> tuple[Sequence[MetricQuality], Interval, Sequence[Estimated], Sequence[str]]:
     """Return how good a metric is for each system, how far that differs, posteriors of shares, and notes."""
     if labels is not None:
         more, said = posteriors(evidence, labels.says, level)
@@ -208,7 +212,7 @@ def _quality(
     return *correlations(evidence, name, level), (), () if evidence.labels else (without,)
 
 
-def _estimated(asked: Asked, method: str, way: Way) -> list[Estimated]:
+def _estimated(asked: JudgedComparison, method: str, way: Way) -> list[Estimated]:
     low, high = (share_intervals if asked.labels else intervals)(way.means, asked.level)
     return [
         Estimated(method=method, system=name, value=float(way.means.value[k]), low=float(low[k]), high=float(high[k]))

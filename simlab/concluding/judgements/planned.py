@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, whole
+from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, untold, whole
 from simlab.concluding.goals import expected, systems_apart
-from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, several
 from simlab.parts import name_of
 from simlab.studies.money import bill, less_paid, limit, prices_of
 from simlab.tables import judged
 from simlab.tables.cells import load_answers
 from simlab.tables.judged import USUAL as USUAL
-from simlab.tables.judged import Outputs
+from simlab.tables.judged import JudgedOutputs
 from simlab.tables.numbers import missing
 from simlab.types import (
     JUDGE,
@@ -117,7 +117,7 @@ def metric(collected: Collected) -> Any:
     return None if said is None else [said.dtype.name, *said.shape]
 
 
-def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
+def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what came then.
 
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
@@ -148,7 +148,7 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
     return Read(held, told.answers, [f"{short:,} of {told.answers:,} judgements are missing"] if short else [])
 
 
-def _check_known(told: Told, config: Mapping[str, Any], where: str) -> int:
+def _check_known(told: CampaignInfo, config: Mapping[str, Any], where: str) -> int:
     """Count the outputs of a system that were judged; raise InputError for what is told of others."""
     held, systems = told.known, told.frame.n_systems
     if held.keys() - {_OUTPUTS} != _KNOWN or not isinstance(held["binary"], bool):
@@ -171,7 +171,7 @@ def _check_known(told: Told, config: Mapping[str, Any], where: str) -> int:
     return n
 
 
-def _check_metric(told: Told, where: str, n: int) -> None:
+def _check_metric(told: CampaignInfo, where: str, n: int) -> None:
     nominal, said = told.known["nominal"], told.metric
     if nominal is not None and not isinstance(nominal, KnownRates | KnownCorrelation):
         refuse(where, "says something else of its metric than how good it is")
@@ -200,7 +200,7 @@ def _check_rest(held: Mapping[str, Any], where: str, systems: int) -> None:
         check(parts.total, where, "parts.total", shape=(systems, n_parts))
 
 
-def _items(rows: Rows, unit: Ints, told: Told, n: int, *, shared: bool) -> Ints:
+def _items(rows: SheetRows, unit: Ints, told: CampaignInfo, n: int, *, shared: bool) -> Ints:
     names = told.frame.system_names
     numbers = [{_name(k, name, shared): k for k in range(n)} for name in ((names[:1]) if shared else names)]
     cells = column(rows, "item")
@@ -213,14 +213,14 @@ def _items(rows: Rows, unit: Ints, told: Told, n: int, *, shared: bool) -> Ints:
     return np.array([numbers[0 if shared else unit[k]][name] for k, name in enumerate(cells)], np.int64)
 
 
-def _values(rows: Rows, came: Ints, *, binary: bool) -> Floats:
+def _values(rows: SheetRows, came: Ints, *, binary: bool) -> Floats:
     value = np.array([number(rows, "human", k) for k in came], float)
     for k in np.flatnonzero((value != 0) & (value != 1))[:1] if binary else ():
         raise InputError(f"{rows.at(came[k])}: human={value[k]:g}, and in its plan humans say 0 or 1; mend the line")
     return value
 
 
-def _metric(rows: Rows, told: Told, unit: Ints, item: Ints) -> Array | None:
+def _metric(rows: SheetRows, told: CampaignInfo, unit: Ints, item: Ints) -> Array | None:
     """Lay out what the metric says; raise InputError where it lacks outputs, which the analysis counts on."""
     if told.metric is None:
         return None
@@ -244,7 +244,7 @@ class _Laid(NamedTuple):
     every: list[Floats]
 
 
-def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
+def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
     """Take a table for what was collected by a plan alone; say where it leaves the plan.
 
     Raises InputError for the plan of other systems, for more judgements than were planned, for other values than the
@@ -301,7 +301,7 @@ def _refuse_untold(config: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _human(outputs: Outputs, wanted: Wanted, binary: bool, where: str) -> Floats:
+def _human(outputs: JudgedOutputs, wanted: ConcludeOptions, binary: bool, where: str) -> Floats:
     """Average repeats; as labels where the plan has labels."""
     human = outputs.human
     if wanted.adequate_from is not None:
@@ -321,7 +321,7 @@ def _human(outputs: Outputs, wanted: Wanted, binary: bool, where: str) -> Floats
     return np.asarray(mean)
 
 
-def _laid(outputs: Outputs, human: Floats, said: Floats | None, config: Mapping[str, Any], where: str) -> _Laid:
+def _laid(outputs: JudgedOutputs, human: Floats, said: Floats | None, config: Mapping[str, Any], where: str) -> _Laid:
     """Lay outputs out by system, those that humans judged first: the same ones where systems share inputs."""
     systems, rated = len(outputs.system_names), np.isfinite(human)
     if config["design"]["shared_inputs"]:
@@ -362,7 +362,7 @@ def _laid(outputs: Outputs, human: Floats, said: Floats | None, config: Mapping[
     return _Laid(y, g, known, [said[(outputs.system == k) & np.isfinite(said)] for k in range(systems)])
 
 
-def _collected(outputs: Outputs, laid: _Laid, config: Mapping[str, Any], binary: bool) -> Collected:
+def _collected(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], binary: bool) -> Collected:
     systems, fixed = len(outputs.system_names), config["systems"].get("test_set") == "fixed"
     unit, item = np.nonzero(np.isfinite(laid.y))
     g, rest = laid.g, laid.rest
@@ -390,7 +390,7 @@ def _collected(outputs: Outputs, laid: _Laid, config: Mapping[str, Any], binary:
     )  # fmt: skip
 
 
-def _frame(outputs: Outputs) -> Frame:
+def _frame(outputs: JudgedOutputs) -> Frame:
     systems, n = len(outputs.system_names), outputs.n_items
     one_each: Ints = np.arange(n)
     nobody: Array = np.full((systems, n, 0), -1)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.joint import AdequacyCounts
 from simlab.analysis.adequacy.shared_rates import youden_index
 from simlab.analysis.means.metric_gain import fisher_bounds, spread_of
 from simlab.analysis.sharing import FEWEST as FEWEST_TO_POOL
 from simlab.analysis.sharing import estimate_with_joint_rates, estimate_with_own_rates, estimate_with_partial_rates
-from simlab.answers.standings import Estimated, Interval, Rated
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.answers.standings import Estimated, Interval, MetricQuality
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.fitting_metrics import rates
 from simlab.fitting_metrics.confusion import design_effect
 from simlab.types import Bools, Estimates, Floats
@@ -29,7 +29,7 @@ class Binary(NamedTuple):
     notes: tuple[str, ...]
 
 
-def binary(evidence: Evidence, name: str, threshold: float | None) -> Binary | None:
+def binary(evidence: OutputEvidence, name: str, threshold: float | None) -> Binary | None:
     """Let a metric say adequate above a threshold, or the one that tells human labels best; None where none does."""
     score = evidence.metrics[name]
     both: Bools = np.isfinite(score) & evidence.rated
@@ -52,7 +52,7 @@ class _Cut(NamedTuple):
     said: str
 
 
-def _given(evidence: Evidence, name: str, both: Bools, threshold: float) -> _Cut:
+def _given(evidence: OutputEvidence, name: str, both: Bools, threshold: float) -> _Cut:
     """Take a threshold as given; what is adequate less often above it than below is adequate below it."""
     if _youden(evidence.metrics[name][both] > threshold, evidence.human[both]) < 0:
         said = f"{name} says adequate below {threshold:g}: above it, outputs are adequate less often than below"
@@ -60,7 +60,7 @@ def _given(evidence: Evidence, name: str, both: Bools, threshold: float) -> _Cut
     return _Cut(threshold, 1, f"{name} says adequate above {threshold:g}")
 
 
-def _best(evidence: Evidence, name: str, both: Bools) -> _Cut | None:
+def _best(evidence: OutputEvidence, name: str, both: Bools) -> _Cut | None:
     """Choose the threshold that tells human labels best, and say by how much that flatters the metric."""
     g, y = evidence.metrics[name][both], evidence.human[both]
     cuts = {sign: rates.best_threshold(sign * g, y) for sign in (1, -1)}
@@ -83,7 +83,7 @@ def _youden(says: Bools, adequate: Floats) -> float:
     return float(says @ adequate / adequate.sum() - says @ (1 - adequate) / (1 - adequate).sum())
 
 
-def calibration(evidence: Evidence, says: Floats) -> Floats:
+def calibration(evidence: OutputEvidence, says: Floats) -> Floats:
     """Count TP of P and TN of N `[system, 4]`, as many independent outputs as would tell as much."""
     both: Bools = np.isfinite(says) & evidence.rated
     s, y, system = says[both], evidence.human[both], evidence.system[both]
@@ -93,14 +93,14 @@ def calibration(evidence: Evidence, says: Floats) -> Floats:
     return np.asarray(counts / np.array([effect[0], effect[0], effect[1], effect[1]]))
 
 
-def _effect(evidence: Evidence, both: Bools, says: Floats, weight: Floats) -> float:
+def _effect(evidence: OutputEvidence, both: Bools, says: Floats, weight: Floats) -> float:
     document = evidence.document[both]
     return design_effect(
         np.stack([np.bincount(document, w, evidence.n_documents) for w in (weight * says, weight * (1 - says))], axis=1)
     )
 
 
-def youden(evidence: Evidence, says: Floats, level: float) -> tuple[list[Rated], Interval]:
+def youden(evidence: OutputEvidence, says: Floats, level: float) -> tuple[list[MetricQuality], Interval]:
     """Return rho + eta - 1 of each system that has both kinds of labels, and how far systems differ in it."""
     counted = calibration(evidence, says)
     known = (counted[:, 1] > 0) & (counted[:, 3] > 0)
@@ -111,11 +111,11 @@ def youden(evidence: Evidence, says: Floats, level: float) -> tuple[list[Rated],
     rho, eta = (tp + 1) / (p + 2), (tn + 1) / (n + 2)
     se = np.sqrt(rho * (1 - rho) / (p + 3) + eta * (1 - eta) / (n + 3))
     names = [name for name, there in zip(evidence.system_names, known, strict=True) if there]
-    rated = [Rated.of(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
+    rated = [MetricQuality.of(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
     return rated, Interval.of(*spread_of(value, se, level))
 
 
-def correlations(evidence: Evidence, name: str, level: float) -> tuple[list[Rated], Interval]:
+def correlations(evidence: OutputEvidence, name: str, level: float) -> tuple[list[MetricQuality], Interval]:
     """Return the correlation of human and metric scores in each system, and how far systems differ in it.
 
     Errors are those of Fisher's transform, by a jackknife over documents.
@@ -132,7 +132,10 @@ def correlations(evidence: Evidence, name: str, level: float) -> tuple[list[Rate
             errors.append(found[1])
     value, se = np.array([one[1] for one in rated]), np.array(errors)
     low, high = fisher_bounds(value, se, level)
-    names = [Rated(system=one[0], value=one[1], low=float(low[k]), high=float(high[k])) for k, one in enumerate(rated)]
+    names = [
+        MetricQuality(system=one[0], value=one[1], low=float(low[k]), high=float(high[k]))
+        for k, one in enumerate(rated)
+    ]
     # Spread is told on the scale of correlations, whose error is that of the transform times 1 - r^2.
     return names, Interval.of(*spread_of(value, se * (1 - value**2), level))
 
@@ -161,7 +164,7 @@ def _pearson(moments: Floats) -> Floats:
     return np.asarray(covariance / np.sqrt(vy * vg))
 
 
-def posteriors(evidence: Evidence, says: Floats, level: float) -> tuple[list[Estimated], tuple[str, ...]]:
+def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[list[Estimated], tuple[str, ...]]:
     """Return each system's share by joint, own and partial rates, and notes on what was left out.
 
     Outputs that humans rated count as labels and for rho and eta, never among the metric's own.
@@ -180,7 +183,7 @@ def posteriors(evidence: Evidence, says: Floats, level: float) -> tuple[list[Est
     return [one for method, estimates in found.items() for one in _estimated(method, evidence, estimates)], notes
 
 
-def _estimated(method: str, evidence: Evidence, found: Estimates) -> list[Estimated]:
+def _estimated(method: str, evidence: OutputEvidence, found: Estimates) -> list[Estimated]:
     bounds = zip(found.value, found.low, found.high, strict=True)
     return [
         Estimated.of(method, name, *(float(x) for x in row))
@@ -188,14 +191,14 @@ def _estimated(method: str, evidence: Evidence, found: Estimates) -> list[Estima
     ]
 
 
-def _counts(evidence: Evidence, says: Floats) -> Counts:
+def _counts(evidence: OutputEvidence, says: Floats) -> AdequacyCounts:
     rated = evidence.rated
     alone: Bools = np.isfinite(says) & ~rated
     human, metric = (_effective(evidence, there, value) for there, value in ((rated, evidence.human), (alone, says)))
-    return Counts(*human, *metric)
+    return AdequacyCounts(*human, *metric)
 
 
-def _effective(evidence: Evidence, there: Bools, value: Floats) -> tuple[Floats, Floats]:
+def _effective(evidence: OutputEvidence, there: Bools, value: Floats) -> tuple[Floats, Floats]:
     """Return positive outputs and outputs `[system]`, divided by the design effect of documents."""
     systems, width = len(evidence.system_names), evidence.n_documents
     at = (evidence.system * width + evidence.document)[there]

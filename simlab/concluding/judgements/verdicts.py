@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.analysis.means.document_pairs import Compared
+from simlab.analysis.means.document_pairs import PairDifferences
 from simlab.analysis.means.metric_gain import Gain, gain
 from simlab.analysis.settling import POWER
 from simlab.answers.standings import MetricVerdict, More
 from simlab.concluding.judgements.bias import Bias, bias_of
-from simlab.concluding.judgements.estimates import LIMIT, Asked, Way
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.estimates import LIMIT, JudgedComparison, Way
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.messages import several
 from simlab.types import Floats
 
@@ -50,7 +50,9 @@ class Verdict:
     bias: Bias | None = None
 
 
-def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, alone: Way, corrected: Way) -> Verdict:
+def verdict(
+    asked: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
+) -> Verdict:
     """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
     rng, of, labels = asked.stream("verdict", name), corrected.of, int(evidence.rated.sum())
     n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, asked.margin)
@@ -80,7 +82,9 @@ def verdict(asked: Asked, evidence: Evidence, name: str, says: Floats | None, al
     return Verdict("correct", f"{narrower}; {off}", _to_trust(bias, bound, labels, n_documents), bound, bias)
 
 
-def _bias(rng: np.random.Generator, asked: Asked, evidence: Evidence, name: str, says: Floats | None) -> Bias:
+def _bias(
+    rng: np.random.Generator, asked: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
+) -> Bias:
     return bias_of(rng, evidence, name, says, asked.places, level=asked.level, flips=asked.flips)
 
 
@@ -97,7 +101,7 @@ def _turned(alone: Way, bias: Bias) -> str:
     return f"by its own means it turns round {', '.join(turned[:MOST_TURNED])}{more}; "
 
 
-def _nothing_left(evidence: Evidence, name: str, width: float) -> str:
+def _nothing_left(evidence: OutputEvidence, name: str, width: float) -> str:
     alone = 1 - int(evidence.rated.sum()) / max(int(np.isfinite(evidence.metrics[name]).sum()), 1)
     return (
         f"intervals of differences with it are {width:.2f} times as wide, since humans rated all but "
@@ -105,7 +109,7 @@ def _nothing_left(evidence: Evidence, name: str, width: float) -> str:
     )
 
 
-def _biased(asked: Asked, bias: Bias, bound: float) -> str:
+def _biased(asked: JudgedComparison, bias: Bias, bound: float) -> str:
     """Say of which pair a metric's own difference is shown to miss most, or may miss most where none is shown."""
     if not np.isfinite(bias.value).all():
         return "what its own means miss is not known of every system"
@@ -130,7 +134,7 @@ def _plain(value: float) -> str:
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-def width_of(alone: Compared, corrected: Compared) -> float:
+def width_of(alone: PairDifferences, corrected: PairDifferences) -> float:
     """Return how wide intervals of differences are with the metric, over those of humans alone."""
     wide, narrow = alone.high - alone.low, corrected.high - corrected.low
     known = np.isfinite(wide) & np.isfinite(narrow) & (wide > 0)
@@ -140,13 +144,13 @@ def width_of(alone: Compared, corrected: Compared) -> float:
     return float(np.exp(np.log(np.maximum(narrow[known], 1e-300) / wide[known]).mean())) if known.any() else 1.0
 
 
-def _says_something(evidence: Evidence, name: str) -> bool:
+def _says_something(evidence: OutputEvidence, name: str) -> bool:
     score = evidence.metrics[name]
     finite = score[np.isfinite(score) & evidence.rated]
     return len(finite) > 1 and float(np.ptp(finite)) > 0
 
 
-def _margin(evidence: Evidence, alone: Compared, margin: float | None) -> float:
+def _margin(evidence: OutputEvidence, alone: PairDifferences, margin: float | None) -> float:
     """Return what trust is held against: as asked, .05 of shares, else half the usual interval of humans alone."""
     if margin is not None:
         return margin

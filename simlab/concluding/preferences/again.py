@@ -21,7 +21,7 @@ from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number
 from simlab.answers.conclude import Control, RepeatedShares, Repetition
 from simlab.answers.standings import Interval
-from simlab.concluding.preferences.claims import Claims
+from simlab.concluding.preferences.claims import PreferenceClaims
 from simlab.concluding.simulations import share_again
 from simlab.effort import current_effort
 from simlab.fitting.predictions import prediction_interval, widen_by_chance
@@ -51,7 +51,14 @@ _MOST_EFFECTS = 2_000_000
 
 
 def repetition(
-    votes: Votes, found: Claims, fitted: Strengths, covariance: Floats, world: VoteWorld, seed: int, *, ordered: bool
+    votes: Votes,
+    found: PreferenceClaims,
+    fitted: Strengths,
+    covariance: Floats,
+    world: VoteWorld,
+    seed: int,
+    *,
+    ordered: bool,
 ) -> Repetition | None:
     """Repeat a study in each world that its table allows, and count where every claim comes out the same way.
 
@@ -106,7 +113,7 @@ def _own(votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Callable[[np.r
 
 
 def _confirmed(
-    found: Claims,
+    found: PreferenceClaims,
     claimed: Array,
     worlds: list[VoteWorld],
     way: Way,
@@ -135,7 +142,7 @@ def _directions(votes: Votes, value: Array) -> Array:
     return np.sign(np.bincount(votes.pair, value, minlength=votes.n_pairs))
 
 
-def control(found: Claims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
+def control(found: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by three analyses."""
     columns = zip(*_nulls(found, world.equal(), seed, ordered), strict=True)
     some, plain, watched = (np.array(column, bool) for column in columns)
@@ -152,7 +159,7 @@ def control(found: Claims, world: VoteWorld, seed: int, *, ordered: bool) -> Con
     )
 
 
-def _nulls(found: Claims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
+def _nulls(found: PreferenceClaims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
     votes, level = found.votes, found.promise.level
     given = not found.raters_drawn and (votes.rater >= 0).any()
     for k in range(current_effort().equal_studies):
@@ -175,7 +182,7 @@ def _with_given(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> Vot
     return replace(equal, taste=taste - load @ taste / load.sum())
 
 
-def _claimed_pairs(rng: np.random.Generator, found: Claims, study: Votes, ordered: bool) -> Bools:
+def _claimed_pairs(rng: np.random.Generator, found: PreferenceClaims, study: Votes, ordered: bool) -> Bools:
     """Return which pairs of the family the table's own analysis claims of a study."""
     level = found.promise.level
     if found.promise.name == "anytime":

@@ -17,11 +17,11 @@ from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Pair, Rank, System
 from simlab.concluding.goals import expected, systems_apart
 from simlab.concluding.preferences.concluding import UNIT, of_held
-from simlab.concluding.preferences.votes import Held, named_pairs, of_collected, of_table, pair_of
+from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_collected, of_table, pair_of
 from simlab.concluding.sheets import Read
 from simlab.concluding.simulations import unrepeated
 from simlab.concluding.standing import ranks_of
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, or_nearest, several
 from simlab.parts import name_of
 from simlab.studies.money import bill, prices_of
@@ -29,7 +29,7 @@ from simlab.studies.preferences.concluding import conclude
 from simlab.studies.preferences.preparing import prepare
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
-from simlab.tables.winners import Comparisons
+from simlab.tables.winners import WinnerComparisons
 from simlab.types import COMPARE, Array, Collected, Frame, InputError, Ints, Seen, Streams
 
 ANYTIME = ("anytime", "betting")
@@ -37,7 +37,7 @@ OF_PRIOR = ("bayes", "human_only")
 
 
 def concluded(
-    config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+    config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude by the plan's rule: verdicts, directions and estimates are those of the kind of study.
 
@@ -114,7 +114,11 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], against: str | No
 
 
 def _with_strengths(
-    found: Conclusion, config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+    found: Conclusion,
+    config: Mapping[str, Any],
+    collected: Collected,
+    wanted: ConcludeOptions,
+    say: Callable[[str], None],
 ) -> Conclusion:
     """Add what the same comparisons say beside the plan's rule."""
     asked = replace(wanted, plan=None, promise=found.promise.name, level=config["decision"]["level"], exclude=())
@@ -197,7 +201,7 @@ def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
     )
 
 
-def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
+def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
     """Take a table for what was collected by a plan alone; comparisons came in the order in which they stand.
 
     Raises InputError for the plan of other systems, for more comparisons than were planned, and where the plan's metric
@@ -231,7 +235,7 @@ def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
     return Read(came, total if budget["annotations"] is None else min(total, budget["annotations"]), deviations)
 
 
-def _refuse_orders(held: Held, where: str) -> None:
+def _refuse_orders(held: NamedVotes, where: str) -> None:
     """Raise InputError where a rule would take what a place is worth for what a system is: rules know no places."""
     both = "conclude without a plan's rule"
     if held.both_orders:
@@ -299,7 +303,7 @@ def _metric(held: Preferences, n_named: int, where: str) -> Array:
             f"{where}: the plan's rule uses a metric, and the table has {several(len(held.metrics), 'metric')} beside "
             "named items; name one with --metric COLUMN"
         )
-    of: Comparisons = next(iter(held.metrics.values()))
+    of: WinnerComparisons = next(iter(held.metrics.values()))
     pair, n_pairs = pair_of(of.first, of.second, held.n_systems), held.n_systems * (held.n_systems - 1) // 2
     said = np.full((n_pairs, len(held.item_names)), -1)
     said[pair, _human_first(held)[of.item]] = np.where(of.first > of.second, 2 - of.outcome, of.outcome)

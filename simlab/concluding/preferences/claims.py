@@ -12,13 +12,13 @@ from simlab.analysis.preferences.places import match_orders
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import FEWEST, Votes, Way, choose_way, count_per_pair, counts_as_drawn
 from simlab.answers.conclude import Promise, PromiseName
-from simlab.concluding.preferences.votes import Held
+from simlab.concluding.preferences.votes import NamedVotes
 from simlab.rng import stream
 from simlab.types import Array, Bools
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class PreferenceClaims:
     """Hold what is claimed of pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
 
     `votes` are those that were used, `way` what of them is independent, `raters_drawn` and `items_drawn` whether these
@@ -37,13 +37,15 @@ class Claims:
     notes: tuple[str, ...] = ()
 
 
-def claims(held: Held, name: PromiseName, family: Bools, level: float, seed: int, broken: str) -> Claims:
+def claims(
+    held: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
+) -> PreferenceClaims:
     """Claim what a promise allows; `broken` says why it does not hold of this table ("": it does)."""
     of = _anytime if name == "anytime" else _fixed
     return of(held, family, level, seed, broken)
 
 
-def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
+def taken(held: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
     """Say in words who is taken as drawn from more like them, and who as given."""
     parts = [("raters", raters_drawn)] * bool(held.rater_names) + [(f"{held.unit}s", items_drawn)] * held.items
     as_drawn = " and ".join(word for word, yes in parts if yes)
@@ -54,7 +56,7 @@ def taken(held: Held, *, raters_drawn: bool, items_drawn: bool) -> str:
     return ", ".join(said)
 
 
-def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
+def _fixed(held: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
     votes, way = held.votes, choose_way(held.design)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
     found = weigh_votes(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
@@ -72,7 +74,7 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
         f"with {_percent(1 - level)} probability no claim below is wrong: {_pairs(family)}, at the plan's end; "
         f"{taken(held, raters_drawn=raters, items_drawn=items)} ({test})"
     )
-    return Claims(
+    return PreferenceClaims(
         tested=found,
         verdict=_signs(found.difference) * found.claimed,
         direction=_signs(found.difference),
@@ -92,7 +94,7 @@ def _fixed(held: Held, family: Bools, level: float, seed: int, broken: str) -> C
     )
 
 
-def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) -> Claims:
+def _anytime(held: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
     many = not held.rater_names or held.n_raters >= FEWEST
     kept = is_fresh(held.votes, many)
     votes = match_orders(held.votes.where(kept))
@@ -101,7 +103,7 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
         f"{_pairs(family)}; {taken(held, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
     )
-    return Claims(
+    return PreferenceClaims(
         tested=found,
         verdict=np.where(found.claimed, ahead, 0).astype(np.int8),
         direction=np.where(found.claimed, ahead, _signs(found.difference)).astype(np.int8),
@@ -115,7 +117,7 @@ def _anytime(held: Held, family: Bools, level: float, seed: int, broken: str) ->
     )
 
 
-def _of_fresh(held: Held, kept: Bools, many: bool) -> list[str]:
+def _of_fresh(held: NamedVotes, kept: Bools, many: bool) -> list[str]:
     notes = []
     if not kept.all():
         named = many and held.rater_names and held.items
@@ -145,12 +147,12 @@ def _signs(difference: Array) -> Array:
     return np.asarray(np.sign(np.nan_to_num(difference)), np.int8)
 
 
-def fewest_clusters(found: Claims) -> int:
+def fewest_clusters(found: PreferenceClaims) -> int:
     """Return how many raters (items, documents) flips need for a claim: their least p-value is 2^(1 - n)."""
     return int(np.ceil(1 - np.log2(found.promise.level)))
 
 
-def thin(found: Claims) -> Bools:
+def thin(found: PreferenceClaims) -> Bools:
     """Mark the pairs that could not be claimed if every vote were for the same system: too few contributions."""
     m = max(int((found.family & (found.tested.n > 0)).sum()), 1)
     if found.promise.name == "fixed" and found.way != "vote":

@@ -17,17 +17,17 @@ from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.far_scores import unmet_people
 from simlab.concluding.preferences import standing, votes
 from simlab.concluding.preferences.again import MOST, control, repetition
-from simlab.concluding.preferences.claims import Claims, claims, thin
-from simlab.concluding.preferences.votes import Held, named_pairs, of_table, pair_of, without_raters
+from simlab.concluding.preferences.claims import PreferenceClaims, claims, thin
+from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_table, pair_of, without_raters
 from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
 from simlab.concluding.standing import within
-from simlab.concluding.wanted import LEVEL, Wanted
+from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import world_of
 from simlab.messages import legible, several
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
-from simlab.tables.winners import Comparisons
+from simlab.tables.winners import WinnerComparisons
 from simlab.types import COMPARE, Array, Bools, InputError, Ints
 
 OFTEN = 10
@@ -52,7 +52,7 @@ def agreement(table: Preferences) -> Iterator[str]:
         )
 
 
-def _counted(table: Preferences, of: Comparisons) -> tuple[int, int]:
+def _counted(table: Preferences, of: WinnerComparisons) -> tuple[int, int]:
     """Count comparisons that a metric and humans both decide, and those that they decide alike."""
     n, size = table.n_systems, max(len(table.item_names), 1)
     said = dict(zip(*_decided(of.first, of.second, of.item, of.outcome, n, size), strict=True))
@@ -71,7 +71,7 @@ def _decided(
     return output[kept].tolist(), way[kept].tolist()
 
 
-def limits(held: Held, found: Claims) -> Iterator[Limit]:
+def limits(held: NamedVotes, found: PreferenceClaims) -> Iterator[Limit]:
     """Go through the limits, one line each."""
     yield from ranked(Rank.CLAIMS, _of_pairs(held, found))
     yield from _of_raters(held, found)
@@ -82,7 +82,7 @@ def limits(held: Held, found: Claims) -> Iterator[Limit]:
         yield Limit(said, Rank.CLAIMS)
 
 
-def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
+def _of_pairs(held: NamedVotes, found: PreferenceClaims) -> Iterator[str]:
     asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, held.votes))
     never = np.flatnonzero(found.family & (asked == 0))
     if len(never):
@@ -100,7 +100,7 @@ def _of_pairs(held: Held, found: Claims) -> Iterator[str]:
         yield f"{several(n, 'pair')} with too few {what} to be claimed, whatever these say"
 
 
-def _of_raters(held: Held, found: Claims) -> Iterator[Limit]:
+def _of_raters(held: NamedVotes, found: PreferenceClaims) -> Iterator[Limit]:
     voted = held.asked.rater[held.asked.rater >= 0]
     if not len(voted):
         return
@@ -122,7 +122,7 @@ def _of_raters(held: Held, found: Claims) -> Iterator[Limit]:
         yield from ranked(Rank.RATERS, _always_ties(held))
 
 
-def _always_ties(held: Held) -> Iterator[str]:
+def _always_ties(held: NamedVotes) -> Iterator[str]:
     """Name raters who always said that two outputs are a tie; who always names one place is named elsewhere."""
     known = held.asked.rater >= 0
     n, ties = (
@@ -137,7 +137,7 @@ def _always_ties(held: Held) -> Iterator[str]:
         yield f"so did {several(len(always) - 3, 'other rater')}"
 
 
-def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
@@ -153,7 +153,7 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
 
 
-def _check(table: Path, wanted: Wanted) -> None:
+def _check(table: Path, wanted: ConcludeOptions) -> None:
     """Raise InputError for what cannot be asked of comparisons."""
     if wanted.second is not None:
         raise InputError(f"{legible(wanted.second)}: comparisons are concluded from one table; put the rows together")
@@ -164,7 +164,7 @@ def _check(table: Path, wanted: Wanted) -> None:
         raise InputError(f"--margin {wanted.margin:g}: differences are shares of wins less losses; stay below 1")
 
 
-def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+def _by_rule(table: Path, held: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
     from simlab.concluding.preferences.by_plan import concluded, of_plan
     from simlab.config import compose
@@ -185,7 +185,7 @@ def _by_rule(table: Path, held: Held, wanted: Wanted, say: Callable[[str], None]
 
 
 def of_held(
-    held: Held, wanted: Wanted, say: Callable[[str], None], *, broken: str = "", noted: bool = True
+    held: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None], *, broken: str = "", noted: bool = True
 ) -> Conclusion:
     """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
     level = wanted.level or LEVEL
@@ -194,7 +194,9 @@ def of_held(
     return concluded.changed(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
 
 
-def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+def of_claims(
+    held: NamedVotes, found: PreferenceClaims, wanted: ConcludeOptions, say: Callable[[str], None]
+) -> Conclusion:
     """Put together what follows from claims, and what strengths say beside them."""
     level = found.promise.level
     stands = standing.standing(held, found, level, wanted.seed)
@@ -226,13 +228,13 @@ def of_claims(held: Held, found: Claims, wanted: Wanted, say: Callable[[str], No
     return _again(concluded, held, found, stands, wanted, say)
 
 
-def _drawn(held: Held, found: Claims) -> dict[str, str]:
+def _drawn(held: NamedVotes, found: PreferenceClaims) -> dict[str, str]:
     """Say of raters and items, where they are named, whether they stand for more like them."""
     named = (("raters", bool(held.rater_names), found.raters_drawn), (f"{held.unit}s", held.items, found.items_drawn))
     return {word: "drawn" if drawn else "fixed" for word, there, drawn in named if there}
 
 
-def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
+def _named(found: PreferenceClaims, stands: standing.FittedStrengths) -> dict[str, Any]:
     """Name what differences are, and the methods that the conclusion rests on."""
     test = "anytime" if found.promise.name == "anytime" else "fixed" if found.way == "vote" else "flips"
     methods = [test, found.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
@@ -241,10 +243,10 @@ def _named(found: Claims, stands: standing.Standing) -> dict[str, Any]:
 
 def _again(
     concluded: Conclusion,
-    held: Held,
-    found: Claims,
-    stands: standing.Standing,
-    wanted: Wanted,
+    held: NamedVotes,
+    found: PreferenceClaims,
+    stands: standing.FittedStrengths,
+    wanted: ConcludeOptions,
     say: Callable[[str], None],
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
@@ -277,7 +279,7 @@ def _again(
     return concluded.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
-def pairs(held: Held, found: Claims, margin: float | None) -> list[Pair]:
+def pairs(held: NamedVotes, found: PreferenceClaims, margin: float | None) -> list[Pair]:
     """Return what is concluded of each pair of the family."""
     named, nothing = named_pairs(held.system_names), votes.without_answers(held, found.votes)
     differences = votes.raw_differences(held)
@@ -304,7 +306,7 @@ def _unknown(first: str, second: str, difference: float, margin: float | None) -
     )
 
 
-def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: float | None) -> Pair:
+def _pair(first: str, second: str, k: int, held: NamedVotes, found: PreferenceClaims, margin: float | None) -> Pair:
     of = found.tested
     low, high, verdict = float(of.low[k]), float(of.high[k]), int(found.verdict[k])
     return Pair(
@@ -322,7 +324,7 @@ def _pair(first: str, second: str, k: int, held: Held, found: Claims, margin: fl
     )
 
 
-def _family(held: Held, wanted: Wanted) -> Bools:
+def _family(held: NamedVotes, wanted: ConcludeOptions) -> Bools:
     """Mark the pairs that the promise is about: all, or those with the baseline."""
     first, second = np.triu_indices(held.votes.n_systems, 1)
     if wanted.against is None:
@@ -331,7 +333,7 @@ def _family(held: Held, wanted: Wanted) -> Bools:
     return np.asarray((first == baseline) | (second == baseline))
 
 
-def _notes(wanted: Wanted) -> Iterator[str]:
+def _notes(wanted: ConcludeOptions) -> Iterator[str]:
     if (wanted.promise or "fixed") == "fixed":
         yield (
             "no plan is given: the table is taken as complete; if votes still come, or it ended because of what they "

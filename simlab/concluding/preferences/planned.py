@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.campaigns import Told, check, in_type, refuse, untold, whole
-from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
+from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, untold, whole
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
 from simlab.design.protocol import list_looks
 from simlab.messages import legible, several
 from simlab.studies.money import less_paid, prices_of
@@ -97,7 +97,7 @@ def metric(collected: Collected) -> Any:
     return None if said is None else [said.dtype.name, *said.shape]
 
 
-def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
+def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what came then.
 
     Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
@@ -130,7 +130,7 @@ def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
     return Read(held, told.answers, [f"{short:,} of {told.answers:,} comparisons are missing"] if short else [])
 
 
-def _check_known(told: Told, config: Mapping[str, Any], where: str) -> None:
+def _check_known(told: CampaignInfo, config: Mapping[str, Any], where: str) -> None:
     """Raise InputError for what is told of other pairs, looks or outputs than there are."""
     frame, held = told.frame, told.known
     n_pairs, n_items = frame.n_systems * (frame.n_systems - 1) // 2, len(frame.document)
@@ -162,7 +162,7 @@ def _pair_of(frame: Frame) -> Ints:
     return pair
 
 
-def _items(rows: Rows, told: Told) -> Ints:
+def _items(rows: SheetRows, told: CampaignInfo) -> Ints:
     """Read items, which are numbered from 1: those that humans can compare, then those that a metric sees alone."""
     n = max(len(told.frame.document), told.metric[2] if told.metric else 0)
     names = {str(k + 1): k for k in range(n)}
@@ -176,7 +176,7 @@ def _items(rows: Rows, told: Told) -> Ints:
     return np.array([names[name] for name in cells], np.int64)
 
 
-def _codes(rows: Rows, name: str, first: Ints, second: Ints) -> Ints:
+def _codes(rows: SheetRows, name: str, first: Ints, second: Ints) -> Ints:
     """Read who won, 0 to 2 as the first, the tie, the second of the pair in its order; -1 where nothing came."""
     cells, turned = column(rows, name), first > second
     systems = list(zip(column(rows, "system_a"), column(rows, "system_b"), strict=True))
@@ -193,7 +193,7 @@ def _codes(rows: Rows, name: str, first: Ints, second: Ints) -> Ints:
     return np.where(turned & (codes >= 0), 2 - codes, codes)
 
 
-def _order(rows: Rows, pair: Ints, came: Ints) -> Ints:
+def _order(rows: SheetRows, pair: Ints, came: Ints) -> Ints:
     """Read in which order the comparisons of a pair came; where a table does not say, as they stand."""
     if "order" in rows.cells:
         return np.array([int(number(rows, "order", k)) for k in came], np.int64)
@@ -205,7 +205,7 @@ def _order(rows: Rows, pair: Ints, came: Ints) -> Ints:
 
 
 def _refuse_more(
-    rows: Rows, came: Ints, pair: Ints, item: Ints, order: Ints, told: Told, config: Mapping[str, Any]
+    rows: SheetRows, came: Ints, pair: Ints, item: Ints, order: Ints, told: CampaignInfo, config: Mapping[str, Any]
 ) -> None:
     """Raise InputError for comparisons that the plan does not have: further ones, or the same two outputs again."""
     n_items = len(told.frame.document)
@@ -229,7 +229,7 @@ def _refuse_more(
             )
 
 
-def _metric(rows: Rows, told: Told, pair: Ints, item: Ints, codes: Ints) -> Array | None:
+def _metric(rows: SheetRows, told: CampaignInfo, pair: Ints, item: Ints, codes: Ints) -> Array | None:
     """Lay out what the metric says; raise InputError where it lacks outputs, which the analysis counts on."""
     if told.metric is None:
         return None

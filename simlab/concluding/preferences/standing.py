@@ -22,14 +22,14 @@ from simlab.analysis.preferences.assurance import (
 from simlab.analysis.preferences.cluster_flips import PRIOR, least_clusters
 from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import are_places_balanced, contributions, known_orders, systems_at_one_place
-from simlab.analysis.preferences.scales import Dropped, Explained, Scale, drop, explain_scale, quantile, scale
+from simlab.analysis.preferences.scales import Dropped, Explained, StrengthScale, drop, explain_scale, quantile, scale
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import Strengths, contrast_errors, effective_clusters, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, choose_way, clusters, own_number, way_of_all
-from simlab.analysis.settling import Needed, Seen, units_needed
+from simlab.analysis.settling import NeededUnits, ObservedEstimate, units_needed
 from simlab.answers.standings import Limit, More, Rank, System, ranked
-from simlab.concluding.preferences.claims import Claims, thin
-from simlab.concluding.preferences.votes import Held
+from simlab.concluding.preferences.claims import PreferenceClaims, thin
+from simlab.concluding.preferences.votes import NamedVotes
 from simlab.concluding.standing import ranks_of
 from simlab.messages import several
 from simlab.rng import stream
@@ -51,7 +51,7 @@ UNSURE = 0.01
 """p-value below which one strength a system does not explain the comparisons."""
 
 
-def more(held: Held, found: Claims, k: int) -> More | None:
+def more(held: NamedVotes, found: PreferenceClaims, k: int) -> More | None:
     """Return how many more comparisons settle an open pair with 80 % probability, by the test that speaks.
 
     Never fewer than it takes for its least p-value. None for a pair that is claimed, that was not compared, or that was
@@ -73,7 +73,7 @@ def more(held: Held, found: Claims, k: int) -> More | None:
     )
 
 
-def _least(held: Held, found: Claims, k: int) -> tuple[float, str]:
+def _least(held: NamedVotes, found: PreferenceClaims, k: int) -> tuple[float, str]:
     """Return the comparisons without which no claim can be made whatever they say, and what else they need."""
     wins, _, losses = found.votes.counts()[k].tolist()
     if found.promise.name == "anytime":
@@ -93,13 +93,13 @@ def _least(held: Held, found: Claims, k: int) -> tuple[float, str]:
     return short * max(each, 1.0), f" {'on' if unit != 'rater' else 'by'} {several(short, f'further {unit}')} at least"
 
 
-def _level_of_next(found: Claims) -> float:
+def _level_of_next(found: PreferenceClaims) -> float:
     """Return the level at which the next pair is claimed by Holm's step-down."""
     tested = found.family & (found.tested.n > 0) & ~known_orders(found.votes).one_way
     return found.promise.level / max(int(tested.sum()) - int(np.count_nonzero(found.verdict[tested])), 1)
 
 
-def _needed(found: Claims, k: int) -> Needed:
+def _needed(found: PreferenceClaims, k: int) -> NeededUnits:
     of = found.tested
     if found.promise.name == "fixed" and found.way == "vote":
         wins, ties, losses = found.votes.counts()[k].tolist()
@@ -112,10 +112,10 @@ def _needed(found: Claims, k: int) -> Needed:
         return settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     # More comparisons bring more clusters, whose errors are known: the bar is at most that of a normal law.
     known = float(ndtri(1 - _level_of_next(found) / 2))
-    return units_needed(Seen(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
+    return units_needed(ObservedEstimate(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
 
 
-def detectable_difference(found: Claims) -> float | None:
+def detectable_difference(found: PreferenceClaims) -> float | None:
     """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability.
 
     Of the test that speaks: the exact sign test at the family's first step, flips of so many clusters, or e-processes.
@@ -150,7 +150,7 @@ def detectable_difference(found: Claims) -> float | None:
     return size if size <= 1 else None
 
 
-def _freedom(found: Claims, there: Bools) -> float:
+def _freedom(found: PreferenceClaims, there: Bools) -> float:
     """Return the degrees of freedom of a typical pair's error: of the scarcer of raters and items, and of the others.
 
     Where there are other pairs they lend it what `PRIOR` says.
@@ -163,29 +163,29 @@ def _freedom(found: Claims, there: Bools) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FittedStrengths:
     """Hold strengths `fitted` with their errors, whether they explain the comparisons, and how firm the top is.
 
     `fitted` is None where all votes are ties. `ranks_by` says where ranks come from.
     """
 
     fitted: Strengths | None
-    scale: Scale | None
+    scale: StrengthScale | None
     explained: Explained | None
     dropped: Dropped | None
     way: Way
     ranks_by: Literal["pairs", "strengths"]
 
 
-def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
+def standing(held: NamedVotes, found: PreferenceClaims, level: float, seed: int) -> FittedStrengths:
     """Fit strengths to all votes, and decide where ranks come from."""
     votes, way = held.votes, way_of_all(held.design)
     counts = votes.counts()
     if not (counts[:, 0] + counts[:, 2]).any():
-        return Standing(None, None, None, None, way, "pairs")
+        return FittedStrengths(None, None, None, None, way, "pairs")
     fitted = fit(counts, votes.n_systems)
     sparse = float(thin(found).mean()) > SPARSE and votes.n_systems > 2 and are_places_balanced(votes)
-    return Standing(
+    return FittedStrengths(
         fitted=fitted,
         scale=scale(stream(seed, "conclude", "strengths"), votes, way, fitted, level),
         explained=explain_scale(votes, choose_way(held.design), fitted),
@@ -195,7 +195,7 @@ def standing(held: Held, found: Claims, level: float, seed: int) -> Standing:
     )
 
 
-def systems(held: Held, found: Claims, stands: Standing, level: float) -> list[System]:
+def systems(held: NamedVotes, found: PreferenceClaims, stands: FittedStrengths, level: float) -> list[System]:
     """Return each system's share of wins against the average of the others, ties half, and its possible ranks."""
     n = votes_of_systems(held.asked)
     verdict = found.verdict
@@ -222,7 +222,7 @@ def systems(held: Held, found: Claims, stands: Standing, level: float) -> list[S
     ]
 
 
-def shares(held: Held, stands: Standing, level: float) -> tuple[Floats, Floats, Floats]:
+def shares(held: NamedVotes, stands: FittedStrengths, level: float) -> tuple[Floats, Floats, Floats]:
     """Return shares of wins and the bounds of their intervals, `[system]`; NaN of one that nothing compares."""
     n = held.votes.n_systems
     if stands.fitted is None or stands.scale is None:
@@ -247,7 +247,7 @@ def votes_of_systems(votes: Votes) -> Ints:
     return np.asarray(np.bincount(first, n, votes.n_systems) + np.bincount(second, n, votes.n_systems), np.int64)
 
 
-def lines(held: Held, stands: Standing) -> Iterator[str]:
+def lines(held: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
     """Go through what strengths say, in sentences."""
     names = held.system_names
     if stands.ranks_by == "strengths":
@@ -264,12 +264,12 @@ def lines(held: Held, stands: Standing) -> Iterator[str]:
         yield _dropped(stands.dropped, names, len(held.votes.pair))
 
 
-def warnings(held: Held, stands: Standing) -> list[Limit]:
+def warnings(held: NamedVotes, stands: FittedStrengths) -> list[Limit]:
     """Go through what limits strengths; where there are none, nothing could be claimed."""
     return ranked(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(held, stands))
 
 
-def _warnings(held: Held, stands: Standing) -> Iterator[str]:
+def _warnings(held: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
     fitted = stands.fitted
     if fitted is None:
         if len(held.votes.pair):
@@ -294,7 +294,7 @@ def _warnings(held: Held, stands: Standing) -> Iterator[str]:
         yield f"one strength for each system does not explain the comparisons: {weight} that rest on it may mislead"
 
 
-def about(held: Held, stands: Standing, level: float) -> dict[str, Any]:
+def about(held: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
     """Say the same to a program."""
     said: dict[str, Any] = {"ranks_by": stands.ranks_by}
     if stands.fitted is None or stands.scale is None:
@@ -335,7 +335,7 @@ def _dropped(one: Dropped, names: tuple[str, ...], total: int) -> str:
     )
 
 
-def _dropped_record(one: Dropped | None, held: Held) -> dict[str, Any] | None:
+def _dropped_record(one: Dropped | None, held: NamedVotes) -> dict[str, Any] | None:
     if one is None:
         return None
     total = len(held.votes.pair)

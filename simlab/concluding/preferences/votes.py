@@ -14,7 +14,7 @@ from simlab.analysis.preferences.places import Orders, are_places_balanced, join
 from simlab.analysis.preferences.strengths import effective_clusters
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
 from simlab.answers.standings import Interval, Limit, Rank, ranked
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, or_nearest, several
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
@@ -24,7 +24,7 @@ MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NamedVotes:
     """Hold votes with the names behind their numbers.
 
     `asked` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is one
@@ -63,7 +63,7 @@ class Held:
         return self.system_names.index(system)
 
 
-def of_table(table: Preferences, where: str) -> Held:
+def of_table(table: Preferences, where: str) -> NamedVotes:
     """Take the votes of humans from a table that is called `where`; raise InputError if there is none."""
     if not len(table.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
@@ -76,7 +76,7 @@ def of_table(table: Preferences, where: str) -> Held:
     asked = Votes(pair, value, table.rater, table.item, table.n_systems, place)
     joined = join_orders(asked)
     votes, asked, design = (_of_documents(one, table) for one in (joined.votes, asked, joined.design))
-    return Held(
+    return NamedVotes(
         votes=votes if table.by_place else _by_name(votes),
         asked=asked,
         design=design,
@@ -108,7 +108,7 @@ def _by_name(votes: Votes) -> Votes:
     return replace(votes, place=np.where(known_orders(votes).one_way[votes.pair], 0, votes.place))
 
 
-def of_collected(collected: Collected) -> Held:
+def of_collected(collected: Collected) -> NamedVotes:
     """Take the votes of a campaign, pairs in the order of its frame."""
     seen, frame = collected.seen, collected.frame
     by_order = np.arange(len(seen.unit)) if seen.order is None else np.argsort(seen.order, kind="stable")
@@ -117,7 +117,7 @@ def of_collected(collected: Collected) -> Held:
     line = f"{several(n, 'comparison')} of {several(frame.n_systems, 'system')} ({several(pairs, 'pair')})"
     votes = Votes(unit.astype(np.int64), 1 - value.astype(np.int64), rater, item, frame.n_systems)
     read = {"rows": n, "used": n, "systems": frame.n_systems, "pairs": pairs, "items": len(np.unique(item))}
-    return Held(votes, frame.system_names, frame.rater_names, True, True, line, read, votes, votes)
+    return NamedVotes(votes, frame.system_names, frame.rater_names, True, True, line, read, votes, votes)
 
 
 def pair_of(first: Ints, second: Ints, n_systems: int) -> Ints:
@@ -130,7 +130,7 @@ def pair_of(first: Ints, second: Ints, n_systems: int) -> Ints:
     return np.asarray(low * (2 * n_systems - low - 1) // 2 + high - low - 1)
 
 
-def without_raters(table: Preferences, wanted: Wanted) -> Preferences:
+def without_raters(table: Preferences, wanted: ConcludeOptions) -> Preferences:
     """Leave out the answers of the raters that are to be excluded; raise InputError for one that is not there."""
     if not wanted.exclude:
         return table
@@ -169,7 +169,7 @@ def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
     return Interval(value=share, low=least, high=most), len(won.pair)
 
 
-def lines(held: Held, level: float) -> Iterator[str]:
+def lines(held: NamedVotes, level: float) -> Iterator[str]:
     """Go through what the place is worth, and which answers in both orders contradict each other."""
     found = first_place(held.asked, level)
     if found is not None:
@@ -192,14 +192,14 @@ def lines(held: Held, level: float) -> Iterator[str]:
         yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
 
 
-def warnings(held: Held, family: Bools) -> Iterator[Limit]:
+def warnings(held: NamedVotes, family: Bools) -> Iterator[Limit]:
     """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
     # One rater, or raters who are not named, are all that the claims rest on.
     yield from ranked(Rank.RATERS if len(held.rater_names) > 1 else Rank.NUMBERS, _followers(held))
     yield from ranked(Rank.CLAIMS, _unclaimed(held, family))
 
 
-def _followers(held: Held) -> Iterator[str]:
+def _followers(held: NamedVotes) -> Iterator[str]:
     found = list_followers(held.asked)
     if not found:
         return
@@ -216,7 +216,7 @@ def _followers(held: Held) -> Iterator[str]:
     yield f"{', '.join(said)}{rest}: such answers follow the place, not the systems{see}"
 
 
-def _unclaimed(held: Held, family: Bools) -> Iterator[str]:
+def _unclaimed(held: NamedVotes, family: Bools) -> Iterator[str]:
     if nothing := np.flatnonzero(family & without_answers(held, held.votes)).tolist():
         yield f"{_pairs(held, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
     n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
@@ -227,7 +227,7 @@ def _unclaimed(held: Held, family: Bools) -> Iterator[str]:
         )
 
 
-def record(held: Held, level: float) -> dict[str, Any]:
+def record(held: NamedVotes, level: float) -> dict[str, Any]:
     """Say the same to a program."""
     found = first_place(held.asked, level)
     if found is None:
@@ -257,13 +257,13 @@ def record(held: Held, level: float) -> dict[str, Any]:
     }
 
 
-def raw_differences(held: Held) -> Floats:
+def raw_differences(held: NamedVotes) -> Floats:
     """Return wins less losses of all answers, `[pair]`, whatever the place."""
     n = np.bincount(held.asked.pair, minlength=held.asked.n_pairs)
     return np.asarray(np.bincount(held.asked.pair, held.asked.value, held.asked.n_pairs) / np.maximum(n, 1))
 
 
-def without_answers(held: Held, votes: Votes) -> Bools:
+def without_answers(held: NamedVotes, votes: Votes) -> Bools:
     """Mark the pairs that were asked about, and of which no answer is among the votes that are used."""
     asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, votes))
     return np.asarray((asked > 0) & (left == 0))
@@ -275,7 +275,7 @@ def _never_turned(asked: Votes) -> bool:
     return bool(known_orders(asked).one_way[there].all())
 
 
-def _pairs(held: Held, which: list[int]) -> str:
+def _pairs(held: NamedVotes, which: list[int]) -> str:
     named = named_pairs(held.system_names)
     said = ", ".join(" - ".join(named[k]) for k in which[:MOST_NAMED]) + (", ..." if len(which) > MOST_NAMED else "")
     return f"{several(len(which), 'pair')} ({legible(said, 120)})" if len(which) > 1 else legible(said, 80)

@@ -24,7 +24,7 @@ from simlab.concluding.ratings.families import question_of
 from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads
 from simlab.concluding.ratings.table_world import check_seed
 from simlab.concluding.simulations import NOT_ASKED, in_parts, share_again, try_to_simulate, unrepeated, with_gate
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
 from simlab.fitting.repetitions import Answer, TableWorld
@@ -32,9 +32,9 @@ from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, rated_of, scored
-from simlab.studies.ratings.preparing import Prepared, prepare
+from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.tables.held import Ratings
-from simlab.types import Array, Bools, Collected, Floats, Rated, Streams
+from simlab.types import Array, Bools, Collected, Floats, ScoredRatings, Streams
 
 FLIPS, PER_LEVEL = 299, 15
 EACH, TESTED = 10, 3
@@ -58,7 +58,7 @@ STREAMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class RepeatedStudy:
     """Hold the study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
 
     `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all, `shared` is what all
@@ -67,7 +67,7 @@ class Study:
 
     ratings: Ratings
     collected: Collected
-    prepared: Prepared
+    prepared: PreparedRatings
     verdict: Array
     family: Bools
     raters_drawn: bool
@@ -95,7 +95,7 @@ def with_again(
     ratings: Ratings,
     config: Mapping[str, Any],
     collected: Collected,
-    wanted: Wanted,
+    wanted: ConcludeOptions,
     fitted: Callable[[], TableWorld],
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out.
@@ -116,7 +116,9 @@ def with_again(
     verdict = np.zeros(len(family), np.int64)
     verdict[family] = [pair.verdict for pair in found.pairs]
     drawn = "raters" in found.about["drawn"]
-    study = Study(ratings, collected, prepared, verdict, family, drawn, prepared.level, best=question.name == "best")
+    study = RepeatedStudy(
+        ratings, collected, prepared, verdict, family, drawn, prepared.level, best=question.name == "best"
+    )
     with threadpool_limits(1):
         world, why = try_to_simulate(fitted)
         if world is None:
@@ -135,7 +137,7 @@ def with_again(
     return found.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
-def _rated(study: Study) -> Rated:
+def _rated(study: RepeatedStudy) -> ScoredRatings:
     scores = scored(study.prepared, study.collected)
     return rated_of(study.collected, scores, document_totals(study.prepared, study.collected))
 
@@ -157,7 +159,7 @@ def _lies(world: TableWorld) -> Iterator[str]:
         yield f"the world of repetition and check is rough: {world.name}"
 
 
-def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
+def repetition(study: RepeatedStudy, world: TableWorld, seed: int) -> Repetition | None:
     """Repeat a study in each world that its table allows, and count where every claim comes out the same way."""
     claimed = np.flatnonzero(study.verdict)
     if not len(claimed):
@@ -181,7 +183,9 @@ def repetition(study: Study, world: TableWorld, seed: int) -> Repetition | None:
     )
 
 
-def _repeat(study: Study, ways: Mapping[str, Answer], n_draws: int, claimed: Array, seed: int) -> tuple[Floats, Bools]:
+def _repeat(
+    study: RepeatedStudy, ways: Mapping[str, Answer], n_draws: int, claimed: Array, seed: int
+) -> tuple[Floats, Bools]:
     """Repeat a study in each way and draw of the world.
 
     Returns leads in all repetitions, `[way, draw, repetition, claim]`, and what is claimed in those that are tested.
@@ -230,7 +234,7 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
     return sign, share_again(anew & (lead[:, :TESTED] > 0))
 
 
-def control(study: Study, world: TableWorld, seed: int, studies: int | None = None) -> Control:
+def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | None = None) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by two analyses."""
     studies = studies or current_effort().equal_studies
     ratings, each = study.ratings, study.prepared.multiplicity == "none"
@@ -270,7 +274,7 @@ def control(study: Study, world: TableWorld, seed: int, studies: int | None = No
     )
 
 
-def _by_others(study: Study, world: TableWorld, seed: int, studies: int) -> tuple[Interval, float]:
+def _by_others(study: RepeatedStudy, world: TableWorld, seed: int, studies: int) -> tuple[Interval, float]:
     """Return how often studies by other raters claim something for theirs, over what the world may be, and its mcse.
 
     Systems are equal for raters at large alone, so that tastes of those who rate are taken for systems.
@@ -291,7 +295,7 @@ def _by_others(study: Study, world: TableWorld, seed: int, studies: int) -> tupl
     return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
 
 
-def with_scores(study: Study, score: Floats) -> Collected:
+def with_scores(study: RepeatedStudy, score: Floats) -> Collected:
     """Put other scores into what was collected."""
     return replace(study.collected, seen=replace(study.collected.seen, value=score))
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
 from simlab.messages import legible, or_nearest, several
-from simlab.tables.columns import LeftOut
+from simlab.tables.columns import LeftOutRatings
 from simlab.tables.held import Ratings
-from simlab.types import Asked, Bools, Collected, Frame, InputError, Ints, Seen, Streams
+from simlab.types import Bools, Collected, Frame, InputError, Ints, Seen, SlotAssignment, Streams
 
 FLIPS = 2000
 """Patterns of flips: at .05 the bound of the largest statistic is known to within a hundredth or two."""
@@ -28,7 +28,7 @@ MOST_LOST = 0.05
 """At most this share of the ratings is left out so that systems meet the same segments; paid ratings are not wasted."""
 
 
-def config_of(wanted: Wanted) -> Mapping[str, Any]:
+def config_of(wanted: ConcludeOptions) -> Mapping[str, Any]:
     """Compose the config of the analysis; what the user says of it takes the place of what is chosen.
 
     Raises InputError for keys that a study of ratings does not have, and for keys of how it is collected.
@@ -50,7 +50,7 @@ def config_of(wanted: Wanted) -> Mapping[str, Any]:
     return compose([*words, *wanted.overrides])
 
 
-def _check_keys(said: Mapping[str, str], wanted: Wanted) -> None:
+def _check_keys(said: Mapping[str, str], wanted: ConcludeOptions) -> None:
     for key in said:
         if key.partition(".")[0] not in ("analysis", "decision", "seed", "plugins"):
             raise InputError(
@@ -61,18 +61,18 @@ def _check_keys(said: Mapping[str, str], wanted: Wanted) -> None:
         raise InputError(f"--level {wanted.level:g} and {said['decision.level']}: say it once")
 
 
-class Kept(NamedTuple):
+class KeptRatings(NamedTuple):
     """Hold the ratings that are concluded from, and sentences on those that are not."""
 
     ratings: Ratings
     notes: tuple[str, ...]
 
 
-class Whole(NamedTuple):
+class ComparableRatings(NamedTuple):
     """Hold ratings whose systems can be compared within documents, what was left out, and sentences for the page."""
 
     ratings: Ratings
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutRatings, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -91,7 +91,7 @@ def collected(ratings: Ratings, seed: int) -> Collected:
         lower_is_better=ratings.lower_is_better,
     )
     # Nobody having been asked, what came is never taken for all that was: segments may have any number of ratings.
-    asked = Asked(np.full((ratings.n_systems, ratings.n_documents, 0), -1, np.int64))
+    asked = SlotAssignment(np.full((ratings.n_systems, ratings.n_documents, 0), -1, np.int64))
     seen = Seen(ratings.system, ratings.item, ratings.rater, ratings.score, ratings.errors)
     paid = {"ratings": float(len(ratings.score)), "cost": 0.0}
     return Collected(frame, None, asked, seen, None, {}, paid, Streams(seed, ("conclude",)))
@@ -104,7 +104,7 @@ def in_order(ratings: Ratings) -> Ratings:
     return replace(ratings, criteria={name: values[at] for name, values in ratings.criteria.items()}, **columns)
 
 
-def without(ratings: Ratings, raters: Sequence[str], where: str) -> Kept:
+def without(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
     """Leave out raters, and what only they rated; raise InputError, naming the nearest, for one who is not there."""
     for name in raters:
         if name not in ratings.rater_names or not ratings.rater_known:
@@ -112,7 +112,7 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> Kept:
             hint = or_nearest(name, known, "it has", 300) if known else "raters are not named there"
             raise InputError(f"--exclude {legible(name, 60)}: {where} has no such rater; {hint}")
     if not raters:
-        return Kept(ratings, ())
+        return KeptRatings(ratings, ())
     out = np.isin(ratings.rater, [ratings.rater_names.index(name) for name in raters])
     if out.all():
         raise InputError(f"--exclude {legible(', '.join(raters), 100)}: nobody else rated; leave somebody in")
@@ -121,10 +121,10 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> Kept:
     notes = [f"left out: {several(int(out.sum()), 'rating')} by {', '.join(raters)}"]
     if lost:
         notes.append(f"left out: {', '.join(lost)}, which nobody else rated")
-    return Kept(kept, tuple(notes))
+    return KeptRatings(kept, tuple(notes))
 
 
-def in_whole(ratings: Ratings) -> Whole:
+def in_whole(ratings: Ratings) -> ComparableRatings:
     """Make systems comparable within documents where they were not all rated for the same segments there.
 
     A document counts for a system if all of its segments were rated, since segments differ. Where few ratings are of
@@ -138,18 +138,18 @@ def in_whole(ratings: Ratings) -> Whole:
     np.logical_or.at(present, ratings.document, count > 0)
     lacking = ((count == 0) & present[ratings.document]).any(1)
     if not lacking.any():
-        return Whole(ratings)
+        return ComparableRatings(ratings)
     lost = int(count[lacking].sum())
     emptied = np.bincount(ratings.document[~lacking], minlength=ratings.n_documents) == 0
     if lost <= MOST_LOST * len(ratings.score) and not emptied.any():
         why = f"{'rating' if lost == 1 else 'ratings'} of segments that were not rated for every system there"
-        return Whole(of_ratings(ratings, ~lacking[ratings.item]), (LeftOut(lost, why),))
+        return ComparableRatings(of_ratings(ratings, ~lacking[ratings.item]), (LeftOutRatings(lost, why),))
     apart = len(np.unique(ratings.document[lacking]))
     said = (
         f"systems were rated on other segments, or on unequal numbers of them, in {several(apart, 'document')}: "
         "scores are averaged within each document"
     )
-    return Whole(_averaged_within_documents(ratings), remarks=(said,))
+    return ComparableRatings(_averaged_within_documents(ratings), remarks=(said,))
 
 
 def _averaged_within_documents(ratings: Ratings) -> Ratings:

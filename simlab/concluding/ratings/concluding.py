@@ -11,10 +11,10 @@ import numpy as np
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.far_scores import is_undecided
-from simlab.concluding.ratings.collecting import Whole, collected, in_order, in_whole, without
+from simlab.concluding.ratings.collecting import ComparableRatings, collected, in_order, in_whole, without
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.simulations import NOT_ASKED, unrepeated
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import legible, several
 from simlab.tables import understood
 from simlab.tables.held import Ratings
@@ -22,14 +22,14 @@ from simlab.tables.reading import read
 from simlab.types import Collected, InputError
 
 if TYPE_CHECKING:
-    from simlab.concluding.ratings.findings import Table
+    from simlab.concluding.ratings.findings import TableReading
     from simlab.fitting.repetitions import TableWorld
 
 UNEVEN = 2 / 3
 """Raters are called uneven where one gave at most this share of what another gave."""
 
 
-class Study(NamedTuple):
+class TableStudy(NamedTuple):
     """Hold a table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
 
     `world` is fitted to the ratings where it will be asked for.
@@ -38,12 +38,12 @@ class Study(NamedTuple):
     ratings: Ratings
     config: Mapping[str, Any]
     collected: Collected
-    table: Table
+    table: TableReading
     notes: tuple[str, ...]
     world: Callable[[], TableWorld] | None
 
 
-def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     """Conclude from a table by the analysis that its layout allows, and hold a second one against it.
 
     Raises InputError for a table that holds no ratings, or ratings of one system, and for what is asked of raters,
@@ -62,7 +62,7 @@ def conclude(table: Path, wanted: Wanted, say: Callable[[str], None]) -> Conclus
     return with_second(found, _of(second, other, say), wanted.second)
 
 
-def study_of(table: Path, wanted: Wanted) -> Study:
+def study_of(table: Path, wanted: ConcludeOptions) -> TableStudy:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
     ratings = read(table, wanted.told, averaged=True)
     where = legible(table)
@@ -70,7 +70,7 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     if kept.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
     # As planned means as planned: a segment that is missing then costs its document.
-    made = Whole(kept) if wanted.plan else in_whole(kept)
+    made = ComparableRatings(kept) if wanted.plan else in_whole(kept)
     whole = in_order(made.ratings)
     # What is read off the page counts who was left out, and does not count what could not be compared.
     shown = replace(
@@ -82,9 +82,9 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     record = understood.record(shown)
     world = None if not wanted.gate or is_undecided(record, wanted) else fit_world(whole)
     from simlab.concluding.ratings.collecting import config_of
-    from simlab.concluding.ratings.findings import Table
+    from simlab.concluding.ratings.findings import TableReading
 
-    said = Table(
+    said = TableReading(
         record,
         understood.line(shown),
         whole.rater_known,
@@ -93,10 +93,10 @@ def study_of(table: Path, wanted: Wanted) -> Study:
     )
     notes = (*ratings.notes, *left_out)
     config = wanted.plan.config if wanted.plan else config_of(wanted)
-    return Study(whole, config, collected(whole, wanted.seed), said, notes, world)
+    return TableStudy(whole, config, collected(whole, wanted.seed), said, notes, world)
 
 
-def _of(study: Study, wanted: Wanted, say: Callable[[str], None]) -> Conclusion:
+def _of(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     from simlab.concluding.ratings.again import with_again
     from simlab.concluding.ratings.findings import concluded
 

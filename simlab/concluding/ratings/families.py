@@ -12,13 +12,13 @@ from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjust_p_values
 from simlab.answers.standings import Candidate, Family, FamilySays, System
 from simlab.concluding.ratings.judging import family_of, verdicts
-from simlab.concluding.ratings.standing import MODELS, Spans, Verdicts
+from simlab.concluding.ratings.standing import MODELS, PairVerdicts, Spans
 from simlab.concluding.standing import beats
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import passes
 from simlab.parts import name_of
-from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Array, Bools, Collected, FamilyName, InputError, Rated
+from simlab.studies.ratings.preparing import PreparedRatings
+from simlab.types import Array, Bools, Collected, FamilyName, InputError, ScoredRatings
 
 OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh": "fdr"}
 """What `decision.multiplicity` promises claims of; each pair by itself is no family."""
@@ -29,7 +29,7 @@ NEAR, MOST_NEAR = 2.0, 3
 NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
 
 
-class Question(NamedTuple):
+class FamilyQuestion(NamedTuple):
     """The family that claims are of (None: each pair by itself), its baseline, and another one that is exploratory."""
 
     name: FamilyName | None
@@ -38,7 +38,7 @@ class Question(NamedTuple):
     other_against: str | None = None
 
 
-def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
+def question_of(config: Mapping[str, Any], wanted: ConcludeOptions) -> FamilyQuestion:
     """Return which family is asked for; raise InputError for one that contradicts the analysis.
 
     The family of a plan keeps its claims: ranks follow from all pairs, and any other family is exploratory.
@@ -60,14 +60,14 @@ def question_of(config: Mapping[str, Any], wanted: Wanted) -> Question:
         name, against = (fixed, None) if frozen is None else (frozen.name, frozen.against)
         refuse_contradiction(config, name, f"the plan's family: {name}")
         if family in (None, name) and wanted.against in (None, against):
-            return Question(name, against)
+            return FamilyQuestion(name, against)
         if (name, family) == ("all", "ranks"):
-            return Question("ranks", None)
-        return Question(name, against, family, wanted.against)
+            return FamilyQuestion("ranks", None)
+        return FamilyQuestion(name, against, family, wanted.against)
     if family in (None, "against"):
-        return Question(fixed if family is None or fixed is None else family, wanted.against)
+        return FamilyQuestion(fixed if family is None or fixed is None else family, wanted.against)
     refuse_contradiction(config, family, f"--family {family}")
-    return Question(family, None)
+    return FamilyQuestion(family, None)
 
 
 def refuse_contradiction(config: Mapping[str, Any], family: FamilyName | None, said: str) -> None:
@@ -79,7 +79,12 @@ def refuse_contradiction(config: Mapping[str, Any], family: FamilyName | None, s
 
 
 def marks_of(
-    name: FamilyName | None, prepared: Prepared, collected: Collected, rated: Rated, found: Verdicts, told: Spans
+    name: FamilyName | None,
+    prepared: PreparedRatings,
+    collected: Collected,
+    rated: ScoredRatings,
+    found: PairVerdicts,
+    told: Spans,
 ) -> tuple[FamilySays | None, ...]:
     """Return what the family says of each pair: what stepping down adds to a single step is marked."""
     if name is None:
@@ -92,7 +97,9 @@ def marks_of(
     )
 
 
-def _steps(prepared: Prepared, collected: Collected, rated: Rated, found: Verdicts, told: Spans) -> tuple[Bools, Bools]:
+def _steps(
+    prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, found: PairVerdicts, told: Spans
+) -> tuple[Bools, Bools]:
     """Return which pairs pass in a single step, and which by stepping down."""
     single, down, level = np.zeros(len(found.family), bool), np.zeros(len(found.family), bool), prepared.level
     own = found.p_value[found.family]
@@ -138,9 +145,9 @@ class Answering(NamedTuple):
     `order` are the names of the systems, best first, `widest` is the largest difference that the scale allows.
     """
 
-    prepared: Prepared
+    prepared: PreparedRatings
     collected: Collected
-    rated: Rated
+    rated: ScoredRatings
     outcome: Mapping[str, Array]
     told: Spans
     order: Sequence[str]

@@ -14,7 +14,7 @@ from simlab.answers.standings import Family, Pair, Rank, Rater, System, ranked
 from simlab.concluding.goals import POINTS
 from simlab.concluding.ratings.families import (
     Answering,
-    Question,
+    FamilyQuestion,
     candidates_of,
     excluding,
     marks_of,
@@ -36,11 +36,11 @@ from simlab.concluding.ratings.standing import (
     systems_of,
 )
 from simlab.concluding.standing import groups_of
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
-from simlab.studies.ratings.preparing import Prepared, prepare
-from simlab.types import Array, Collected, FamilyName, ImpossibleValue, InputError, Rated
+from simlab.studies.ratings.preparing import PreparedRatings, prepare
+from simlab.types import Array, Collected, FamilyName, ImpossibleValue, InputError, ScoredRatings
 
 INTERVALS: Mapping[FamilyName | None, str] = {
     None: "each by itself",
@@ -53,7 +53,7 @@ INTERVALS: Mapping[FamilyName | None, str] = {
 Told = TypeVar("Told", System, Pair, Rater)
 
 
-class Table(NamedTuple):
+class TableReading(NamedTuple):
     """Hold what was read, to a program and to people, and whether raters are named.
 
     `lone_segments`: nothing says which segments belong to one document, so that each is one of its own. `anew`: answers
@@ -68,7 +68,11 @@ class Table(NamedTuple):
 
 
 def concluded(
-    config: Mapping[str, Any], collected: Collected, wanted: Wanted, table: Table, notes: Sequence[str] = ()
+    config: Mapping[str, Any],
+    collected: Collected,
+    wanted: ConcludeOptions,
+    table: TableReading,
+    notes: Sequence[str] = (),
 ) -> Conclusion:
     """Conclude from what was collected, as a config says; a plan's campaign and a stranger's table alike.
 
@@ -88,8 +92,8 @@ def concluded(
 def _concluded(
     config: Mapping[str, Any],
     collected: Collected,
-    wanted: Wanted,
-    table: Table,
+    wanted: ConcludeOptions,
+    table: TableReading,
     notes: Sequence[str],
     one: float = 1.0,
 ) -> Conclusion:
@@ -168,7 +172,9 @@ def _concluded(
     )
 
 
-def _near_level(answer: Family | None, pairs: Sequence[Pair], told: Spans, prepared: Prepared) -> tuple[str, ...]:
+def _near_level(
+    answer: Family | None, pairs: Sequence[Pair], told: Spans, prepared: PreparedRatings
+) -> tuple[str, ...]:
     """Name what other draws might decide otherwise; false discovery rates rest on Student's t, without draws."""
     if answer is None or prepared.multiplicity != "max_t":
         return ()
@@ -177,7 +183,7 @@ def _near_level(answer: Family | None, pairs: Sequence[Pair], told: Spans, prepa
     return near_level(told, prepared.level, {f"{one.first} - {one.second}": one.adjusted for one in pairs})
 
 
-def _scale(config: Mapping[str, Any], table: Table) -> tuple[float, float]:
+def _scale(config: Mapping[str, Any], table: TableReading) -> tuple[float, float]:
     """Return the least and the largest mean that scores as they are allow; normalised ones have no such ends."""
     scale = table.read.get("scale")
     if scale is None or name_of(config["analysis"]["normalization"]) != "none":
@@ -185,7 +191,7 @@ def _scale(config: Mapping[str, Any], table: Table) -> tuple[float, float]:
     return float(scale[0]), float(scale[1])
 
 
-def _rated(prepared: Prepared, collected: Collected) -> Rated:
+def _rated(prepared: PreparedRatings, collected: Collected) -> ScoredRatings:
     """Normalise ratings and add them up; raise InputError where a normalisation makes them what they cannot be."""
     try:
         return rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
@@ -194,7 +200,12 @@ def _rated(prepared: Prepared, collected: Collected) -> Rated:
 
 
 def _promised(
-    prepared: Prepared, question: Question, table: Table, drawn: frozenset[str], pairs: Sequence[Pair], n_raters: int
+    prepared: PreparedRatings,
+    question: FamilyQuestion,
+    table: TableReading,
+    drawn: frozenset[str],
+    pairs: Sequence[Pair],
+    n_raters: int,
 ) -> Promise:
     level, multiplicity = prepared.level, prepared.multiplicity
     given = sum(pair.scope == "these_raters" for pair in pairs) if "raters" in drawn else 0
@@ -209,7 +220,7 @@ def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
     return () if name == "none" else (said,)
 
 
-def _alone(table: Table) -> tuple[str, ...]:
+def _alone(table: TableReading) -> tuple[str, ...]:
     said = "the table does not say which segments belong to one document; where these are alike, claims are too many"
     return (said,) if table.lone_segments else ()
 
@@ -218,7 +229,7 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _in_points(found: Conclusion, one: float, mean: float, wanted: Wanted) -> Conclusion:
+def _in_points(found: Conclusion, one: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
     """Tell a conclusion from z-scores in points: `one` standard deviation of them, about the `mean` of all scores."""
     families = [
         None
@@ -259,8 +270,8 @@ def _unit(config: Mapping[str, Any]) -> str:
 
 def _about(
     config: Mapping[str, Any],
-    wanted: Wanted,
-    question: Question,
+    wanted: ConcludeOptions,
+    question: FamilyQuestion,
     drawn: frozenset[str],
     systems: Sequence[System],
     verdict: Array,

@@ -14,16 +14,16 @@ from simlab.analysis.raters.contributions import differs_beyond_rounding
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.concluding.ratings.standing import Spans, Verdicts, spans
+from simlab.concluding.ratings.standing import PairVerdicts, Spans, spans
 from simlab.formulas import passes
 from simlab.messages import legible, or_nearest
 from simlab.parts import chosen, name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, lead_of, rated_of, scored
-from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Array, Bools, Collected, Floats, InputError, Rated
+from simlab.studies.ratings.preparing import PreparedRatings
+from simlab.types import Array, Bools, Collected, Floats, InputError, ScoredRatings
 
 
-def check(config: Mapping[str, Any], prepared: Prepared, collected: Collected) -> None:
+def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected) -> None:
     """Raise InputError for a rule without a promise, a family that the test cannot judge, factors that mean nothing."""
     if prepared.claim is not None:
         raise InputError(
@@ -70,13 +70,13 @@ def family_of(names: Sequence[str], against: str | None) -> Bools:
 
 
 def verdicts(
-    prepared: Prepared,
+    prepared: PreparedRatings,
     collected: Collected,
     outcome: Mapping[str, Array],
-    rated: Rated,
+    rated: ScoredRatings,
     family: Bools,
     centre: Floats | None = None,
-) -> Verdicts:
+) -> PairVerdicts:
     """Take what the kind of study says of all pairs; of fewer, adjust p-values for these alone.
 
     `centre` are the differences that are tested, whose sign is the direction (None: that of the plain means).
@@ -90,7 +90,7 @@ def verdicts(
     if prepared.multiplicity == "none" or (family.all() and "adjusted_p_value" in outcome):
         changed = outcome.get("adjusted_p_value", p_value)
         significant = passes(changed, prepared.level) & (direction != 0) & family
-        return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
+        return PairVerdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
     changed = np.full(len(p_value), np.nan)
     if prepared.multiplicity == "max_t" and prepared.family is not None:
         of = prepared.family(collected.streams("test"), rated).keep(family)
@@ -98,11 +98,11 @@ def verdicts(
     else:
         changed[family] = adjust_p_values(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
     significant = passes(np.where(family, changed, 1.0), prepared.level) & (direction != 0) & family
-    return Verdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
+    return PairVerdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
 
 
 def uncertainty_of(
-    config: Mapping[str, Any], prepared: Prepared, collected: Collected, rated: Rated, family: Bools
+    config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, family: Bools
 ) -> Spans:
     """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
     at_once = prepared.multiplicity not in ("none", "bh")
@@ -112,7 +112,7 @@ def uncertainty_of(
     return spans(config["analysis"]["test"], rated, family, prepared.level, rng, times)
 
 
-def claimed_pairs(prepared: Prepared, collected: Collected, family: Bools) -> Bools:
+def claimed_pairs(prepared: PreparedRatings, collected: Collected, family: Bools) -> Bools:
     """Return which pairs are claimed, `[pair]`; none is outside of the family."""
     rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
     if prepared.multiplicity == "max_t" and prepared.family is not None:
@@ -124,7 +124,9 @@ def claimed_pairs(prepared: Prepared, collected: Collected, family: Bools) -> Bo
     return np.asarray(verdicts(prepared, collected, outcome, rated, family).verdict != 0)
 
 
-def study_leads(prepared: Prepared, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected]) -> Floats:
+def study_leads(
+    prepared: PreparedRatings, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected]
+) -> Floats:
     """Return by how much the first of each two systems came out better, `[study, pair]`.
 
     `shared` is what studies of one design have in common; None: each is judged by itself.
@@ -135,7 +137,7 @@ def study_leads(prepared: Prepared, shared: SimulatedStudies | Judge | None, stu
 
 
 def judge_studies(
-    prepared: Prepared, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected], family: Bools
+    prepared: PreparedRatings, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected], family: Bools
 ) -> tuple[Floats, Bools]:
     """Return the leads of studies, as `study_leads` does, and which pairs are claimed, `[study, pair]`."""
     if shared is None:
@@ -155,7 +157,9 @@ def judge_studies(
     return _leads(differences, studies), claims
 
 
-def excluded_in_studies(prepared: Prepared, shared: SimulatedStudies | Judge, studies: Sequence[Collected]) -> Bools:
+def excluded_in_studies(
+    prepared: PreparedRatings, shared: SimulatedStudies | Judge, studies: Sequence[Collected]
+) -> Bools:
     """Return which systems each study excludes from those that may be the best, `[study, system]`."""
     n_systems = studies[0].frame.n_systems
     differences, families = shared.families(_values(prepared, studies))
@@ -167,7 +171,7 @@ def excluded_in_studies(prepared: Prepared, shared: SimulatedStudies | Judge, st
     return np.asarray((best.lay_out_leads(size * leads, n_systems) > np.stack(bar)).any(-1))
 
 
-def _values(prepared: Prepared, studies: Sequence[Collected]) -> Floats:
+def _values(prepared: PreparedRatings, studies: Sequence[Collected]) -> Floats:
     """Return normalised scores, `[rating, study]`."""
     return np.stack([np.asarray(scored(prepared, one).value, float) for one in studies], axis=1)
 

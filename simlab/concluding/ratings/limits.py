@@ -11,10 +11,10 @@ from simlab.analysis.raters.contributions import gather_by_label, lay_out_by_pai
 from simlab.analysis.raters.flips import levels
 from simlab.answers.conclude import Promise
 from simlab.answers.standings import Limit, Pair, Rank, ranked
-from simlab.concluding.ratings.standing import Spans, Verdicts
+from simlab.concluding.ratings.standing import PairVerdicts, Spans
 from simlab.messages import legible, several
-from simlab.studies.ratings.preparing import Prepared
-from simlab.types import Bools, Collected, FamilyName, Rated
+from simlab.studies.ratings.preparing import PreparedRatings
+from simlab.types import Bools, Collected, FamilyName, ScoredRatings
 
 NOTABLE = 0.5
 """Half-widths of an interval by which a plain difference must be off to be spoken of."""
@@ -27,7 +27,7 @@ MOST_NAMES = 3
 
 
 def misleading_means(
-    pairs: Sequence[Pair], rated: Rated, systems: Sequence[str], raters: Sequence[str]
+    pairs: Sequence[Pair], rated: ScoredRatings, systems: Sequence[str], raters: Sequence[str]
 ) -> Iterator[str]:
     """Name the pair whose plain difference is furthest off for its interval, and why; others are counted."""
     off = {pair: size for pair in pairs if (size := _off(pair)) > NOTABLE}
@@ -49,7 +49,7 @@ def _off(pair: Pair) -> float:
     return abs(pair.plain_mean - pair.difference) / max(half, 1e-12)
 
 
-def _why(pair: Pair, rated: Rated, systems: Sequence[str], raters: Sequence[str]) -> str:
+def _why(pair: Pair, rated: ScoredRatings, systems: Sequence[str], raters: Sequence[str]) -> str:
     """Name the raters who draw the plain difference away most: lenient ones of one system, harsh ones of the other."""
     i, j = sorted((list(systems).index(pair.first), list(systems).index(pair.second)))
     first, second = np.triu_indices(len(systems), 1)
@@ -141,7 +141,7 @@ def _drawn(basis: Basis) -> str:
 
 
 def warnings_of(
-    collected: Collected, told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts
+    collected: Collected, told: Spans, prepared: PreparedRatings, drawn: frozenset[str], found: PairVerdicts
 ) -> tuple[Limit, ...]:
     """Return sentences on what limits a conclusion."""
     return (
@@ -156,7 +156,7 @@ def warnings_of(
     )
 
 
-def blind_pairs(found: Verdicts, prepared: Prepared) -> Iterator[str]:
+def blind_pairs(found: PairVerdicts, prepared: PreparedRatings) -> Iterator[str]:
     """Say where all pairs together hide what one of them would claim by itself, times the number of pairs."""
     m = int(found.family.sum())
     alone = np.where(found.family, m * found.p_value, 1.0)
@@ -170,7 +170,7 @@ def blind_pairs(found: Verdicts, prepared: Prepared) -> Iterator[str]:
         )
 
 
-def confounded(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
+def confounded(collected: Collected, told: Spans, found: PairVerdicts) -> Iterator[str]:
     """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
     of = told.of.comparisons
     if of is None:
@@ -197,7 +197,7 @@ def _unsettled(told: Spans) -> Iterator[str]:
         yield "the variances of the mixed model did not settle: errors and intervals are rough"
 
 
-def _dealt(told: Spans, found: Verdicts) -> Iterator[str]:
+def _dealt(told: Spans, found: PairVerdicts) -> Iterator[str]:
     of = told.of.comparisons
     n = 0 if of is None else int((found.family & of.dealt & of.comparable).sum())
     if n:
@@ -216,7 +216,7 @@ def _named(collected: Collected, pairs: Bools) -> str:
     return f"{legible(said, 200)}{rest}"
 
 
-def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
+def _never_met(collected: Collected, told: Spans, found: PairVerdicts) -> Iterator[str]:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
     apart = np.flatnonzero(~told.of.known & found.family)
@@ -229,7 +229,7 @@ def _never_met(collected: Collected, told: Spans, found: Verdicts) -> Iterator[s
         )
 
 
-def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found: Verdicts) -> Iterator[str]:
+def _out_of_reach(told: Spans, prepared: PreparedRatings, drawn: frozenset[str], found: PairVerdicts) -> Iterator[str]:
     """Say that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
     met = found.family & told.of.known
     # What raters confound is said by itself.
@@ -251,7 +251,7 @@ def _out_of_reach(told: Spans, prepared: Prepared, drawn: frozenset[str], found:
     )
 
 
-def _without_scatter(collected: Collected, told: Spans, found: Verdicts) -> Iterator[str]:
+def _without_scatter(collected: Collected, told: Spans, found: PairVerdicts) -> Iterator[str]:
     """Name pairs whose differences are the same throughout: no interval, and no size that is found, follows."""
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)

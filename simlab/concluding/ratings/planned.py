@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from simlab.answers.conclude import Conclusion
-from simlab.concluding.campaigns import Told, in_type, untold
+from simlab.concluding.campaigns import CampaignInfo, in_type, untold
 from simlab.concluding.goals import Expected, expected, systems_apart
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.collecting import collected as collect
 from simlab.concluding.ratings.collecting import in_order
-from simlab.concluding.ratings.findings import Table
+from simlab.concluding.ratings.findings import TableReading
 from simlab.concluding.ratings.findings import concluded as of_ratings
 from simlab.concluding.ratings.table_world import fit_world
-from simlab.concluding.sheets import Read, Rows, Sheet, column, known, number
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
 from simlab.concluding.simulations import NOT_ASKED, unrepeated
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import normalized_entropy
 from simlab.messages import legible, several
 from simlab.studies.money import less_paid, prices_of
@@ -30,7 +30,7 @@ from simlab.tables.held import Ratings
 from simlab.tables.numbers import missing
 from simlab.tables.reading import read
 from simlab.tables.times import CUT
-from simlab.types import RATE, Asked, Collected, Frame, InputError, Ints, Seen
+from simlab.types import RATE, Collected, Frame, InputError, Ints, Seen, SlotAssignment
 
 USUAL: Mapping[str, Sequence[str]] = {}
 FORM = "ratings (system, document, segment, rater, score)"
@@ -79,7 +79,7 @@ def metric(collected: Collected) -> Any:
     return collected.metric
 
 
-def collected(told: Told, rows: Rows, config: Mapping[str, Any]) -> Read:
+def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what was asked.
 
     Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
@@ -104,17 +104,17 @@ def _further(config: Mapping[str, Any], *, timed: bool) -> int:
     return int(timed and config["design"].get("boost_margin") is not None)
 
 
-def _came(rows: Rows) -> Ints:
+def _came(rows: SheetRows) -> Ints:
     return np.array([k for k, text in enumerate(column(rows, "score")) if not missing(text)], np.int64)
 
 
-def _with_raters(frame: Frame, rows: Rows) -> Frame:
+def _with_raters(frame: Frame, rows: SheetRows) -> Frame:
     """Name the raters of a table behind those that were asked, where it has others."""
     others = tuple(dict.fromkeys(name for name in column(rows, "rater") if name not in frame.rater_names))
     return replace(frame, rater_names=frame.rater_names + others)
 
 
-def _seen(frame: Frame, told: Told, rows: Rows, came: Ints) -> Seen:
+def _seen(frame: Frame, told: CampaignInfo, rows: SheetRows, came: Ints) -> Seen:
     items = {
         (document, str(segment)): k for k, (document, segment) in enumerate(zip(*names_of_items(frame), strict=True))
     }
@@ -132,7 +132,9 @@ def _seen(frame: Frame, told: Told, rows: Rows, came: Ints) -> Seen:
     )
 
 
-def _items(rows: Rows, items: Mapping[tuple[str, str], int], pairs: Sequence[tuple[str, str]], came: Ints) -> list[int]:
+def _items(
+    rows: SheetRows, items: Mapping[tuple[str, str], int], pairs: Sequence[tuple[str, str]], came: Ints
+) -> list[int]:
     for k in came:
         if pairs[k] not in items:
             document, segment = (legible(name, 40) for name in pairs[k])
@@ -143,7 +145,7 @@ def _items(rows: Rows, items: Mapping[tuple[str, str], int], pairs: Sequence[tup
     return [items[pairs[k]] for k in came]
 
 
-def _positions(frame: Frame, asked: Asked, seen: Seen) -> tuple[Ints, Ints]:
+def _positions(frame: Frame, asked: SlotAssignment, seen: Seen) -> tuple[Ints, Ints]:
     """Say as which of those asked each rater rates an output (the number asked: as none), and how many were asked."""
     slot = asked.slot[seen.unit, frame.document[seen.item]]
     rater = np.take_along_axis(frame.rater[seen.unit, seen.item], np.maximum(slot, 0), 1)
@@ -152,7 +154,7 @@ def _positions(frame: Frame, asked: Asked, seen: Seen) -> tuple[Ints, Ints]:
     return own, (slot >= 0).sum(1)
 
 
-def _refuse_unasked(rows: Rows, came: Ints, seen: Seen, n_asked: Ints, frame: Frame) -> None:
+def _refuse_unasked(rows: SheetRows, came: Ints, seen: Seen, n_asked: Ints, frame: Frame) -> None:
     """Raise InputError for an output with more ratings than were asked for, and for a rater who rates one twice."""
     output = seen.unit * len(frame.document) + seen.item
     counts = np.bincount(output, minlength=1)
@@ -171,7 +173,7 @@ def _refuse_unasked(rows: Rows, came: Ints, seen: Seen, n_asked: Ints, frame: Fr
         )
 
 
-def _deviations(told: Told, frame: Frame, position: Ints, n: int) -> list[str]:
+def _deviations(told: CampaignInfo, frame: Frame, position: Ints, n: int) -> list[str]:
     said = []
     if n < told.answers:
         said.append(f"{told.answers - n:,} of {told.answers:,} planned ratings are missing")
@@ -185,7 +187,7 @@ def _deviations(told: Told, frame: Frame, position: Ints, n: int) -> list[str]:
 
 
 def concluded(
-    config: Mapping[str, Any], collected: Collected, wanted: Wanted, say: Callable[[str], None]
+    config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude from the ratings of a plan."""
     frame, seen = collected.frame, collected.seen
@@ -205,7 +207,7 @@ def concluded(
     better = f"; {read['better']} is better"
     wanted = replace(wanted, as_planned=True)
     world = fit_world(ratings_of(collected)) if wanted.gate else None
-    found = of_ratings(config, collected, wanted, Table(read, f"{line}{several(raters, 'rater')}{better}"))
+    found = of_ratings(config, collected, wanted, TableReading(read, f"{line}{several(raters, 'rater')}{better}"))
     if world is None:
         return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
@@ -237,7 +239,7 @@ def ratings_of(collected: Collected) -> Ratings:
     )
 
 
-def of_plan(table: Path, wanted: Wanted, config: Mapping[str, Any]) -> Read:
+def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
     """Take a table for what was collected by a plan alone; say where it leaves the plan.
 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.

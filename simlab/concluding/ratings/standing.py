@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.analysis.raters.leniency import leniency
-from simlab.analysis.raters.model_comparisons import Comparisons
+from simlab.analysis.raters.model_comparisons import ModelComparisons
 from simlab.analysis.raters.moderated import UNSHARED
 from simlab.analysis.raters.uncertainty import (
     Uncertainty,
@@ -19,14 +19,14 @@ from simlab.analysis.raters.uncertainty import (
     uncertainty_of_raters,
     uncertainty_of_t_tests,
 )
-from simlab.analysis.settling import Seen, least_detectable_difference, units_needed
+from simlab.analysis.settling import ObservedEstimate, least_detectable_difference, units_needed
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
 from simlab.concluding.standing import ranks_of, within
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import SLACK
 from simlab.parts import name_of
-from simlab.types import Array, Bools, Collected, Floats, Rated
+from simlab.types import Array, Bools, Collected, Floats, ScoredRatings
 
 DOCUMENTS, RATERS, BOTH = frozenset({"documents"}), frozenset({"raters"}), frozenset({"raters", "documents"})
 DRAWN: Mapping[str, frozenset[str]] = {
@@ -44,7 +44,7 @@ DRAWN: Mapping[str, frozenset[str]] = {
 MODELS = ("mixed_model", "moderated")
 """Tests of the differences that the mixed model estimates."""
 
-_OF: Mapping[str, Callable[[Rated], Uncertainty]] = {
+_OF: Mapping[str, Callable[[ScoredRatings], Uncertainty]] = {
     "rater_flips": uncertainty_of_raters,
     "crossed_flips": uncertainty_of_both,
     "by_rater": lambda rated: uncertainty_of_t_tests(rated, crossed=False),
@@ -120,12 +120,12 @@ def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
     return DRAWN.get(name_of(test), DOCUMENTS)
 
 
-def drawn_in(model: Comparisons, family: Bools) -> frozenset[str]:
+def drawn_in(model: ModelComparisons, family: Bools) -> frozenset[str]:
     """Return what the pairs of a family take as drawn; raters are where they are for any pair."""
     return BOTH if model.at_large[family & model.comparable].any() else DOCUMENTS
 
 
-def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
+def uncertainty(test: Mapping[str, Any], rated: ScoredRatings) -> Uncertainty:
     """Say how uncertain differences are, by what the test takes as drawn."""
     if name_of(test) in MODELS:
         return uncertainty_of_model(rated, test["pools"], test.get("draws"))
@@ -134,7 +134,7 @@ def uncertainty(test: Mapping[str, Any], rated: Rated) -> Uncertainty:
 
 def spans(
     test: Mapping[str, Any],
-    rated: Rated,
+    rated: ScoredRatings,
     family: Bools,
     level: float,
     rng: np.random.Generator | None,
@@ -162,7 +162,7 @@ def spans(
     return Spans(of, np.where(enough, reach, np.inf), _per_document(rated), np.asarray(scatter))
 
 
-def least_error(rated: Rated) -> float:
+def least_error(rated: ScoredRatings) -> float:
     """Return the standard error below which estimates from such scores differ by rounding alone."""
     return ROUNDING * max(1.0, float(np.abs(rated.value).max(initial=0.0)))
 
@@ -183,7 +183,7 @@ def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     return np.asarray(np.maximum(2.0 ** (1 - n), 1 / (1 + flips)) <= level + SLACK)
 
 
-def _per_document(rated: Rated) -> Floats:
+def _per_document(rated: ScoredRatings) -> Floats:
     n, k = rated.n_documents, rated.n_systems
     came = (~np.isnan(rated.total)).astype(float)
     count = np.bincount(rated.document * k + rated.system, minlength=n * k).reshape(n, k) * came
@@ -201,7 +201,7 @@ def _by_t(freedom: Floats, level: float) -> Floats:
     return np.where(known, stdtrit(np.where(known, freedom, 1.0), 1 - level / 2), np.inf)
 
 
-def raters_of(collected: Collected, rated: Rated, level: float) -> tuple[Rater, ...]:
+def raters_of(collected: Collected, rated: ScoredRatings, level: float) -> tuple[Rater, ...]:
     """Return how far each rater scores above the others, on the scale that is concluded on, each by itself."""
     names = collected.frame.rater_names
     found = leniency(rated, len(names), level)
@@ -214,12 +214,12 @@ def raters_of(collected: Collected, rated: Rated, level: float) -> tuple[Rater, 
 def systems_of(
     collected: Collected,
     outcome: Mapping[str, Array],
-    rated: Rated,
+    rated: ScoredRatings,
     verdict: Array,
     raters_drawn: bool,
     level: float,
     scale: tuple[float, float],
-    model: Comparisons | None,
+    model: ModelComparisons | None,
 ) -> tuple[System, ...]:
     """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known."""
     from scipy.special import stdtrit
@@ -253,7 +253,7 @@ def systems_of(
     )
 
 
-class Verdicts(NamedTuple):
+class PairVerdicts(NamedTuple):
     """Hold of each pair its p-value, the one adjusted for its family, the direction and the verdict.
 
     `family` marks the pairs that the promise is about; of others the adjusted p-value is not known.
@@ -268,9 +268,9 @@ class Verdicts(NamedTuple):
 
 def pairs_of(
     names: Sequence[str],
-    found: Verdicts,
+    found: PairVerdicts,
     told: Spans,
-    wanted: Wanted,
+    wanted: ConcludeOptions,
     *,
     lower_is_better: bool,
     widest: float,
@@ -328,7 +328,7 @@ def needed_more(told: Spans, k: int) -> More:
     value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(told.bar[k])
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(told.per_document[k])
     if of.lasts[k]:
-        found = units_needed(Seen(value, variance, 0.0, bar, raters), MOST_RATERS)
+        found = units_needed(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
         return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
-    found = units_needed(Seen(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
+    found = units_needed(ObservedEstimate(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
     return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)

@@ -92,7 +92,7 @@ def crew(
     null asks for the speeds of a world that has none.
     """
     # SimPy is loaded where a clock runs, and nowhere else.
-    from simlab.design.collection.floor import Controls, Floor, Piles, Rules
+    from simlab.design.collection.floor import ControlRules, Floor, Piles, Rules
 
     seconds_per_answer = _resolve_key("seconds_per_answer", seconds_per_answer, work.speeds)
     rater_sd = _resolve_key("rater_sd", rater_sd, work.speeds)
@@ -108,7 +108,7 @@ def crew(
     )
     rules = Rules(
         shifts,
-        Controls(control_share, control_pass, control_failures, each),
+        ControlRules(control_share, control_pass, control_failures, each),
         lapse_rate,
         lapse_per_hour,
         replacement,

@@ -25,7 +25,7 @@ MOMENT = 1e-9
 """Hours that nobody waits."""
 
 
-class Controls(NamedTuple):
+class ControlRules(NamedTuple):
     """Say how often control items are asked, how many may fail, and how likely somebody who looks passes one."""
 
     share: float
@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     """Hold what the floor follows, hours throughout: see `crew` for each of them."""
 
     shifts: Shifts
-    controls: Controls
+    controls: ControlRules
     lapse_rate: float
     lapse_per_hour: float
     replacement: Replacement
@@ -126,12 +126,12 @@ class Floor:
         if effort > person.effort:
             person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
 
-    def _most(self, person: Person, job: Job) -> Job:
+    def _most(self, person: Person, job: TaskPart) -> TaskPart:
         """Give somebody no more of a job than one person may answer in all."""
         last = min(job.last, job.first + self.rules.most_answers - person.answers)
-        return job if last == job.last else Job(job.task, job.first, int(last))
+        return job if last == job.last else TaskPart(job.task, job.first, int(last))
 
-    def _begin(self, person: Person, job: Job) -> tuple[Stint, float]:
+    def _begin(self, person: Person, job: TaskPart) -> tuple[Stint, float]:
         """Begin a job; return what comes of it, and the hour at which it ends, or its person leaves."""
         shifts, controls = self.rules.shifts, self.rules.controls
         n = int((person.answers + job.last - job.first) * controls.share) - int(person.answers * controls.share)
@@ -153,7 +153,7 @@ class Floor:
             self._lapsed[person.number] = self._lapse(self.stints[-1], job)
         return self.stints[-1], until.hour + person.offset
 
-    def _lapse(self, stint: Stint, job: Job) -> bool:
+    def _lapse(self, stint: Stint, job: TaskPart) -> bool:
         """True if somebody who is asked one thing does not look; as the log of the stint will have it."""
         amid = not math.isnan(stint.quit) and stint.last < job.last
         entries = self._lapses.random(stint.last - stint.first + stint.controls + amid)
@@ -165,11 +165,11 @@ class Floor:
         looks = 1 - min(1.0, self.rules.lapse_rate + self.rules.lapse_per_hour * rested)
         return int((self._rng.random(n) >= looks * self.rules.controls.passes).sum())
 
-    def _ended(self, person: Person, job: Job, stint: Stint) -> bool:
+    def _ended(self, person: Person, job: TaskPart, stint: Stint) -> bool:
         """Take in what was done of a job; tell whether its person works no longer."""
         allowed = self.rules.controls.allowed
         self._piles.missing[job.task] -= stint.last - stint.first
-        rest = [Job(job.task, stint.last, job.last)] if stint.last < job.last else []
+        rest = [TaskPart(job.task, stint.last, job.last)] if stint.last < job.last else []
         if not math.isnan(stint.quit):
             self._leave(person, LEFT, rest)
         elif allowed is not None and person.failed > allowed:
@@ -190,14 +190,14 @@ class Floor:
         if tasks is not None and len(tasks.size):
             self._add(tasks)
 
-    def _void_answers(self, number: int) -> list[Job]:
+    def _void_answers(self, number: int) -> list[TaskPart]:
         """List all that somebody has answered, which is to be answered anew."""
-        said = [Job(*stint[1:4]) for stint in self.stints if stint.person == number and stint.first < stint.last]
+        said = [TaskPart(*stint[1:4]) for stint in self.stints if stint.person == number and stint.first < stint.last]
         for job in said:
             self._piles.missing[job.task] += job.last - job.first
         return said
 
-    def _leave(self, person: Person, why: int, jobs: list[Job]) -> None:
+    def _leave(self, person: Person, why: int, jobs: list[TaskPart]) -> None:
         """Let somebody go, and say who does what they leave behind."""
         own = self._piles.own[person.seat]
         jobs += own
@@ -227,7 +227,7 @@ class Floor:
             event.succeed()
 
 
-class Job(NamedTuple):
+class TaskPart(NamedTuple):
     """Hold what is to be done of a task: from which of its answers on, up to which (that one not)."""
 
     task: int
@@ -243,9 +243,9 @@ class Piles:
     """
 
     def __init__(self, seats: int, durations: Callable[[Tasks], Floats], choose: Next | None) -> None:
-        self.own: list[deque[Job]] = [deque() for _ in range(seats)]
+        self.own: list[deque[TaskPart]] = [deque() for _ in range(seats)]
         self.n_open = 0
-        self._open: list[Job | None] = []
+        self._open: list[TaskPart | None] = []
         self._looked: dict[int, int] = {}
         self.begins = [0]
         self.missing: list[int] = []
@@ -289,15 +289,15 @@ class Piles:
             self._waiting.remove(task)
             self.put([self.whole(task)])
 
-    def whole(self, task: int) -> Job:
+    def whole(self, task: int) -> TaskPart:
         """Return all of a task."""
-        return Job(task, 0, self.begins[task + 1] - self.begins[task])
+        return TaskPart(task, 0, self.begins[task + 1] - self.begins[task])
 
-    def takes(self, job: Job) -> float:
+    def takes(self, job: TaskPart) -> float:
         """Return what a job takes a person of average pace, in hours."""
         return self._until(job.task, job.last) - self._until(job.task, job.first)
 
-    def within(self, job: Job, effort: float) -> int:
+    def within(self, job: TaskPart, effort: float) -> int:
         """Return which answer of a job somebody of average pace is at after an effort."""
         after = self.efforts()[self.begins[job.task] + job.first : self.begins[job.task] + job.last + 1]
         return job.first + int(np.searchsorted(after[1:], after[0] + effort, side="right"))
@@ -308,7 +308,7 @@ class Piles:
             self._efforts = [np.concatenate(self._efforts)]
         return self._efforts[0]
 
-    def take(self, person: int, seat: int, hour: float) -> Job | None:
+    def take(self, person: int, seat: int, hour: float) -> TaskPart | None:
         """Give somebody what they do next of their own pile; None: nothing. What is not for them is open to others."""
         own = self.own[seat]
         while own and self._ready[own[0].task] <= hour:
@@ -318,7 +318,7 @@ class Piles:
             self.put([job])
         return None
 
-    def take_open(self, person: int, seat: int, hour: float) -> Job | None:
+    def take_open(self, person: int, seat: int, hour: float) -> TaskPart | None:
         """Give somebody something of what is open to them; None where that is nothing."""
         place = self._first(person, seat, hour) if self._choose is None else self._choose_task(person, seat, hour)
         job = None if place is None else self._open[place]
@@ -328,7 +328,7 @@ class Piles:
         self.n_open -= 1
         return self._give_job(person, job)
 
-    def put(self, jobs: Iterable[Job]) -> None:
+    def put(self, jobs: Iterable[TaskPart]) -> None:
         """Open jobs to whoever may do them."""
         before = len(self._open)
         self._open += jobs
@@ -357,11 +357,11 @@ class Piles:
         tasks = np.array([job.task for place in suiting if (job := self._open[place]) is not None], np.int64)
         return suiting[self._choose(seat, tasks, hour)]
 
-    def _may_do(self, person: int, seat: int, job: Job) -> bool:
+    def _may_do(self, person: int, seat: int, job: TaskPart) -> bool:
         may, apart = self._may[job.task], self._apart[job.task]
         return (may is None or bool(may[seat])) and (apart < 0 or person not in self._did.get(apart, ()))
 
-    def _give_job(self, person: int, job: Job) -> Job:
+    def _give_job(self, person: int, job: TaskPart) -> TaskPart:
         if self._apart[job.task] >= 0:
             self._did.setdefault(self._apart[job.task], set()).add(person)
         return job

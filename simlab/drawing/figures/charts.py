@@ -38,7 +38,7 @@ def draw(
     width: float = 2.6,
     height: float = 2.2,
     asked: str | None = None,
-    words: Words | None = None,
+    words: ChartWords | None = None,
 ) -> Figure:
     """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are.
 
@@ -54,15 +54,15 @@ def draw(
     return figure
 
 
-class Words(NamedTuple):
+class ChartWords(NamedTuple):
     """Hold the title of a legend and the caption."""
 
     legend: str | None
     caption: str
 
 
-def _usual(dataset: xr.Dataset, shown: View) -> Words:
-    return Words(short(shown.line) if shown.line else None, caption(dataset, shown))
+def _usual(dataset: xr.Dataset, shown: View) -> ChartWords:
+    return ChartWords(short(shown.line) if shown.line else None, caption(dataset, shown))
 
 
 def mark(axes: Any, shown: View) -> None:
@@ -112,7 +112,7 @@ def _failures(dataset: xr.Dataset) -> str | None:
     return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
 
 
-def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: Words) -> None:
+def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: ChartWords) -> None:
     columns, filled = grid.shape[1], grid.ravel()[:count]
     _limit(filled, dataset, shown)
     letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.now().rc["font.size"])

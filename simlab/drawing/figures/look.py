@@ -65,7 +65,7 @@ _PAPER: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FigureLook:
     """Hold the style of a figure and its width in inches; None leaves the width to what is drawn.
 
     In the style `paper` texts are small, and title and footnote are left out: a paper's caption says what they say.
@@ -85,12 +85,12 @@ class Look:
         return {**_SCREEN, **(_PAPER if self.paper else {})}
 
 
-SCREEN = Look()
-_WORN: ContextVar[tuple[Look, list[str]]] = ContextVar("look", default=(SCREEN, []))
+SCREEN = FigureLook()
+_WORN: ContextVar[tuple[FigureLook, list[str]]] = ContextVar("look", default=(SCREEN, []))
 """The look of figures, and what those drawn in it leave to their captions."""
 
 
-def now() -> Look:
+def now() -> FigureLook:
     """Return the look in which figures are being drawn."""
     return _WORN.get()[0]
 
@@ -102,7 +102,7 @@ def leave_to_caption(text: str) -> None:
 
 
 @contextmanager
-def worn(look: Look) -> Iterator[list[str]]:
+def worn(look: FigureLook) -> Iterator[list[str]]:
     """Draw all figures from here on in a look; what they leave to the captions of a paper is gathered in the list."""
     captions: list[str] = []
     token = _WORN.set((look, captions))
@@ -139,14 +139,14 @@ def folded(text: str, usual: int) -> str:
     return textwrap.fill(text, room)
 
 
-def look(style: str = "screen", width: str | None = None) -> Look:
+def look(style: str = "screen", width: str | None = None) -> FigureLook:
     """Return the look of a style and a width such as 3.3in, 84mm or 8.4cm; on paper a column wide if none is named.
 
     Raises InputError for another style, for a width without a unit, and for one that no page has.
     """
     for known in STYLES:
         if known == style:
-            return Look(known, _inches(width) if width is not None else COLUMN if known == "paper" else None)
+            return FigureLook(known, _inches(width) if width is not None else COLUMN if known == "paper" else None)
     raise InputError(f"--style {legible(style, 60)} is not known; {or_nearest(style, STYLES)}")
 
 

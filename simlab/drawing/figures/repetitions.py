@@ -33,7 +33,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     each = replace(shown, line=None, panels=apart)
     fixed = held_fixed(dataset, names)
     named = [fixed.get(name, name) for name in names]
-    words = charts.Words(TITLE, _caption(dataset, each))
+    words = charts.ChartWords(TITLE, _caption(dataset, each))
     return charts.draw(
         dataset, each, lambda axes, part, _: _panel(axes, part, each, names, named), asked=measure, words=words
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simlab.drawing.reports.terms import Cell, Chart, Mark, PairMatrix, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, PairMatrix, ReportTable, Value
 
 
-def table(chart: Chart) -> Table:
+def table(chart: Chart) -> ReportTable:
     """Return the table that stands behind a chart: its own, or one of its marks."""
     if chart.table is not None:
         return chart.table
@@ -17,10 +17,10 @@ def table(chart: Chart) -> Table:
         "note": [mark.note or None for mark in chart.marks],
     }
     kept = {name: column for name, column in columns.items() if any(cell is not None for cell in column)}
-    return Table(chart.question, tuple(kept), tuple(zip(*kept.values(), strict=True)))
+    return ReportTable(chart.question, tuple(kept), tuple(zip(*kept.values(), strict=True)))
 
 
-def _place(chart: Chart, mark: Mark) -> float | str:
+def _place(chart: Chart, mark: ChartPoint) -> float | str:
     return mark.y if chart.kind == "intervals" else mark.x
 
 
@@ -28,14 +28,14 @@ def _plain(place: float | str) -> Cell:
     return Value(place) if isinstance(place, float) else place
 
 
-def _value(chart: Chart, mark: Mark) -> Cell:
+def _value(chart: Chart, mark: ChartPoint) -> Cell:
     held = mark.x if chart.kind == "intervals" else mark.y
     if isinstance(held, str):
         return held
     return Value(float(held), mark.mcse, mark.n, mark.clusters, mark.low, mark.high, standard_error=mark.standard_error)
 
 
-def pairs(block: PairMatrix) -> Table:
+def pairs(block: PairMatrix) -> ReportTable:
     """Return the shares of the first design of a matrix, a row a pair; a page shows those of the design chosen."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -45,7 +45,7 @@ def pairs(block: PairMatrix) -> Table:
         )
         for k, (first, second) in enumerate(block.pairs)
     )
-    return Table(
+    return ReportTable(
         f"Shares of the claims about each pair, {block.designs[0]}", ("system", "and system", *block.kinds), rows
     )
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from simlab.drawing.reports import values
-from simlab.drawing.reports.terms import Cell, Table, Value
+from simlab.drawing.reports.terms import Cell, ReportTable, Value
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
@@ -43,15 +43,15 @@ def write_value(row: Row, name: str) -> str:
     return values.said(value(row, name))
 
 
-def table(rows: Sequence[Row], axes: Sequence[str], names: Sequence[str], caption: str = "") -> Table:
+def table(rows: Sequence[Row], axes: Sequence[str], names: Sequence[str], caption: str = "") -> ReportTable:
     """Lay out cells with their measures, one a row; of a store without axes its measures."""
     if not axes:
         alone = ((name, value(rows[0], name)) for name in names)
-        return Table(caption, ("measure", "value"), tuple((name, _with_own_digits(one)) for name, one in alone))
+        return ReportTable(caption, ("measure", "value"), tuple((name, _with_own_digits(one)) for name, one in alone))
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (*(word(row[axis]) for axis in axes), *(value(row, name) for name in names)) for row in rows
     )
-    return Table(caption, (*axes, *names), body)
+    return ReportTable(caption, (*axes, *names), body)
 
 
 def _with_own_digits(one: Value) -> Value:
@@ -59,7 +59,7 @@ def _with_own_digits(one: Value) -> Value:
     return one if one.digits is not None else replace(one, digits=tables.decimals([_or_nan(one.error)]))
 
 
-def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, caption: str = "") -> Table:
+def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, caption: str = "") -> ReportTable:
     """Lay out one measure of cells, the axes `down` in rows and the values of another one in columns.
 
     All numbers have the same decimals. A cell that is not among the rows is empty.
@@ -71,10 +71,10 @@ def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, capt
         exact = {} if _is_calculated(row, name) else {"digits": digits}
         at.setdefault(tuple(word(row[axis]) for axis in down), {})[word(row[across])] = value(row, name, **exact)
     body = tuple((*place, *(held.get(column) for column in columns)) for place, held in at.items())
-    return Table(caption, (*down, *columns), body, across)
+    return ReportTable(caption, (*down, *columns), body, across)
 
 
-def tables_of_figure(rows: Sequence[Row], view: View, names: Sequence[str]) -> list[Table]:
+def tables_of_figure(rows: Sequence[Row], view: View, names: Sequence[str]) -> list[ReportTable]:
     """Lay out measures of a figure, the x axis down and the lines across, one table for each panel and measure.
 
     Where the figure shows other measures besides, one table has all measures of a cell.
@@ -84,7 +84,7 @@ def tables_of_figure(rows: Sequence[Row], view: View, names: Sequence[str]) -> l
     return [one for name in names for one in _panels(rows, view, name)]
 
 
-def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[Table]:
+def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[ReportTable]:
     """Yield a titled table of a measure for each panel."""
     parts: dict[str, list[Row]] = {}
     for row in rows:
@@ -93,7 +93,7 @@ def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[Table]:
         yield pivot(part, name, [view.x], view.line, title) if view.line else table(part, [view.x], [name], title)
 
 
-def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown: Sequence[Table]) -> list[str]:
+def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown: Sequence[ReportTable]) -> list[str]:
     """Say what stands behind the values of tables, what their signs mean, and what is left out of them."""
     written = " ".join(cell for one in shown for line in values.cells(one) for cell in line)
     scope = scopes([*axes, *names])

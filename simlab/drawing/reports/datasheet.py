@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from simlab.drawing.reports.heds_questions import QUESTIONS
-from simlab.drawing.reports.terms import Block, Prose, Section, Table
+from simlab.drawing.reports.terms import Block, Prose, ReportTable, Section
 from simlab.drawing.text.references import METHODS, sentences
 from simlab.messages import shown
 from simlab.parts import name_of
@@ -33,9 +33,9 @@ def sections(known: Known) -> tuple[Section, ...]:
     open_ = tuple((number, asks, UNKNOWN) for number, asks in QUESTIONS.items() if number not in given)
     blocks: tuple[Block, ...] = (
         Prose(_about(known)),
-        Table("What simlab knows", ("question", "asks for", "answer"), rows),
+        ReportTable("What simlab knows", ("question", "asks for", "answer"), rows),
         *([more] if (more := _beside(known)) else []),
-        Table("What others have to fill in", ("question", "asks for", "answer"), open_),
+        ReportTable("What others have to fill in", ("question", "asks for", "answer"), open_),
     )
     return (Section(f"Human-evaluation datasheet (HEDS {VERSION})", blocks, folded=True),)
 
@@ -201,7 +201,7 @@ def _tested(known: Known) -> str:
     return f"{told}{f' Level {level}.' if level else ''}".strip()
 
 
-def _beside(known: Known) -> Table | None:
+def _beside(known: Known) -> ReportTable | None:
     """List what simlab knows of a design for which the datasheet has no question of its own."""
     asked = {
         "ratings of each output": _value(known, "design.ratings_per_item"),
@@ -213,7 +213,7 @@ def _beside(known: Known) -> Table | None:
         "start": _value(known, "budget.start"),
     }
     rows = tuple((what, text.strip()) for what, text in asked.items() if text)
-    return Table("Known, without a question of its own", ("of the design", "value"), rows) if rows else None
+    return ReportTable("Known, without a question of its own", ("of the design", "value"), rows) if rows else None
 
 
 ANSWERS: Mapping[str, Callable[[Known], str]] = {

@@ -23,8 +23,8 @@ from simlab.drawing.reports.terms import (
     Points,
     Prose,
     Report,
+    ReportTable,
     Section,
-    Table,
     Value,
 )
 from simlab.drawing.reports.values import between, said
@@ -111,7 +111,9 @@ def _last(report: Report) -> Iterator[Section]:
         yield Section("References", (listed, bibtex))
     if report.provenance:
         yield Section(
-            "Provenance", (Table("What made it", ("what", "value"), tuple(report.provenance.items())),), folded=True
+            "Provenance",
+            (ReportTable("What made it", ("what", "value"), tuple(report.provenance.items())),),
+            folded=True,
         )
 
 
@@ -178,5 +180,5 @@ _SIMPLE: Mapping[type, Callable[[Any], str]] = {
     Points: _points,
     Code: _code,
     Figures: _figures,
-    Table: table,
+    ReportTable: table,
 }

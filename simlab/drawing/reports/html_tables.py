@@ -5,14 +5,14 @@ from __future__ import annotations
 from math import isfinite
 
 from simlab.drawing.reports.escaping import text
-from simlab.drawing.reports.terms import Cell, Table, Value
+from simlab.drawing.reports.terms import Cell, ReportTable, Value
 from simlab.drawing.reports.values import between, cells, numeric, said, titles
 
 LONG = 40
 """Letters from which on a cell is folded into lines."""
 
 
-def table(block: Table) -> str:
+def table(block: ReportTable) -> str:
     """Write a table; it scrolls in a box of its own where the page is narrower."""
     head = "".join(f'<th scope="col" dir="auto">{text(title)}</th>' for title in titles(block))
     numbers = numeric(block)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from simlab.drawing.reports.paper import large, paragraph, stills
-from simlab.drawing.reports.terms import PairMatrix, Report, Table
+from simlab.drawing.reports.terms import PairMatrix, Report, ReportTable
 from simlab.drawing.reports.values import cells, numeric, titles
 
 LONG = 40
@@ -74,7 +74,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield from (_commented(reference.bibtex) for reference in report.references)
 
 
-def _tables(report: Report) -> Iterator[Table | str]:
+def _tables(report: Report) -> Iterator[ReportTable | str]:
     """Yield the tables of a report, those in place of charts too; what is folded away is left to other forms.
 
     A table of pairs that goes over pages is left to them as well, and a comment says so.
@@ -86,7 +86,7 @@ def _tables(report: Report) -> Iterator[Table | str]:
             continue
         left = [block for block in section.blocks if isinstance(block, PairMatrix) and len(block.pairs) > LONG]
         kept = replace(section, blocks=tuple(block for block in section.blocks if block not in left))
-        yield from (block for block in stills(kept) if isinstance(block, Table) and block.rows)
+        yield from (block for block in stills(kept) if isinstance(block, ReportTable) and block.rows)
         for block in left:
             yield f"% Left to the forms html and md, for its {len(block.pairs):,} pairs: {_one_line(block.question)}"
 
@@ -95,7 +95,7 @@ def _commented(text: str) -> str:
     return "\n".join(f"% {line}" for line in text.splitlines())
 
 
-def _table(block: Table | str) -> str:
+def _table(block: ReportTable | str) -> str:
     if isinstance(block, str):
         return block
     written, right = cells(block), numeric(block)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simlab.drawing.reports.paper import large, paragraph, stills
-from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, Section, Table
+from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, ReportTable, Section
 from simlab.drawing.reports.values import cells, numeric, said, titles
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
@@ -79,7 +79,7 @@ def _code(block: Code) -> str:
     return f"{fence}{block.language}\n{block.text}\n{fence}"
 
 
-def _table(block: Table) -> str:
+def _table(block: ReportTable) -> str:
     ends = ["---:" if right else "---" for right in numeric(block)]
     rows = [list(map(escaped, titles(block))), ends, *(list(map(escaped, row)) for row in cells(block))]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -91,5 +91,5 @@ _SIMPLE: Mapping[type, Callable[[Any], str]] = {
     Points: _points,
     Code: _code,
     Figures: _figures,
-    Table: _table,
+    ReportTable: _table,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simlab.drawing.reports import behind
-from simlab.drawing.reports.terms import Block, Chart, Drill, Explorer, PairMatrix, Report, Section, Table
+from simlab.drawing.reports.terms import Block, Chart, Drill, Explorer, PairMatrix, Report, ReportTable, Section
 from simlab.drawing.reports.values import said
 
 
@@ -33,8 +33,8 @@ def still(block: Block) -> Block:
     return behind.table(block) if isinstance(block, Chart) else block
 
 
-def large(report: Report) -> Table | None:
+def large(report: Report) -> ReportTable | None:
     """Return the numbers that stand large in a report as a table; None where it has none."""
     # As they stand by themselves: a column has the decimals of its smallest error.
     rows = tuple((value.label, said(value)) for value in report.figures)
-    return Table("In numbers", ("what", "value"), rows) if rows else None
+    return ReportTable("In numbers", ("what", "value"), rows) if rows else None

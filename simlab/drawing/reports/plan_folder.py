@@ -11,7 +11,7 @@ from simlab.answers.plan import SecondStudy, StudyPlan
 from simlab.answers.records import REMEDY, read_record
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import conclude, plan, second_batch
-from simlab.drawing.reports.terms import Prose, Reference, Report, Section, Table, Value
+from simlab.drawing.reports.terms import CitedWork, Prose, Report, ReportTable, Section, Value
 from simlab.messages import legible, several
 from simlab.types import InputError
 
@@ -120,10 +120,10 @@ def _spread(asked: Mapping[str, Any]) -> str:
     return f"Each output goes to {each}. Ratings of each system: {systems}. Raters see codes in place of systems."
 
 
-def _table(asked: Mapping[str, Any]) -> Table:
+def _table(asked: Mapping[str, Any]) -> ReportTable:
     titles = ("rater", "ratings", "documents", *(("controls",) if asked["controls"] else ()))
     rows = tuple((one["rater"], *(Value(one[name]) for name in titles[1:])) for one in asked["raters"])
-    return Table("What each rater was asked", titles, rows)
+    return ReportTable("What each rater was asked", titles, rows)
 
 
 def _reservations(found: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _reservations(found: Report | None, planned: Report, asked: Mapping[str, Any
         yield "nothing is concluded yet: " + ("the ratings are out" if asked else "nobody was asked yet")
 
 
-def _references(parts: Sequence[Report]) -> tuple[Reference, ...]:
+def _references(parts: Sequence[Report]) -> tuple[CitedWork, ...]:
     """List what parts cite, each once, simlab at the end."""
     found = {one.key: one for part in parts for one in part.references}
     return tuple(sorted(found.values(), key=lambda one: (one.key == references.SIMLAB, one.key)))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from simlab.drawing.reports.terms import Reference
+from simlab.drawing.reports.terms import CitedWork
 from simlab.drawing.text import references
 from simlab.types import InputError
 
@@ -42,7 +42,7 @@ _ACCENTS = {"ä": '{\\"a}', "ü": '{\\"u}', "É": "{\\'E}", "é": "{\\'e}", "á"
 _PLAIN = {"ä": "a", "ü": "u", "É": "E", "é": "e", "á": "a"}
 
 
-def cited(names: Iterable[str]) -> tuple[Reference, ...]:
+def cited(names: Iterable[str]) -> tuple[CitedWork, ...]:
     """Return the references of these keys (as "Riley et al. 2024", or "simlab"), each once, in this order.
 
     Raises InputError for a key that nothing has.
@@ -68,7 +68,7 @@ def _first(key: str) -> str:
     return re.split(r" et al\.| and | \d{4}$", key)[0]
 
 
-def _reference(name: str) -> Reference:
+def _reference(name: str) -> CitedWork:
     if name == SIMLAB:
         return of_simlab()
     if name not in REFERENCES:
@@ -76,10 +76,10 @@ def _reference(name: str) -> Reference:
     text = REFERENCES[name]
     kind, fields = parsed(text)
     key = _key(name)
-    return Reference(key, text, entry(kind, key, fields))
+    return CitedWork(key, text, entry(kind, key, fields))
 
 
-def of_simlab() -> Reference:
+def of_simlab() -> CitedWork:
     """Cite simlab, as CITATION.cff has it; of the version that is installed."""
     try:
         installed = version("simlab")
@@ -92,7 +92,7 @@ def of_simlab() -> Reference:
         "note": "Apache-2.0",
     }
     text = f"The simlab founders. {fields['title']}. Version {installed}, Apache-2.0."
-    return Reference(SIMLAB, text, entry("software", SIMLAB, fields))
+    return CitedWork(SIMLAB, text, entry("software", SIMLAB, fields))
 
 
 def parsed(text: str) -> tuple[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.drawing.figures import around, look
 from simlab.drawing.figures.look import SCREEN
 from simlab.drawing.figures.styles import COLOURS, style
-from simlab.drawing.reports.terms import Chart, Explorer, Mark, PairMatrix, Report
+from simlab.drawing.reports.terms import Chart, ChartPoint, Explorer, PairMatrix, Report
 from simlab.drawing.reports.values import said
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _draw_chart(axes: Axes, chart: Chart, lines: list[str] | None = None) -> Non
         axes.legend(title=_short(chart.legend) or None, loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _line(axes: Axes, chart: Chart, marks: list[Mark], k: int, aside: float, up: list[str]) -> None:
+def _line(axes: Axes, chart: Chart, marks: list[ChartPoint], k: int, aside: float, up: list[str]) -> None:
     """Draw the marks of a line, and rings around those that are chosen."""
     look = style(k, _short(marks[0].line))
     joined = "-" if chart.kind == "lines" and all(not isinstance(mark.x, str) for mark in marks) else "none"
@@ -183,7 +183,7 @@ def _link(axes: Axes, chart: Chart, up: list[str]) -> None:
         )
 
 
-def _ends(marks: list[Mark], values: list[float]) -> tuple[list[float], list[float]]:
+def _ends(marks: list[ChartPoint], values: list[float]) -> tuple[list[float], list[float]]:
     """Return where bars end; at the value where no interval is known."""
     low = [value if mark.low is None else mark.low for mark, value in zip(marks, values, strict=True)]
     high = [value if mark.high is None else mark.high for mark, value in zip(marks, values, strict=True)]

@@ -20,7 +20,7 @@ from simlab.drawing.reports.sweeping import (
     origin,
     reserving,
 )
-from simlab.drawing.reports.sweeping.seeing import Seen, see
+from simlab.drawing.reports.sweeping.seeing import StoreView, see
 from simlab.drawing.reports.terms import Block, Explorer, Prose, Report, Section
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _question(aim: str) -> str:
 
 
 def _sections(
-    seen: Seen, folder: Path, question: str, aim: str, explorer: Explorer | None, walked: Section | None
+    seen: StoreView, folder: Path, question: str, aim: str, explorer: Explorer | None, walked: Section | None
 ) -> list[Section]:
     figure = _figure(seen, question, aim, explorer)
     compared = answering.sections(seen, origin.compare_command(seen, folder))
@@ -80,7 +80,7 @@ def _sections(
     return [section for section in (*shown, *behind) if section]
 
 
-def _figure(seen: Seen, question: str, aim: str, explorer: Explorer | None) -> Section | None:
+def _figure(seen: StoreView, question: str, aim: str, explorer: Explorer | None) -> Section | None:
     """Show the sweep's figure; of a single cell all its measures."""
     more = aim.removeprefix(question).strip()
     told: list[Block] = [Prose(more)] if more else []
@@ -89,7 +89,7 @@ def _figure(seen: Seen, question: str, aim: str, explorer: Explorer | None) -> S
     return Section("Measures", (*told, exploring.all_measures(seen))) if seen.measures else None
 
 
-def _before(seen: Seen) -> Section | None:
+def _before(seen: StoreView) -> Section | None:
     """Repeat what the sweep's own file says that it found, which need not be of this run."""
     said = " ".join(str(view.declared(seen.dataset).get("finding") or "").split())
     note = "From the file of the sweep, of the run that is named there; other sizes or seeds give other numbers:"

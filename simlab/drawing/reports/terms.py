@@ -86,7 +86,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A table with a caption; each row has a cell a column. Units stand in the titles of columns.
 
     `across` is the axis whose values the columns of numbers are, where they are that.
@@ -99,7 +99,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChartPoint:
     """A point of a chart. `line` is the line or colour it belongs to; `note` is what hovering says beside numbers."""
 
     x: float | str
@@ -130,12 +130,12 @@ class Chart:
     question: str
     x: str
     y: str
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartPoint, ...]
     alt: str
     legend: str = ""
     target: float | None = None
     bounds: tuple[float | None, float | None] = (None, None)
-    table: Table | None = None
+    table: ReportTable | None = None
     interval: str = "interval"
     equal: bool = False
     links: tuple[tuple[str, str], ...] = ()
@@ -159,7 +159,7 @@ class PairMatrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ReportAxis:
     """An axis of a sweep: its name in rows, its config key, its label, and its values with their labels."""
 
     name: str
@@ -196,13 +196,13 @@ class Explorer:
     question: str
     alt: str
     rows: tuple[Mapping[str, Any], ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[ReportAxis, ...]
     measures: tuple[Quantity, ...]
     measure: str
     x: str | None
     line: str | None
     costs: tuple[str, ...]
-    table: Table
+    table: ReportTable
     static: Callable[[], Figure]
     target: float | None = None
 
@@ -219,7 +219,7 @@ class Drill:
     """
 
     question: str
-    axes: tuple[Axis, ...]
+    axes: tuple[ReportAxis, ...]
     measure: str
     values: tuple[float | None, ...]
     errors: tuple[float | None, ...]
@@ -229,10 +229,10 @@ class Drill:
     replay: str
     export: str
     note: str
-    table: Table
+    table: ReportTable
 
 
-Block: TypeAlias = Prose | Points | Figures | Code | Table | Chart | PairMatrix | Explorer | Drill
+Block: TypeAlias = Prose | Points | Figures | Code | ReportTable | Chart | PairMatrix | Explorer | Drill
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class CitedWork:
     """A work that is cited: the words that cite it, as a sentence, and as BibTeX."""
 
     key: str
@@ -272,7 +272,7 @@ class Report:
     held_fixed: tuple[str, ...] = ()
     reservations: tuple[str, ...] = ()
     reproduce: tuple[str, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[CitedWork, ...] = ()
     paragraph: str = ""
     provenance: Mapping[str, str] = field(default_factory=dict)
     caption: str = ""

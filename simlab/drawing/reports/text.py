@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from simlab.drawing.reports.paper import stills
-from simlab.drawing.reports.terms import Block, Code, Figures, Points, Prose, Report, Section, Table
+from simlab.drawing.reports.terms import Block, Code, Figures, Points, Prose, Report, ReportTable, Section
 from simlab.drawing.reports.values import cells, numeric, said
 from simlab.drawing.text import tables
 
@@ -35,7 +35,7 @@ def write_block(block: Block) -> str:
 
 def _is_left_out(section: Section) -> bool:
     return section.light or (
-        section.folded and any(isinstance(one, Table) and len(one.rows) > MOST_ROWS for one in stills(section))
+        section.folded and any(isinstance(one, ReportTable) and len(one.rows) > MOST_ROWS for one in stills(section))
     )
 
 
@@ -73,7 +73,7 @@ def _figures(block: Figures) -> str:
     return "\n".join(f"{value.label}: {said(value)}" for value in block.values)
 
 
-def _table(block: Table) -> str:
+def _table(block: ReportTable) -> str:
     """Align the columns of numbers on their right edge, below what the table holds; fold long texts of the last one."""
     right, rows = numeric(block), cells(block)
     left = next((k for k, number in enumerate(right) if number), len(block.columns))
@@ -101,5 +101,5 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
     Points: _points,
     Code: lambda block: block.text,
     Figures: _figures,
-    Table: _table,
+    ReportTable: _table,
 }

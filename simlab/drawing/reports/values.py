@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simlab.drawing.reports.terms import Cell, Table, Value
+from simlab.drawing.reports.terms import Cell, ReportTable, Value
 from simlab.drawing.text.tables import bounded, decimals, measured, number, told
 
 TINY = 5e-6
@@ -65,13 +65,13 @@ def cell(given: Cell, digits: int | None = None) -> str:
     return "" if given is None else f"{given:,}" if isinstance(given, int) else given
 
 
-def cells(table: Table) -> list[list[str]]:
+def cells(table: ReportTable) -> list[list[str]]:
     """Write the cells of a table; the numbers of a column have as many decimals as its smallest error asks for."""
     digits = [places([row[k] for row in table.rows]) for k in range(len(table.columns))]
     return [[cell(given, each) for given, each in zip(row, digits, strict=True)] for row in table.rows]
 
 
-def titles(table: Table) -> list[str]:
+def titles(table: ReportTable) -> list[str]:
     """Name the columns of a table; those that are values of an axis by its name, too."""
     if not table.across:
         return list(table.columns)
@@ -79,7 +79,7 @@ def titles(table: Table) -> list[str]:
     return [f"{table.across}={name}" if number else name for name, number in zip(table.columns, of, strict=True)]
 
 
-def numeric(table: Table) -> list[bool]:
+def numeric(table: ReportTable) -> list[bool]:
     """Tell which columns hold numbers only."""
     return [
         any(row[k] is not None for row in table.rows)

@@ -14,7 +14,7 @@ MOST_NAMED = 30
 INDENT = 9
 
 
-class Sheets(NamedTuple):
+class AssignmentSummary(NamedTuple):
     """Hold what is said of an assignment: of which study (its digest), how large, and who gets how many ratings.
 
     `left_out` are documents that were not drawn, `spare` raters without a seat; `said` are further lines, `files` what
@@ -35,7 +35,7 @@ class Sheets(NamedTuple):
     following: str
 
 
-def page(sheets: Sheets) -> str:
+def page(sheets: AssignmentSummary) -> str:
     """Write an assignment in some ten lines."""
     lines = (f"{word:<{INDENT}}{text}" for word, text in _head(sheets))
     folded = [textwrap.fill(line, WIDTH, subsequent_indent=" " * INDENT, break_on_hyphens=False) for line in lines]
@@ -43,7 +43,7 @@ def page(sheets: Sheets) -> str:
     return "\n".join([*folded, "", wrote, f"next: {sheets.following}"])
 
 
-def _head(sheets: Sheets) -> Iterator[tuple[str, str]]:
+def _head(sheets: AssignmentSummary) -> Iterator[tuple[str, str]]:
     documents = several(sheets.documents, "document")
     size = f"{several(sheets.systems, 'system')}, {documents}, {several(len(sheets.loads), 'rater')}"
     more = f", and {several(sheets.controls, 'control rating')}" if sheets.controls else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simlab.concluding.checking import Checked
+from simlab.concluding.checking import TableCheck
 from simlab.drawing.reports.answers.conclude_words import texts_of
 from simlab.drawing.text.tables import line
 from simlab.messages import legible, several
@@ -13,12 +13,12 @@ KINDS = {"rate": "ratings", "compare": "comparisons", "judge": "outputs that hum
 COUNTED = (("systems", "system"), ("documents", "document"), ("items", "item"), ("raters", "rater"))
 
 
-def page(checked: Checked, following: str) -> str:
+def page(checked: TableCheck, following: str) -> str:
     """Say what a table holds and by what it would be concluded; `following` is the command that concludes."""
     return "\n".join([*_lines(checked), "", f"next: {following}"])
 
 
-def _lines(checked: Checked) -> Iterator[str]:
+def _lines(checked: TableCheck) -> Iterator[str]:
     read = checked.read
     yield line("Read", f"{KINDS.get(checked.question, checked.question)}: {_counts(checked)}")
     yield line("", f"systems: {legible(', '.join(checked.systems), 200)}")
@@ -41,7 +41,7 @@ def _lines(checked: Checked) -> Iterator[str]:
     yield line("Checked", "no result was shown, and no look is recorded")
 
 
-def _counts(checked: Checked) -> str:
+def _counts(checked: TableCheck) -> str:
     read = checked.read
     parts = [f"{read['used']:,} of {several(read['rows'], 'row')} used"]
     parts += [several(read[name], one) for name, one in COUNTED if read.get(name)]
@@ -50,7 +50,7 @@ def _counts(checked: Checked) -> str:
     return ", ".join(parts)
 
 
-def _columns(checked: Checked) -> Iterator[tuple[str, str]]:
+def _columns(checked: TableCheck) -> Iterator[tuple[str, str]]:
     how = checked.read.get("how")
     columns = how.get("columns") if isinstance(how, dict) else None
     yield from columns.items() if isinstance(columns, dict) else ()

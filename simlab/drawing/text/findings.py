@@ -14,7 +14,7 @@ import numpy as np
 from simlab.comparing.ranges import Range, ranges
 from simlab.drawing import view
 from simlab.drawing.reports import cells
-from simlab.drawing.reports.terms import Table
+from simlab.drawing.reports.terms import ReportTable
 from simlab.drawing.reports.text import write_block
 from simlab.drawing.text import accounts, tables
 from simlab.drawing.wording import currency_of, say_drawn
@@ -60,7 +60,7 @@ def _of_one_cell(dataset: xr.Dataset, names: Sequence[str]) -> str:
     return "\n\n".join([accounts.account(rows[0], taken, answers, currency_of(dataset)), table])
 
 
-def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str], laid: Sequence[Table]) -> str:
+def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str], laid: Sequence[ReportTable]) -> str:
     """Write tables of cells, and below them what they rest on."""
     lines = cells.missing_measures(rows, names)
     if known := cells.known_names(rows, names):

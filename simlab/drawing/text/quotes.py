@@ -10,7 +10,7 @@ from simlab.messages import word
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
 if TYPE_CHECKING:
-    from simlab.engine.quoting import Quote, Span
+    from simlab.engine.quoting import QuantileSpan, Quote
 
 FEW = 20
 """Of fewer campaigns a quote holds the least and the most, as `simlab.engine.quoting` has it."""
@@ -64,7 +64,7 @@ def _ended(shares: Mapping[int, float]) -> list[str]:
     return [f"of campaigns {', '.join(told)}"] if told else []
 
 
-def amount(span: Span, unit: str) -> str:
+def amount(span: QuantileSpan, unit: str) -> str:
     """Write a middle with its range; nothing but the middle where all campaigns take the same."""
     digits = _digits(span.middle)
     low, middle, high = (f"{value:,.{digits}f}" for value in span)

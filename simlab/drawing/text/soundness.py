@@ -10,14 +10,14 @@ from simlab.drawing.text.tables import counted
 _STORE = "results.zarr"
 
 if TYPE_CHECKING:
-    from simlab.store.verifying import Report
+    from simlab.store.verifying import StoreReport
 
 
 MOST = 3
 """Problems of one sort that are listed on a page for people; more are summed up."""
 
 
-def of_studies(report: Report, most: int | None = MOST) -> str:
+def of_studies(report: StoreReport, most: int | None = MOST) -> str:
     """Write a line per problem (None: all, else up to `most` of a sort), and what was checked."""
     parts = [(report.cells, "cell"), (report.blocks, "block"), (report.arrays, "array")]
     checked = f"{', '.join(counted([count], noun) for count, noun in parts)} checked"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from simlab.engine.addresses import Address, Finished
-from simlab.engine.workers import BlockFunction, Config, Limits, Task
+from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, Config
 from simlab.messages import shown
 from simlab.types import InputError
 
@@ -33,7 +33,7 @@ class Backend(Protocol):
         """Prepare for the blocks of cells, which is optional; raise InputError if they cannot be executed."""
 
     def results(
-        self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
+        self, block: BlockFunction, tasks: Sequence[BlockTask], limits: BlockLimits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
         """Yield finished blocks bundle by bundle (`alone`: one block each), and the blocks whose process died.
 

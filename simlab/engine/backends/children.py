@@ -21,7 +21,7 @@ import cloudpickle
 
 from simlab.engine.backends.child import IDLE
 from simlab.engine.backends.interrupts import interrupts_deferred
-from simlab.engine.workers import ONE_THREAD, Limits
+from simlab.engine.workers import ONE_THREAD, BlockLimits
 
 POLL_SECONDS = 0.25
 """Interval at which a thread that waits for its child checks whether the result is still needed."""
@@ -154,14 +154,14 @@ def unpickle_result(result: bytes) -> Any:
     return value
 
 
-def start_token(limits: Limits, code: object) -> bytes:
+def start_token(limits: BlockLimits, code: object) -> bytes:
     """Pickle the limits of a child and the state of the code; a child is reused only for an equal token."""
     return pickle.dumps((limits, code))
 
 
 def fresh_start_token() -> bytes:
     """Return a token that no running child has, so that children load the code as it is now; without limits."""
-    return start_token(Limits(), uuid4().hex)
+    return start_token(BlockLimits(), uuid4().hex)
 
 
 def end_idle_children() -> None:

@@ -22,15 +22,23 @@ from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, start_to
 from simlab.engine.backends.interrupts import interrupts_as_messages
 from simlab.engine.backends.local import AHEAD
 from simlab.engine.backends.scheduler import (
-    Patience,
     Requirements,
     SchedulerAddress,
+    WaitLimit,
     find_requirements,
     parse_address,
     quiet,
 )
 from simlab.engine.dispatch import Bundles
-from simlab.engine.workers import BlockFunction, Carried, Config, Limits, Task, manner_of_exit, work_within
+from simlab.engine.workers import (
+    BlockFunction,
+    BlockLimits,
+    BlockTask,
+    BundleResult,
+    Config,
+    manner_of_exit,
+    work_within,
+)
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -52,21 +60,21 @@ GOES_ON = (
 class WorkQueue:
     """The blocks of a call: `bundles` to hand out, bundles that came back, and the number of blocks `left`."""
 
-    def __init__(self, tasks: Sequence[Task], limits: Limits, *, alone: bool) -> None:
+    def __init__(self, tasks: Sequence[BlockTask], limits: BlockLimits, *, alone: bool) -> None:
         self.bundles = Bundles(tasks, 1, limits, alone=alone)
         self.left = len(tasks)
-        self._returned: deque[list[Task]] = deque()
+        self._returned: deque[list[BlockTask]] = deque()
         self._losses: Counter[Address] = Counter()
 
-    def next(self) -> list[Task]:
+    def next(self) -> list[BlockTask]:
         """Return the next bundle, or an empty one if all are handed out."""
         return self._returned.popleft() if self._returned else self.bundles.next()
 
-    def put_back(self, bundle: list[Task]) -> None:
+    def put_back(self, bundle: list[BlockTask]) -> None:
         """Take back a bundle that was not executed."""
         self._returned.append(bundle)
 
-    def put_back_lost(self, bundle: list[Task]) -> list[Task]:
+    def put_back_lost(self, bundle: list[BlockTask]) -> list[BlockTask]:
         """Take back a bundle whose worker ended, in two halves, so that a deadly block is soon alone.
 
         Returns the blocks that have lost too many workers; these are not taken back.
@@ -81,10 +89,10 @@ class WorkQueue:
         return deadly
 
 
-class Assignment(NamedTuple):
+class WorkerBundle(NamedTuple):
     """A bundle and the worker that executes it."""
 
-    bundle: list[Task]
+    bundle: list[BlockTask]
     worker: str
 
 
@@ -92,13 +100,17 @@ class ClusterRun:
     """One call on a cluster: submits bundles, a few ahead for each worker, and collects their results."""
 
     def __init__(
-        self, session: Session, queue: WorkQueue, pickle_bundle: Callable[[Sequence[Task]], bytes], limits: Limits
+        self,
+        session: Session,
+        queue: WorkQueue,
+        pickle_bundle: Callable[[Sequence[BlockTask]], bytes],
+        limits: BlockLimits,
     ) -> None:
         self._session, self._queue, self._pickle_bundle, self._limits = session, queue, pickle_bundle, limits
         self._start = start_token(limits, session.code)
         self._seconds = None if limits.seconds is None else limits.seconds + GRACE_SECONDS
         self._done: SimpleQueue[Any] = SimpleQueue()
-        self._assigned: dict[Any, Assignment] = {}
+        self._assigned: dict[Any, WorkerBundle] = {}
         self._failures: Counter[str] = Counter()
 
     def results(self, patience: float, say: Say) -> Generator[tuple[Finished, ...] | Died, None, None]:
@@ -106,7 +118,7 @@ class ClusterRun:
 
         Raises InputError if no worker can be used for `patience` seconds, Gone if the scheduler is gone.
         """
-        waiting, workers, update_at = Patience(patience, say), dict[str, int](), 0.0
+        waiting, workers, update_at = WaitLimit(patience, say), dict[str, int](), 0.0
         try:
             with interrupts_as_messages(lambda: self._done.put(None)):
                 while self._queue.left:
@@ -114,7 +126,7 @@ class ClusterRun:
                         workers = self._session.workers()
                         update_at = now + max(POLL_SECONDS, len(workers) / WORKERS_A_SECOND)
                         yield from self._reclaim_lost(workers, say)
-                        waiting = Patience(patience, say) if workers else waiting
+                        waiting = WaitLimit(patience, say) if workers else waiting
                         if not workers and waiting.over(f"workers of the scheduler {self._session.name}"):
                             raise InputError(
                                 f"engine.scheduler={self._session.name} has had no worker that can be used for "
@@ -149,12 +161,12 @@ class ClusterRun:
             self._submit(idle, self._release(newest).bundle)
             load.update({idle: 1, busiest: -1})
 
-    def _submit(self, worker: str, bundle: list[Task]) -> None:
+    def _submit(self, worker: str, bundle: list[BlockTask]) -> None:
         future = self._session.submit(worker, self._start, self._pickle_bundle(bundle), self._seconds)
-        self._assigned[future] = Assignment(bundle, worker)
+        self._assigned[future] = WorkerBundle(bundle, worker)
         future.add_done_callback(self._done.put)
 
-    def _release(self, future: Any) -> Assignment:
+    def _release(self, future: Any) -> WorkerBundle:
         future.release()
         return self._assigned.pop(future)
 
@@ -182,12 +194,12 @@ class ClusterRun:
         if isinstance(result, int):
             yield self._count_dead(bundle, manner_of_exit(result, self._limits))
         else:
-            carried: Carried = unpickle_result(result)
+            carried: BundleResult = unpickle_result(result)
             self._queue.bundles.took(carried)
             self._queue.left -= len(bundle)
             yield carried.finished
 
-    def _count_dead(self, bundle: Sequence[Task], manner: str) -> Died:
+    def _count_dead(self, bundle: Sequence[BlockTask], manner: str) -> Died:
         self._queue.left -= len(bundle)
         return Died(tuple(task.address for task in bundle), manner)
 
@@ -227,7 +239,7 @@ class Cluster:
             self.workers = sum(session.workers().values()) or self.workers
 
     def results(
-        self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
+        self, block: BlockFunction, tasks: Sequence[BlockTask], limits: BlockLimits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
         """Yield finished blocks bundle by bundle, and the blocks whose process died.
 
@@ -255,7 +267,7 @@ class Cluster:
             requirements |= self._session.requirements
             if requirements != self._session.requirements:
                 self._leave()
-        waiting = Patience(self._seconds, self._say)
+        waiting = WaitLimit(self._seconds, self._say)
         while self._session is None:
             try:
                 self._session = (

@@ -14,7 +14,15 @@ from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, run_in_child, start_token, unpickle_result
 from simlab.engine.backends.interrupts import interrupts_as_messages
 from simlab.engine.dispatch import Bundles
-from simlab.engine.workers import BlockFunction, Carried, Config, Limits, Task, manner_of_exit, work_within
+from simlab.engine.workers import (
+    BlockFunction,
+    BlockLimits,
+    BlockTask,
+    BundleResult,
+    Config,
+    manner_of_exit,
+    work_within,
+)
 
 AHEAD = 2
 """Bundles handed out per worker: one is executed while the next is ready."""
@@ -36,7 +44,7 @@ class Local:
         """Do nothing: processes are started for blocks."""
 
     def results(
-        self, block: BlockFunction, tasks: Sequence[Task], limits: Limits, *, alone: bool = False
+        self, block: BlockFunction, tasks: Sequence[BlockTask], limits: BlockLimits, *, alone: bool = False
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
         """Yield finished blocks bundle by bundle, and the blocks whose process died.
 
@@ -51,7 +59,7 @@ class Local:
         seconds = None if limits.seconds is None else limits.seconds + GRACE_SECONDS
         stopped = threading.Event()
 
-        def execute(bundle: list[Task]) -> tuple[list[Task], bytes | int]:
+        def execute(bundle: list[BlockTask]) -> tuple[list[BlockTask], bytes | int]:
             request = pickle_call(work_within, limits, block, bundle)
             return bundle, run_in_child(start, request, lambda: not stopped.is_set(), seconds)
 
@@ -77,7 +85,7 @@ class Local:
                     if isinstance(result, int):
                         yield Died(tuple(task.address for task in bundle), manner_of_exit(result, limits))
                     else:
-                        carried: Carried = unpickle_result(result)
+                        carried: BundleResult = unpickle_result(result)
                         bundles.took(carried)
                         yield carried.finished
             finally:

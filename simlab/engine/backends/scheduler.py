@@ -59,7 +59,7 @@ class SchedulerAddress(NamedTuple):
         return f"{self.scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
-class Patience:
+class WaitLimit:
     """A time limit for waiting; after a while, one line says what is waited for."""
 
     def __init__(self, seconds: float, say: Callable[[str], None]) -> None:
@@ -99,7 +99,7 @@ def parse_address(address: str) -> SchedulerAddress:
     return place
 
 
-async def await_scheduler(place: SchedulerAddress, waiting: Patience) -> dict[str, Any]:
+async def await_scheduler(place: SchedulerAddress, waiting: WaitLimit) -> dict[str, Any]:
     """Wait until a scheduler answers, and return its identity; raise InputError if none does."""
     while not await _listening(place, waiting):
         if waiting.over(f"a scheduler at {place}"):
@@ -115,7 +115,7 @@ async def await_scheduler(place: SchedulerAddress, waiting: Patience) -> dict[st
     return said
 
 
-async def _listening(place: SchedulerAddress, waiting: Patience) -> bool:
+async def _listening(place: SchedulerAddress, waiting: WaitLimit) -> bool:
     try:
         seconds = min(max(waiting.left, AGAIN_SECONDS), ANSWERS_SECONDS)
         _, writer = await asyncio.wait_for(asyncio.open_connection(place.host, place.port), seconds)
@@ -245,12 +245,12 @@ class Session:
             return None
         return describe_mismatch(self._here, self.result(future), self._here)
 
-    def await_workers(self, waiting: Patience) -> None:
+    def await_workers(self, waiting: WaitLimit) -> None:
         """Wait until every worker has been checked; raise InputError if one differs from the driver.
 
         A silent worker is waited for only as long as no other has answered.
         """
-        patience = Patience(ANSWERS_SECONDS, lambda _: None)
+        patience = WaitLimit(ANSWERS_SECONDS, lambda _: None)
         while True:
             usable = self.workers()
             verdicts = {worker: self._mismatch(worker) for worker in self._checks}
@@ -317,7 +317,7 @@ def start_local_cluster(jobs: int, say: Say) -> Session:
     return Session(client, stack, "of this command", say, None)
 
 
-def connect(address: SchedulerAddress, waiting: Patience, say: Say, requirements: Requirements) -> Session:
+def connect(address: SchedulerAddress, waiting: WaitLimit, say: Say, requirements: Requirements) -> Session:
     """Connect with a scheduler and wait for a worker; raise InputError if there is none, or its code differs."""
     # In a thread of its own: in a notebook, this thread already runs an event loop.
     with ThreadPoolExecutor(1) as thread:

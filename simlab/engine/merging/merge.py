@@ -12,10 +12,10 @@ from typing import Any
 from simlab.engine.addresses import Finished
 from simlab.engine.block_checks import declared_in
 from simlab.engine.continuation import position
-from simlab.engine.ledger import Entry, Ledger, Row
+from simlab.engine.ledger import Ledger, LedgerEntry, LedgerRow
 from simlab.engine.ledger_file import SEALED, draft, open_alone
 from simlab.engine.ledger_rows import Requests, cell_row
-from simlab.engine.merging.sources import Source, copy, opened, refuse_contradictions
+from simlab.engine.merging.sources import SourceFolder, copy, opened, refuse_contradictions
 from simlab.engine.preparing import Failure, cell_names, failures
 from simlab.engine.progress import progress
 from simlab.engine.provenance import PROGRAM, UNKNOWN, installation
@@ -79,20 +79,20 @@ def merge(
 
 
 @contextmanager
-def _started(out: Path) -> Iterator[Source]:
+def _started(out: Path) -> Iterator[SourceFolder]:
     """Start the ledger of a new folder."""
     with open_alone(out) as database:
         book = Ledger(database, out)
         if book.declaration() is not None:
             raise InputError(f"{legible(out)} was filled by another run meanwhile; give the same command again")
-        yield Source(out, database, book)
+        yield SourceFolder(out, database, book)
 
 
 def _write(
-    union: Source,
-    sources: Sequence[Source],
-    into: Source,
-    torn: Sequence[tuple[Source, Sequence[Row]]],
+    union: SourceFolder,
+    sources: Sequence[SourceFolder],
+    into: SourceFolder,
+    torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]],
     finish: Callable[[Ledger], Sequence[str]],
     *,
     quiet: bool,
@@ -122,7 +122,7 @@ def _write(
     return Merged(n, n - before, failures(book), book.failed_designs(), tuple(notes))
 
 
-def _shards(into: Source, sources: Sequence[Source]) -> list[dict[str, Any]]:
+def _shards(into: SourceFolder, sources: Sequence[SourceFolder]) -> list[dict[str, Any]]:
     """List the shards that are merged; none where a folder that is to hold all of its sweep is among them."""
     folders = [source.book for source in sources]
     folders += [into.book] if into.book.declaration() is not None else []
@@ -132,14 +132,14 @@ def _shards(into: Source, sources: Sequence[Source]) -> list[dict[str, Any]]:
     return list({(one["number"], one["of"], one["seal"]): one for of_folder in kept for one in of_folder}.values())
 
 
-def _torn(torn: Sequence[tuple[Source, Sequence[Row]]]) -> list[str]:
+def _torn(torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]]) -> list[str]:
     """Say which folders have blocks that were left out."""
     lines = [_left_out(source, rows) for source, rows in torn if rows]
     more = len(lines) - MOST_SAID
     return lines if more <= 0 else [*lines[:MOST_SAID], f"left out: blocks of {more} more folders"]
 
 
-def _left_out(source: Source, rows: Sequence[Row]) -> str:
+def _left_out(source: SourceFolder, rows: Sequence[LedgerRow]) -> str:
     first = rows[0]
     return (
         f"left out: {several(len(rows), 'block')} of {legible(source.folder)} ({first.block.address}: "
@@ -147,7 +147,7 @@ def _left_out(source: Source, rows: Sequence[Row]) -> str:
     )
 
 
-def refuse_other_code(sources: Sequence[Source], *, allowed: bool) -> None:
+def refuse_other_code(sources: Sequence[SourceFolder], *, allowed: bool) -> None:
     """Raise InputError where folders were filled by different code, unless that is allowed."""
     filled = [source for source in sources if source.book.provenance()]
     if allowed or not filled:
@@ -171,7 +171,7 @@ def _versions(book: Ledger) -> dict[str, set[str]]:
     return versions | {"code": set(book.noted("code", [])) or {UNKNOWN}}
 
 
-def _different_code(name: str, first: Source, there: set[str], source: Source, here: set[str]) -> str:
+def _different_code(name: str, first: SourceFolder, there: set[str], source: SourceFolder, here: set[str]) -> str:
     what = "the code of simlab" if name == "code" else name
     a, b = (" and ".join(sorted(one[:15] for one in values)) for values in (there, here))
     return (
@@ -180,7 +180,7 @@ def _different_code(name: str, first: Source, there: set[str], source: Source, h
     )
 
 
-def note_versions(book: Ledger, sources: Sequence[Source]) -> None:
+def note_versions(book: Ledger, sources: Sequence[SourceFolder]) -> None:
     """Note of all that is merged which versions it comes from, and what was checked and is still to be."""
     for source in sources:
         for versions in source.book.provenance():
@@ -193,20 +193,20 @@ def note_versions(book: Ledger, sources: Sequence[Source]) -> None:
 
 
 @contextmanager
-def unite(sources: Sequence[Source]) -> Iterator[Source]:
+def unite(sources: Sequence[SourceFolder]) -> Iterator[SourceFolder]:
     """Draft a ledger of all that folders declare and ask, without a block.
 
     Raises InputError where one of them holds another sweep than those before it, or none.
     """
     first = sources[0].folder
     with closing(draft()) as database:
-        union = Source(first, database, Ledger(database, first))
+        union = SourceFolder(first, database, Ledger(database, first))
         for source in sources:
             _add(union, source)
         yield union
 
 
-def _add(union: Source, source: Source) -> None:
+def _add(union: SourceFolder, source: SourceFolder) -> None:
     with source.reading():
         declared = source.book.declaration()
     if declared is None:
@@ -221,13 +221,13 @@ def _add(union: Source, source: Source) -> None:
         _grow(union, source, declared, asked)
 
 
-def _same_cells(union: Source, source: Source) -> bool:
+def _same_cells(union: SourceFolder, source: SourceFolder) -> bool:
     """Tell whether two ledgers have the same cells at the same places; keys say what determines their numbers."""
     pairs = zip_longest(union.rows(CELLS), source.rows(CELLS))
     return all(one and other and (one[:2], one[3]) == (other[:2], other[3]) for one, other in pairs)
 
 
-def _grow(union: Source, source: Source, declared: Mapping[str, Any], asked: Requests) -> None:
+def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any], asked: Requests) -> None:
     with source.reading():
         entries = source.book.entries()
     try:
@@ -240,7 +240,7 @@ def _grow(union: Source, source: Source, declared: Mapping[str, Any], asked: Req
     union.book.adopt(grown, map(cell_row, placed), asked)
 
 
-def _placed(entry: Entry, grown: Mapping[str, Any], declared: Mapping[str, Any]) -> Entry:
+def _placed(entry: LedgerEntry, grown: Mapping[str, Any], declared: Mapping[str, Any]) -> LedgerEntry:
     """Find the place of a cell on the grid of the union."""
     values = [axis["values"][k] for axis, k in zip(declared["axes"], entry.position, strict=True)]
-    return Entry(position(grown, declared, values), entry.cell, entry.config, entry.systems)
+    return LedgerEntry(position(grown, declared, values), entry.cell, entry.config, entry.systems)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.engine.addresses import Address, Finished, unpack
-from simlab.engine.block_checks import Declared, find_unusable
-from simlab.engine.ledger import FILE, Ledger, Row
+from simlab.engine.block_checks import BlockSchema, find_unusable
+from simlab.engine.ledger import FILE, Ledger, LedgerRow
 from simlab.engine.ledger_file import COLUMNS, open_alone, open_to_read, plain_errors
 from simlab.engine.ledger_rows import read_block
 from simlab.engine.provenance import installation
@@ -36,7 +36,7 @@ SPARE_FILES = 64
 _MENDING = "the command that filled it mends it"
 
 
-class Held(NamedTuple):
+class SourceBlock(NamedTuple):
     """Name a block that a folder holds, in the order in which blocks are compared; `row` is where it stands there."""
 
     cell: str
@@ -66,14 +66,14 @@ class Held(NamedTuple):
         return Address(self.cell, self.world, self.first, self.n_studies, self.pool, self.draw)
 
 
-def refuse_contradictions(sources: Sequence[Source], names: Mapping[str, str]) -> None:
+def refuse_contradictions(sources: Sequence[SourceFolder], names: Mapping[str, str]) -> None:
     """Raise InputError where two folders hold other results for a study, or blocks that are cut differently.
 
     Torn blocks do not count, and neither do failed ones beside others. `names` name the cells.
     """
     streams = [_held(number, source) for number, source in enumerate(sources)]
     for together in _overlapping(heapq.merge(*streams)):
-        last: Held | None = None
+        last: SourceBlock | None = None
         for one in (one for one in together if one.ok):
             # Blocks that have nothing in common may stand here together beside one that failed and spans both.
             if last is None or one.first >= last.end:
@@ -84,15 +84,15 @@ def refuse_contradictions(sources: Sequence[Source], names: Mapping[str, str]) -
                 raise InputError(_contradiction(last, one, sources, names, what))
 
 
-def _held(number: int, source: Source) -> Iterator[Held]:
+def _held(number: int, source: SourceFolder) -> Iterator[SourceBlock]:
     for *at, status, checksum, row in source.rows(_ADDRESSES):
         if row not in source.left_out:
-            yield Held._make((*at, number, status == "ok", checksum, row))
+            yield SourceBlock._make((*at, number, status == "ok", checksum, row))
 
 
-def _overlapping(blocks: Iterable[Held]) -> Iterator[list[Held]]:
+def _overlapping(blocks: Iterable[SourceBlock]) -> Iterator[list[SourceBlock]]:
     """Gather blocks that have studies in common, one block after the other."""
-    together: list[Held] = []
+    together: list[SourceBlock] = []
     place, end = None, 0
     for one in blocks:
         if one.place != place or one.first >= end:
@@ -105,7 +105,7 @@ def _overlapping(blocks: Iterable[Held]) -> Iterator[list[Held]]:
         yield together
 
 
-def _difference(one: Held, other: Held, sources: Sequence[Source]) -> str | None:
+def _difference(one: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder]) -> str | None:
     """Say in which outcome two blocks differ; None where only how they were packed does."""
     first, second = (_block(sources[held.source], held.row) for held in (one, other))
     arrays, others = unpack(first.payload), unpack(second.payload)
@@ -115,12 +115,14 @@ def _difference(one: Held, other: Held, sources: Sequence[Source]) -> str | None
     return None if first.failures == second.failures else "reason for failed campaigns"
 
 
-def _block(source: Source, row: int) -> Finished:
+def _block(source: SourceFolder, row: int) -> Finished:
     (held,) = source.rows(f"SELECT rowid, {COLUMNS} FROM blocks WHERE rowid = ?", row)  # noqa: S608
     return read_block(held).block
 
 
-def _contradiction(one: Held, other: Held, sources: Sequence[Source], names: Mapping[str, str], what: str) -> str:
+def _contradiction(
+    one: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str], what: str
+) -> str:
     first, second = (sources[held.source].folder for held in (one, other))
     campaign = f"{one.cell[:8]}{one.address.campaign(0).removeprefix('0')}"
     return (
@@ -130,7 +132,9 @@ def _contradiction(one: Held, other: Held, sources: Sequence[Source], names: Map
     )
 
 
-def _cut_differently(one: Held, other: Held, sources: Sequence[Source], names: Mapping[str, str]) -> str:
+def _cut_differently(
+    one: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str]
+) -> str:
     first, second = (sources[held.source].folder for held in (one, other))
     return (
         f"{names.get(one.cell, '')}{one.address}: {legible(first)} and {legible(second)} cut the same studies into "
@@ -138,7 +142,7 @@ def _cut_differently(one: Held, other: Held, sources: Sequence[Source], names: M
     )
 
 
-def copy(source: Source, into: Source, came: Callable[[Sequence[Finished]], None]) -> None:
+def copy(source: SourceFolder, into: SourceFolder, came: Callable[[Sequence[Finished]], None]) -> None:
     """Copy the blocks of a folder that another lacks, a batch at a time; `came` is told of all that is then there."""
     batch: list[Finished] = []
     size = 0
@@ -159,13 +163,13 @@ def copy(source: Source, into: Source, came: Callable[[Sequence[Finished]], None
         _commit(batch, into, came)
 
 
-def _commit(batch: Sequence[Finished], into: Source, came: Callable[[Sequence[Finished]], None]) -> None:
+def _commit(batch: Sequence[Finished], into: SourceFolder, came: Callable[[Sequence[Finished]], None]) -> None:
     with into.reading():
         into.book.record(batch)
     came(batch)
 
 
-def _lacks(into: Source, block: Finished) -> bool:
+def _lacks(into: SourceFolder, block: Finished) -> bool:
     """Tell whether a folder holds nothing of a block that is as good; one that failed is as good as one that failed."""
     at = block.address
     there = into.rows(
@@ -177,7 +181,7 @@ def _lacks(into: Source, block: Finished) -> bool:
 
 
 @dataclass(slots=True)
-class Source:
+class SourceFolder:
     """Hold an open folder; `left_out` names rows of its blocks that cannot be used, and why the first cannot."""
 
     folder: Path
@@ -198,7 +202,7 @@ class Source:
             for row in self.database.execute(query, values):  # noqa: UP028
                 yield row
 
-    def look_through(self, declared: Mapping[str, Declared]) -> list[Row]:
+    def look_through(self, declared: Mapping[str, BlockSchema]) -> list[LedgerRow]:
         """Find the blocks that cannot be used: torn ones, and those that are unlike what their cell declares.
 
         Raises InputError where the folder has blocks of cells that it does not know.
@@ -214,7 +218,7 @@ class Source:
 
 
 @contextmanager
-def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[Source | None, list[Source]]]:
+def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[SourceFolder | None, list[SourceFolder]]]:
     """Open the folder that others are merged into, where there is one, for writing, and the others for reading.
 
     Raises InputError for a folder that is named twice, under whatever name, that holds no sweep, that is damaged or
@@ -228,15 +232,15 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[Source | None, 
             database = stack.enter_context(open_to_read(folder, whole=True))
             # What is read from here on is what was there at the beginning; who wants to write has to wait.
             database.execute("BEGIN")
-            sources.append(_checked(Source(folder, database, Ledger(database, folder))))
+            sources.append(_checked(SourceFolder(folder, database, Ledger(database, folder))))
         into = None
         if (out / FILE).exists():
             database = stack.enter_context(open_alone(out))
-            into = _checked(Source(out, database, Ledger(database, out)))
+            into = _checked(SourceFolder(out, database, Ledger(database, out)))
         yield into, sources
 
 
-def _checked(source: Source) -> Source:
+def _checked(source: SourceFolder) -> SourceFolder:
     with source.reading():
         if damaged := source.book.damaged():
             raise InputError(f"{legible(source.folder)}: {damaged[0]} is damaged in its {FILE}; {_MENDING}")

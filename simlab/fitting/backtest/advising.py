@@ -14,17 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, RuleName, RuleResult
-from simlab.fitting.backtest.carrying_out import Found, Plan, fitted, fitted_worlds, studied_as, target_of
-from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, Design, normalizations, repeatable
-from simlab.fitting.backtest.planning import Size, Source
+from simlab.fitting.backtest.carrying_out import BacktestRun, Found, fitted, fitted_worlds, studied_as, target_of
+from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, BacktestDesign, normalizations, repeatable
+from simlab.fitting.backtest.planning import PredictionSource, SimulationSize
 from simlab.messages import several
 from simlab.rng import stream
 from simlab.types import InputError, World
 
 CONFIRMED = 0.9
 """So large a share of claims is to be confirmed by a repetition."""
-FULL = Size(60, 6, 8, 12, 40, (3,), (1, 2), own=False)
-QUICK = Size(30, 4, 6, 6, 20, (3,), (1, 2), own=False)
+FULL = SimulationSize(60, 6, 8, 12, 40, (3,), (1, 2), own=False)
+QUICK = SimulationSize(30, 4, 6, 6, 20, (3,), (1, 2), own=False)
 APART = 2 / 3
 """Studies of other documents ask about this share of a table's, so that two of them can differ."""
 THUMBS: Mapping[RuleName, tuple[str, int]] = {
@@ -35,10 +35,10 @@ THUMBS: Mapping[RuleName, tuple[str, int]] = {
 """Rules of thumb: all documents once or half of them twice, side by side; all once, ungrouped. Scores as they are."""
 
 
-class Candidate(NamedTuple):
+class AdviceCandidate(NamedTuple):
     """Name a design and how its scores are normalised."""
 
-    design: Design
+    design: BacktestDesign
     normalization: str
 
 
@@ -52,7 +52,7 @@ class Worth(NamedTuple):
     confirmed: float
 
 
-def candidates(world: World) -> list[Candidate]:
+def candidates(world: World) -> list[AdviceCandidate]:
     """List the designs that a table allows at one cost: groupings, one or two ratings, normalisations.
 
     One rating of each output of N documents costs what two of each of N/2 cost. Studies that can be repeated with the
@@ -60,7 +60,7 @@ def candidates(world: World) -> list[Candidate]:
     """
     n = world.frame.n_documents
     found = next((allowed for k in range(n - n % 2, 1, -2) if (allowed := _allowed(world, k))), [])
-    both = [Candidate(design, name) for design in found for name in normalizations(world)]
+    both = [AdviceCandidate(design, name) for design in found for name in normalizations(world)]
     if len(both) < 2:
         raise InputError(
             f"--advice: the {several(n, 'document')} held out allow no two designs of equal cost; "
@@ -69,10 +69,10 @@ def candidates(world: World) -> list[Candidate]:
     return both
 
 
-def _allowed(world: World, n: int) -> list[Design]:
+def _allowed(world: World, n: int) -> list[BacktestDesign]:
     """Return designs of n documents once or n/2 twice; none where a grouping cannot ask about n documents."""
     shapes = [(grouping, documents, r) for documents, r in ((n, 1), (n // 2, 2)) for grouping in GROUPINGS]
-    every = [repeatable(world, Design(*one)) for one in shapes if one[1] >= FEWEST_DOCUMENTS]
+    every = [repeatable(world, BacktestDesign(*one)) for one in shapes if one[1] >= FEWEST_DOCUMENTS]
     once = [one for one in every if one is not None and one.ratings_per_item == 1]
     if len(once) < len(GROUPINGS):
         return []
@@ -80,7 +80,7 @@ def _allowed(world: World, n: int) -> list[Design]:
     return same or (once if n <= APART * world.frame.n_documents else [])
 
 
-def named(expected: Mapping[Candidate, Worth], least: float = CONFIRMED) -> Candidate:
+def named(expected: Mapping[AdviceCandidate, Worth], least: float = CONFIRMED) -> AdviceCandidate:
     """Name the candidate of the largest gain among those whose claims are confirmed; of ties the first.
 
     Where none is confirmed often enough, it is the one that is confirmed most often.
@@ -91,7 +91,7 @@ def named(expected: Mapping[Candidate, Worth], least: float = CONFIRMED) -> Cand
     return max(expected, key=lambda one: np.nan_to_num(expected[one].confirmed, nan=-1.0))
 
 
-def shortfall(observed: Mapping[Candidate, Worth], chosen: Candidate, least: float = CONFIRMED) -> float:
+def shortfall(observed: Mapping[AdviceCandidate, Worth], chosen: AdviceCandidate, least: float = CONFIRMED) -> float:
     """Return how much less a chosen candidate gains than the best whose claims are confirmed; never below 0.
 
     A candidate that gains more because its claims are not confirmed makes up for nothing.
@@ -99,31 +99,31 @@ def shortfall(observed: Mapping[Candidate, Worth], chosen: Candidate, least: flo
     return max(observed[named(observed, least)].gain - observed[chosen].gain, 0.0)
 
 
-def worths(found: Found, of: Sequence[Candidate], gain: Measure) -> dict[Candidate, Worth]:
+def worths(found: Found, of: Sequence[AdviceCandidate], gain: Measure) -> dict[AdviceCandidate, Worth]:
     """Average measures of candidates over worlds."""
     return {one: Worth(*(_mean_over_worlds(found, one, measure) for measure in (gain, "confirmed"))) for one in of}
 
 
-def _mean_over_worlds(found: Found, one: Candidate, measure: Measure) -> float:
+def _mean_over_worlds(found: Found, one: AdviceCandidate, measure: Measure) -> float:
     value = found[one.design, one.normalization, measure].value
     known = value[np.isfinite(value)]
     return float(known.mean()) if len(known) else float("nan")
 
 
-def thumb(of: Sequence[Candidate], rule: RuleName) -> Candidate | None:
+def thumb(of: Sequence[AdviceCandidate], rule: RuleName) -> AdviceCandidate | None:
     """Return the candidate that a rule of thumb names; None where the table does not allow it."""
     return next((one for one in of if _key(one) == (*THUMBS[rule], "none")), None)
 
 
-def _key(one: Candidate) -> tuple[str, int, str]:
+def _key(one: AdviceCandidate) -> tuple[str, int, str]:
     return one.design.grouping, one.design.ratings_per_item, one.normalization
 
 
-def advise(plan: Plan, split: int) -> list[JudgedCandidate]:
+def advise(plan: BacktestRun, split: int) -> list[JudgedCandidate]:
     """Name a design from a split's pilot, and carry out all candidates on the real ratings of the other documents."""
     target = target_of(plan, split, "held_out")
     of, size = candidates(target), plan.size
-    effects = fitted(plan, Source(split, "fit"))
+    effects = fitted(plan, PredictionSource(split, "fit"))
     rng = stream(plan.seed, "backtest", "worlds", split, "held_out", "fit")
     worlds = list(fitted_worlds(rng, plan.law, effects, target.frame, size.worlds))
     designs = list(dict.fromkeys(one.design for one in of))
@@ -134,10 +134,10 @@ def advise(plan: Plan, split: int) -> list[JudgedCandidate]:
 
 
 def _judged(
-    split: int, expected: Mapping[Candidate, Worth], real: Mapping[Candidate, Worth]
+    split: int, expected: Mapping[AdviceCandidate, Worth], real: Mapping[AdviceCandidate, Worth]
 ) -> Iterator[JudgedCandidate]:
     of = list(expected)
-    chosen: dict[RuleName, Candidate | None] = {ADVICE: named(expected)}
+    chosen: dict[RuleName, AdviceCandidate | None] = {ADVICE: named(expected)}
     chosen |= {rule: thumb(of, rule) for rule in THUMBS} | {BEST: named(real)}
     for one in of:
         yield JudgedCandidate(

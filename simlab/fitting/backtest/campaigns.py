@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.answers.backtest import Measure
-from simlab.fitting.backtest.designs import LEVEL, Dealt
+from simlab.fitting.backtest.designs import LEVEL, DealtStudies
 from simlab.formulas import differences, passes, sign
 from simlab.types import Array, Bools, Floats, Frame, Ints, World
 from simlab.world.laws.fixed import fixed_ratings
@@ -45,7 +45,7 @@ class Campaigns:
     truth: Floats | None
 
 
-def campaigns(held: Sums, dealt: Dealt, normalizations: Sequence[str]) -> dict[str, Campaigns]:
+def campaigns(held: DocumentSums, dealt: DealtStudies, normalizations: Sequence[str]) -> dict[str, Campaigns]:
     """Carry out studies, concluding once for each normalisation of the same ratings."""
     found: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in normalizations}
     up = -1.0 if held.frame.lower_is_better else 1.0
@@ -67,7 +67,7 @@ def _by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[Array, 
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class DocumentSums:
     """Hold sums over the segments of a document: `value[world, system, document, slot]`, of squares, of errors.
 
     `segments[document]` counts them; a rater who did not rate the whole document has NaN. Systems in truth are worth
@@ -97,7 +97,7 @@ class Picked:
     n_raters: int
 
 
-def sums(worlds: Sequence[World]) -> Sums:
+def sums(worlds: Sequence[World]) -> DocumentSums:
     """Add up worlds of one frame, their ratings being fixed."""
     frame = worlds[0].frame
     ratings = [fixed_ratings(world) for world in worlds]
@@ -111,7 +111,7 @@ def sums(worlds: Sequence[World]) -> Sums:
 
     values = [one.value for one in ratings if one is not None]
     known = [world.truth for world in worlds if world.truth is not None]
-    return Sums(
+    return DocumentSums(
         frame,
         added(values),
         added([value**2 for value in values]),
@@ -121,7 +121,7 @@ def sums(worlds: Sequence[World]) -> Sums:
     )
 
 
-def picked(held: Sums, dealt: Dealt, study: int) -> Picked:
+def picked(held: DocumentSums, dealt: DealtStudies, study: int) -> Picked:
     """Pick what a study asks."""
     slot, document = dealt.slot[study], dealt.document[study]
     at = slice(None), np.arange(len(slot))[:, None, None], document[None, :, None], slot
@@ -239,7 +239,7 @@ def _enough(sums: Array, least: Array, patterns: Floats, level: float) -> Bools:
     return passes(extreme / n_patterns if every else (1 + extreme) / (1 + n_patterns), level)
 
 
-class Measured(NamedTuple):
+class MeasuredWorlds(NamedTuple):
     """Hold a measure of every world, `value[world]`, and the standard error that simulating it leaves, `error[world]`.
 
     NaN: the measure is not defined, or its error cannot be told.
@@ -249,12 +249,12 @@ class Measured(NamedTuple):
     error: Floats
 
 
-def measured(held: Campaigns) -> dict[Measure, Measured]:
+def measured(held: Campaigns) -> dict[Measure, MeasuredWorlds]:
     """Measure each world by itself; errors are jackknifed over sets of documents, or over studies of one set."""
     return {name: _measured(measure(held), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
 
 
-def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> Measured:
+def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> MeasuredWorlds:
     """Divide sums over studies, `[world, set, study]`, or over ordered pairs of them, `[world, set, first, second]`."""
     top, below = (_without_itself(side) if pairwise else side for side in ratio)
     axes = tuple(range(1, top.ndim))
@@ -266,7 +266,7 @@ def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> Measured:
     influence = (n - 1) * np.where(np.isfinite(without), without, value[:, None])
     influence = influence - influence.mean(1, keepdims=True)
     error = np.sqrt((influence**2).sum(1) / max(n * (n - 1), 1)) if n > 1 else np.full(len(value), np.nan)
-    return Measured(value, np.where(np.isfinite(value), error, np.nan))
+    return MeasuredWorlds(value, np.where(np.isfinite(value), error, np.nan))
 
 
 def _lost(side: Floats, *, pairwise: bool) -> Floats:

@@ -12,10 +12,17 @@ import numpy as np
 from simlab.answers.backtest import NOTHING_CLAIMED, Backtest, Measure, Prediction, PredictionErrors, Target
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.fitting.backtest.campaigns import Measured, campaigns, measured, sums
-from simlab.fitting.backtest.designs import Design, dealt, designs, normalizations
-from simlab.fitting.backtest.planning import Size, Source, Task, part_of, ratings_of, split_documents
-from simlab.fitting.laws import Law, world_on
+from simlab.fitting.backtest.campaigns import MeasuredWorlds, campaigns, measured, sums
+from simlab.fitting.backtest.designs import BacktestDesign, dealt, designs, normalizations
+from simlab.fitting.backtest.planning import (
+    PredictionSource,
+    PredictionTask,
+    SimulationSize,
+    part_of,
+    ratings_of,
+    split_documents,
+)
+from simlab.fitting.laws import FittableLaw, world_on
 from simlab.fitting.predictions import prediction_interval
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -25,25 +32,25 @@ from simlab.world.laws.fixed import FixedRatings
 BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
 NO_TRUTH = "which systems truly differ is not known of a real table"
-Found = Mapping[tuple[Design, str, Measure], Measured]
+Found = Mapping[tuple[BacktestDesign, str, Measure], MeasuredWorlds]
 """A measure of every world, by design, normalisation and measure."""
 Key = tuple[Any, ...]
 NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BacktestRun:
     """Hold what all parts of a backtest share: the table, also as a world, the law, and how much is done."""
 
     world: World
-    law: Law
+    law: FittableLaw
     ratings: Ratings
     pilot_share: float
-    size: Size
+    size: SimulationSize
     seed: int
 
 
-def fitted(plan: Plan, source: Source) -> Sequence[Any]:
+def fitted(plan: BacktestRun, source: PredictionSource) -> Sequence[Any]:
     """Fit the law to what a source has seen; return draws of its effects."""
     in_pilot = split_documents(plan.world, plan.pilot_share, source.split, plan.seed)
     seen = in_pilot if source.method == "fit" else ~in_pilot
@@ -51,19 +58,19 @@ def fitted(plan: Plan, source: Source) -> Sequence[Any]:
     return plan.law.fit(ratings_of(part_of(plan.world, seen), plan.ratings), seed=seed, draws=plan.size.worlds).effects
 
 
-def target_of(plan: Plan, split: int, target: Target) -> World:
+def target_of(plan: BacktestRun, split: int, target: Target) -> World:
     """Return the real ratings that studies are carried out on; those of all documents are the same in every split."""
     if target == "all":
         return plan.world
     return part_of(plan.world, ~split_documents(plan.world, plan.pilot_share, split, plan.seed))
 
 
-def observe(plan: Plan, split: int, target: Target) -> Found:
+def observe(plan: BacktestRun, split: int, target: Target) -> Found:
     """Carry out real studies."""
     return observed(target_of(plan, split, target), plan.size, plan.seed + 1)
 
 
-def predict(plan: Plan, task: Task, effects: Sequence[Any]) -> Found:
+def predict(plan: BacktestRun, task: PredictionTask, effects: Sequence[Any]) -> Found:
     """Carry out studies in worlds that a source lets one expect."""
     (split, method), target = task.source, target_of(plan, task.source.split, task.target)
     rng, n = stream(plan.seed, "backtest", "worlds", split, task.target, method), plan.size.worlds
@@ -74,13 +81,13 @@ def predict(plan: Plan, task: Task, effects: Sequence[Any]) -> Found:
     return predicted(list(worlds), target, plan.size, plan.seed + 2)
 
 
-def pilot(plan: Plan, split: int) -> Ratings:
+def pilot(plan: BacktestRun, split: int) -> Ratings:
     """Return the ratings of a split's pilot."""
     in_pilot = split_documents(plan.world, plan.pilot_share, split, plan.seed)
     return ratings_of(part_of(plan.world, in_pilot), plan.ratings)
 
 
-def compare(plan: Plan, task: Task, expected: Found, real: Found) -> Iterator[Prediction]:
+def compare(plan: BacktestRun, task: PredictionTask, expected: Found, real: Found) -> Iterator[Prediction]:
     """Compare predictions with what was observed."""
     law = "" if task.source.method == "naive" else plan.law.name
     for (design, name, measure), values in expected.items():
@@ -110,7 +117,7 @@ def compare(plan: Plan, task: Task, expected: Found, real: Found) -> Iterator[Pr
         )
 
 
-def interval(measure: str, values: Measured, noise: float = 0.0) -> tuple[float, float]:
+def interval(measure: str, values: MeasuredWorlds, noise: float = 0.0) -> tuple[float, float]:
     """Return the 90 % interval of a measure, the noise of simulated studies taken out, within what is possible.
 
     Worlds in which it is not defined are left out; NaN where fewer than two are left.
@@ -123,7 +130,7 @@ def interval(measure: str, values: Measured, noise: float = 0.0) -> tuple[float,
     return max(low, least), min(high, most)
 
 
-def _mean(values: Measured) -> float:
+def _mean(values: MeasuredWorlds) -> float:
     known = values.value[np.isfinite(values.value)]
     return float(known.mean()) if len(known) else float("nan")
 
@@ -134,18 +141,18 @@ def _unknown(measure: str, seen: float) -> str:
     return NO_TRUTH if measure == "power" else NOTHING_CLAIMED
 
 
-def observed(world: World, size: Size, seed: int) -> Found:
+def observed(world: World, size: SimulationSize, seed: int) -> Found:
     """Carry out studies on real ratings."""
     return studied([world], size, seed, size.observed_sets, size.observed_per_set)
 
 
-def predicted(worlds: Sequence[World], target: World, size: Size, seed: int) -> Found:
+def predicted(worlds: Sequence[World], target: World, size: SimulationSize, seed: int) -> Found:
     """Carry out the studies that the target allows in worlds of its frame."""
     return studied(worlds, size, seed, size.sets, size.per_set, allowed=target)
 
 
 def studied(
-    worlds: Sequence[World], size: Size, seed: int, sets: int, per_set: int, allowed: World | None = None
+    worlds: Sequence[World], size: SimulationSize, seed: int, sets: int, per_set: int, allowed: World | None = None
 ) -> Found:
     """Carry out all studies of a size, and measure them; `allowed` says what can be asked, without it the first world.
 
@@ -156,11 +163,11 @@ def studied(
 
 
 def studied_as(
-    worlds: Sequence[World], real: World, asked_as: Sequence[Design], seed: int, sets: int, per_set: int
+    worlds: Sequence[World], real: World, asked_as: Sequence[BacktestDesign], seed: int, sets: int, per_set: int
 ) -> Found:
     """Carry out studies of the designs that are asked for, and measure them; `real` says who can be asked what."""
     held, names = sums(worlds), normalizations(real)
-    found: dict[tuple[Design, str, Measure], Measured] = {}
+    found: dict[tuple[BacktestDesign, str, Measure], MeasuredWorlds] = {}
     for design in asked_as:
         asked = dealt(real, design, seed=seed, sets=sets, per_set=per_set)
         for name, said in campaigns(held, asked, names).items():
@@ -168,7 +175,9 @@ def studied_as(
     return found
 
 
-def fitted_worlds(rng: np.random.Generator, law: Law, effects: Sequence[Any], frame: Frame, n: int) -> Iterator[World]:
+def fitted_worlds(
+    rng: np.random.Generator, law: FittableLaw, effects: Sequence[Any], frame: Frame, n: int
+) -> Iterator[World]:
     """Draw worlds for the frame of the target: who rates what is known, the ratings are not."""
     for k in range(n):
         yield world_on(law, rng, effects[k % len(effects)], frame)

@@ -12,12 +12,12 @@ import numpy as np
 from simlab.analysis import normalization
 from simlab.analysis.significance import patterns, permutation
 from simlab.design import grouping
-from simlab.design.balance import Table
+from simlab.design.balance import DealTable
 from simlab.design.grouping import Groups
 from simlab.rng import stream
 from simlab.studies.money import Prices
 from simlab.studies.ratings.collecting import chosen_documents, deal, lay
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Floats, Frame, Ints, Place, World
 from simlab.world.laws.fixed import fixed_ratings
 
@@ -32,7 +32,7 @@ FEWEST_DOCUMENTS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class BacktestDesign:
     """Name one way of asking: who gets what, how many documents, how many ratings of each output.
 
     A `repetition` asks about the same documents, other raters being drawn for them; or, where nobody else rated them,
@@ -46,7 +46,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
+class DealtStudies:
     """Hold what some studies ask, `[study, ...]`, whatever anybody answers.
 
     `document[study, k]` are their documents, `slot[study, system, k, rating]` who answers, `rater[...]` the same as
@@ -68,16 +68,16 @@ def normalizations(world: World) -> Sequence[str]:
     return tuple(name for name in NORMALIZATIONS if sensible.get(name, True))
 
 
-def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]) -> list[Design]:
+def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]) -> list[BacktestDesign]:
     """List the designs that are predicted: groupings, thirds of the documents, ratings per item."""
     n = world.frame.n_documents
     documents = sorted({max(FEWEST_DOCUMENTS, round(n * third / 3)) for third in thirds})
-    every = [Design(g, d, r) for g in GROUPINGS for d in documents for r in ratings_per_item if d <= n]
+    every = [BacktestDesign(g, d, r) for g in GROUPINGS for d in documents for r in ratings_per_item if d <= n]
     found = (repeatable(world, design) for design in every)
     return [design for design in found if design is not None]
 
 
-def repeatable(world: World, design: Design) -> Design | None:
+def repeatable(world: World, design: BacktestDesign) -> BacktestDesign | None:
     """Say how studies of a design can be repeated with the ratings that there are; None where they cannot."""
     seats = int((world.frame.rater >= 0).any(axis=0).sum(1).min())
     if design.ratings_per_item > seats:
@@ -92,7 +92,7 @@ def repeatable(world: World, design: Design) -> Design | None:
     return replace(design, repetition="other documents") if n > design.documents else None
 
 
-def dealt(world: World, design: Design, *, seed: int, sets: int, per_set: int) -> Dealt:
+def dealt(world: World, design: BacktestDesign, *, seed: int, sets: int, per_set: int) -> DealtStudies:
     """Draw documents and deal them, at the addresses that studies of the engine have: the bits are the same."""
     per_set, sets = (per_set, sets) if design.repetition == "same documents" else (1, sets * per_set)
     asking = prepared(design, seed, per_set)
@@ -100,10 +100,10 @@ def dealt(world: World, design: Design, *, seed: int, sets: int, per_set: int) -
     studies = [_dealt(asking, world, table, Place(0, study=study)) for study in range(sets * per_set)]
     document, slot = (np.array([one[k] for one in studies]) for k in (0, 1))
     rater = _seated(world.frame)[document[:, None, :, None], slot]
-    return Dealt(document, slot, rater, tuple(one[2] for one in studies), per_set)
+    return DealtStudies(document, slot, rater, tuple(one[2] for one in studies), per_set)
 
 
-def _dealt(asking: Prepared, world: World, table: Table, place: Place) -> tuple[Ints, Ints, Floats]:
+def _dealt(asking: PreparedRatings, world: World, table: DealTable, place: Place) -> tuple[Ints, Ints, Floats]:
     """Return the documents of a study, who sits where `[system, document, rating]`, and the signs of its test."""
     chosen = chosen_documents(asking, world, table, place)
     asked = deal(stream(asking.seed, *place.of_study, "deal"), asking, table, chosen)
@@ -118,9 +118,9 @@ def _seated(frame: Frame) -> Ints:
     return seated
 
 
-def prepared(design: Design, seed: int = 0, per_set: int = 1) -> Prepared:
+def prepared(design: BacktestDesign, seed: int = 0, per_set: int = 1) -> PreparedRatings:
     """Bind the parts of the studies of a design."""
-    return Prepared(
+    return PreparedRatings(
         seed=seed,
         design={
             "documents": design.documents,

@@ -19,14 +19,14 @@ from simlab.analysis import normalization
 from simlab.analysis.raters.moderated import moderated, moderated_differences, moderated_family
 from simlab.answers.backtest import AdviceName, AdviceSource, AdviceTest, AdviceVerdict, Measure, TestName
 from simlab.fitting.backtest.campaigns import Campaigns, measured
-from simlab.fitting.backtest.carrying_out import Plan
-from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, Design, prepared, repeatable
+from simlab.fitting.backtest.carrying_out import BacktestRun
+from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, BacktestDesign, prepared, repeatable
 from simlab.fitting.backtest.planning import part_of, ratings_of
 from simlab.fitting.laws import world_on
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.concluding import compare_systems
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Campaign, Floats, Place, World
 
 LEVEL = 0.05
@@ -50,9 +50,9 @@ class Arm(NamedTuple):
     load_entropy: float | None = None
     normalization: str = "none"
 
-    def design(self, documents: int) -> Design:
+    def design(self, documents: int) -> BacktestDesign:
         """Return the design for so many documents at one rating each."""
-        return Design(self.grouping, round(self.share * documents), self.ratings_per_item)
+        return BacktestDesign(self.grouping, round(self.share * documents), self.ratings_per_item)
 
 
 ADVICE: Mapping[AdviceName, tuple[Arm, Arm]] = {
@@ -96,7 +96,7 @@ class ArmMeasures(NamedTuple):
     found: float
 
 
-def parts_of(plan: Plan) -> list[World]:
+def parts_of(plan: BacktestRun) -> list[World]:
     """Cut the documents into parts at random, spread over buckets; fewer than two where there are too few."""
     n = plan.world.frame.n_documents
     number = min(MOST_PARTS, n // FEWEST_DOCUMENTS)
@@ -154,7 +154,7 @@ def measure_arm(world: World, arm: Arm, setting: Setting, test: TestName, seed: 
     return ArmMeasures(float(values[MEASURES[test]].value[0]), float(values["significant_share"].value[0]))
 
 
-def _asking(asked: Prepared, arm: Arm, test: TestName) -> Prepared:
+def _asking(asked: PreparedRatings, arm: Arm, test: TestName) -> PreparedRatings:
     """Bind what an arm does otherwise: loads, normalisation, and the test."""
     loads = {"load_entropy": arm.load_entropy, "load_tolerance": 0.05, "load_tries": 1000}
     normalise = partial(normalization.zscore, ddof=1) if arm.normalization == "zscore" else normalization.none
@@ -170,7 +170,7 @@ def _asking(asked: Prepared, arm: Arm, test: TestName) -> Prepared:
     )
 
 
-def draw_worlds(plan: Plan, draws: int) -> list[World]:
+def draw_worlds(plan: BacktestRun, draws: int) -> list[World]:
     """Fit the law to the table; draw worlds like it, two of each draw of the law, side by side."""
     effects = plan.law.fit(ratings_of(plan.world, plan.ratings), seed=plan.seed, draws=draws).effects
     rng = stream(plan.seed, "backtest", "papers", "worlds")
@@ -271,7 +271,7 @@ def answers_of(part: World, setting: Setting) -> int:
     return round(setting.documents / frame.n_documents * len(frame.document)) * frame.n_systems
 
 
-def seconds_of(plan: Plan) -> float:
+def seconds_of(plan: BacktestRun) -> float:
     """Return the median seconds of an answer; NaN where the table has no times."""
     known = plan.ratings.seconds[np.isfinite(plan.ratings.seconds)]
     return float(np.median(known)) if len(known) else float("nan")

@@ -25,7 +25,7 @@ A_FIT = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SimulationSize:
     """Say how much is simulated: worlds per prediction, and sets of documents and studies per set in each.
 
     `own`: fit to the documents held out, too, to tell what is lost because they were not seen.
@@ -41,27 +41,27 @@ class Size:
     own: bool
 
 
-FULL = Size(30, 6, 8, 8, 40, (1, 2, 3), (1, 2), own=True)
+FULL = SimulationSize(30, 6, 8, 8, 40, (1, 2, 3), (1, 2), own=True)
 
 
-QUICK = Size(30, 4, 8, 6, 20, (3,), (1,), own=False)
+QUICK = SimulationSize(30, 4, 8, 6, 20, (3,), (1,), own=False)
 
 
-class Source(NamedTuple):
+class PredictionSource(NamedTuple):
     """Name what a prediction comes from: a fit to the pilot or to the documents held out, or no law at all."""
 
     split: int
     method: Method
 
 
-class Task(NamedTuple):
+class PredictionTask(NamedTuple):
     """Ask for the predictions of one split, method and target."""
 
-    source: Source
+    source: PredictionSource
     target: Target
 
 
-def tasks(world: World, pilot_share: float, splits: int, size: Size) -> list[Task]:
+def tasks(world: World, pilot_share: float, splits: int, size: SimulationSize) -> list[PredictionTask]:
     """List what has to be predicted; every task can be carried out by itself.
 
     Raises InputError for a table that cannot be split, or that allows no study.
@@ -71,7 +71,7 @@ def tasks(world: World, pilot_share: float, splits: int, size: Size) -> list[Tas
         raise InputError("the table allows no study: no rater rated all outputs of enough documents")
     methods: Mapping[Target, Sequence[Method]] = {"all": ("fit", "naive"), "held_out": ("fit", "own", "naive")}
     return [
-        Task(Source(split, method), target)
+        PredictionTask(PredictionSource(split, method), target)
         for split in range(splits)
         for target, every in methods.items()
         for method in every
@@ -79,12 +79,12 @@ def tasks(world: World, pilot_share: float, splits: int, size: Size) -> list[Tas
     ]
 
 
-def sources(wanted: list[Task]) -> list[Source]:
+def sources(wanted: list[PredictionTask]) -> list[PredictionSource]:
     """List what is fitted, once for all targets."""
     return list(dict.fromkeys(task.source for task in wanted if task.source.method != "naive"))
 
 
-def steps(size: Size, what: str) -> int:
+def steps(size: SimulationSize, what: str) -> int:
     """Say about how many thousands of studies take as long as a fit, as what is observed, or as a prediction."""
     shapes = len(size.thirds) * len(size.ratings_per_item)
     studies = {

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from simlab.effort import current_effort
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins, contrasts
-from simlab.fitting.mqm.pilot import Pilot, with_scores
+from simlab.fitting.mqm.pilot import MqmPilot, with_scores
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 from simlab.world.laws.error_counts import count_quantile, own_shares, shared_parts
@@ -44,7 +44,7 @@ MOST = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Population:
+class PopulationSpread:
     """Say how systems and raters at large spread, for systems and raters that no pilot has seen."""
 
     mean_score: float
@@ -54,28 +54,28 @@ class Population:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FastFit:
     """Hold draws of all parameters of a law, and the pilot that they come from.
 
     `theta[draw, parameter]` are those of `synthetic.NAMES`; `diagnosis` says how sampling went, where it can go wrong.
     """
 
-    pilot: Pilot
+    pilot: MqmPilot
     effects: tuple[Effects, ...]
-    population: tuple[Population, ...]
+    population: tuple[PopulationSpread, ...]
     theta: Floats
     method: str
     diagnosis: Mapping[str, Any]
 
 
-def fit(pilot: Pilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] | None = None) -> Fit:
+def fit(pilot: MqmPilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] | None = None) -> FastFit:
     """Fit the law to a pilot; the same seed gives the same draws."""
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
         return _fit(pilot, seed, draws, rounds or current_effort().mqm_tables)
 
 
-def _fit(pilot: Pilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fit:
+def _fit(pilot: MqmPilot, seed: int, draws: int, rounds: tuple[int, ...]) -> FastFit:
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
     units, theta = dict[str, Units](), np.empty(0)
@@ -136,7 +136,7 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
     return theta
 
 
-def effects_of(pilot: Pilot, margins: Margins, theta: Floats) -> Effects:
+def effects_of(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
     """Put margins and spreads together to a law.
 
     Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
@@ -166,17 +166,17 @@ def effects_of(pilot: Pilot, margins: Margins, theta: Floats) -> Effects:
     )
 
 
-def _kinds_known(pilot: Pilot, theta: dict[str, float]) -> dict[str, float]:
+def _kinds_known(pilot: MqmPilot, theta: dict[str, float]) -> dict[str, float]:
     """Let kinds of errors be alike where a table does not tell them apart."""
     return theta if pilot.counts[1].any() else theta | dict.fromkeys(OF_KINDS, 0.0)
 
 
-def points(pilot: Pilot, log_odds: Floats) -> Floats:
+def points(pilot: MqmPilot, log_odds: Floats) -> Floats:
     """Return the points that an error costs on average, where it is major with such log odds."""
     return np.asarray(pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(log_odds))
 
 
-def _simulated(rng: np.random.Generator, pilot: Pilot, centre: Margins, theta: Floats) -> Margins:
+def _simulated(rng: np.random.Generator, pilot: MqmPilot, centre: Margins, theta: Floats) -> Margins:
     return moments.margins(simulate(rng, effects_of(pilot, centre, theta), pilot))
 
 
@@ -191,7 +191,7 @@ def estimate(
     return weighed(corrected, error - error.mean(0), synthetic.sizes(theta), SPREAD[field], known)
 
 
-def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
+def leniencies(pilot: MqmPilot, rater: Units, severity: Units) -> Units:
     """Tell how many errors raters mark from what scores they give and how many of their errors are major."""
     if not pilot.counts[1].any():
         return rater
@@ -201,8 +201,8 @@ def leniencies(pilot: Pilot, rater: Units, severity: Units) -> Units:
 
 
 def _assemble(
-    rng: np.random.Generator, pilot: Pilot, observed: Margins, named: Mapping[str, Units], theta: Floats, draws: int
-) -> Fit:
+    rng: np.random.Generator, pilot: MqmPilot, observed: Margins, named: Mapping[str, Units], theta: Floats, draws: int
+) -> FastFit:
     """Draw systems and raters beside the spreads, each draw a possible law."""
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
     pick = rng.integers(len(named["system"].error), size=draws)
@@ -218,7 +218,7 @@ def _assemble(
         one = at_large(rng, known, float(leniency_sd[k]), severity_sd)
         effects.append(one)
         at_large_too.append(population(rng, one, system_sd, float(leniency_sd[k]), severity_sd))
-    return Fit(pilot, tuple(effects), tuple(at_large_too), rows, "fast", {})
+    return FastFit(pilot, tuple(effects), tuple(at_large_too), rows, "fast", {})
 
 
 def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
@@ -253,11 +253,11 @@ def _points(effects: Effects, share: float) -> float:
 
 def population(
     rng: np.random.Generator, effects: Effects, system_sd: float, leniency_sd: float, severity_sd: float
-) -> Population:
+) -> PopulationSpread:
     """Return how systems and raters at large are, from those that are known."""
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
-    return Population(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)
+    return PopulationSpread(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +420,7 @@ def minor_power(slope: float, minor_points: float) -> float:
     return float(np.clip(slope, 0, None) * (1 - minor_points) / max(1 - minor_points * slope, 0.05))
 
 
-def simulate(rng: np.random.Generator, effects: Effects, pilot: Pilot) -> Pilot:
+def simulate(rng: np.random.Generator, effects: Effects, pilot: MqmPilot) -> MqmPilot:
     """Draw a world for the pilot's outputs and raters, and its ratings.
 
     It is the law of `fitted_law.draw_world`, drawn for the ratings that exist only: a table with one rater per output

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from simlab.fitting.laws import Fitted, Law, Posterior
+from simlab.fitting.laws import FittableLaw, Fitted, SampledPosterior
 from simlab.fitting.mqm import fast
 from simlab.fitting.mqm.fast import simulate
 from simlab.fitting.mqm.moments import PAIRS, identified
-from simlab.fitting.mqm.pilot import MAX_RATINGS, Pilot, laid, of_ratings
+from simlab.fitting.mqm.pilot import MAX_RATINGS, MqmPilot, laid, of_ratings
 from simlab.tables.held import Ratings
 from simlab.types import Array, Floats
 from simlab.world.files.fitted_world import SINGLE
@@ -53,13 +53,13 @@ def fit(ratings: Ratings, *, seed: int = 0, draws: int = fast.DRAWS, rough: bool
     return known if rough else replace(known, posterior=_posterior(known))
 
 
-def _posterior(fitted: Fitted) -> Posterior:
+def _posterior(fitted: Fitted) -> SampledPosterior:
     """Return all draws as one chain: they are independent of each other."""
     single = {name: [getattr(one, name) for one in fitted.effects] for name in SINGLE}
     each = {name: [getattr(one, name) for one in fitted.effects] for name in PER_UNIT}
     draws = {**single, **fitted.components, **each}
     dims = {name: ("system" if name == "system_mean" else "rater",) for name in PER_UNIT}
-    return Posterior({name: np.array(value, float)[None] for name, value in draws.items()}, dims, {})
+    return SampledPosterior({name: np.array(value, float)[None] for name, value in draws.items()}, dims, {})
 
 
 def answer(rng: np.random.Generator, effects: Effects, design: Ratings) -> Floats:
@@ -96,15 +96,15 @@ def _short(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-MQM = Law(NAME, refused, fit, answer, draw_world, content)
+MQM = FittableLaw(NAME, refused, fit, answer, draw_world, content)
 
 
-def not_identified(pilot: Pilot) -> list[str]:
+def not_identified(pilot: MqmPilot) -> list[str]:
     """List, in sentences, what a pilot cannot tell and what stands in for it."""
     return list(_sentences(pilot))
 
 
-def _sentences(pilot: Pilot) -> Iterator[str]:
+def _sentences(pilot: MqmPilot) -> Iterator[str]:
     has = dict(zip(PAIRS, identified(pilot).tolist(), strict=False))
     if pilot.n_systems == 1:
         yield "one system: differences between systems, on documents and by taste, keep their priors"
@@ -122,7 +122,7 @@ def _sentences(pilot: Pilot) -> Iterator[str]:
     yield from _few(pilot)
 
 
-def unknown(pilot: Pilot) -> frozenset[str]:
+def unknown(pilot: MqmPilot) -> frozenset[str]:
     """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
     has = dict(zip(PAIRS, identified(pilot).tolist(), strict=False))
     names: list[str] = []
@@ -140,7 +140,7 @@ def unknown(pilot: Pilot) -> frozenset[str]:
     return frozenset(names)
 
 
-def _few(pilot: Pilot) -> Iterator[str]:
+def _few(pilot: MqmPilot) -> Iterator[str]:
     if pilot.n_documents < FEW:
         yield f"{pilot.n_documents} documents: how far documents differ is mostly prior"
     if 1 < pilot.n_raters < FEW:

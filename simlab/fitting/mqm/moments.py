@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from simlab.fitting.mqm.pilot import Pilot, Sums
+from simlab.fitting.mqm.pilot import MqmPilot, SharingSums
 from simlab.types import Bools, Floats, Ints
 
 ROUNDS, CLOSE = 30, 1e-5
@@ -68,7 +68,7 @@ class Margins(NamedTuple):
     pairs: Floats
 
 
-def margins(pilot: Pilot) -> Margins:
+def margins(pilot: MqmPilot) -> Margins:
     """Reduce a table; half an error is added where a system or rater has none."""
     by_system, by_rater, fitted = multiplicative_fit(pilot)
     centre = np.log(by_rater).mean()
@@ -80,7 +80,7 @@ def margins(pilot: Pilot) -> Margins:
     return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs)
 
 
-def _sharpness(pilot: Pilot, x: Floats, fitted: Floats) -> tuple[Floats, Floats]:
+def _sharpness(pilot: MqmPilot, x: Floats, fitted: Floats) -> tuple[Floats, Floats]:
     """Return how steeply each rater's scores go with the systems' means `x`, and minor errors of all raters."""
     at, n = x[pilot.system], pilot.n_raters
     # Centring within items takes out whose outputs a rater happened to see.
@@ -98,7 +98,7 @@ def _sharpness(pilot: Pilot, x: Floats, fitted: Floats) -> tuple[Floats, Floats]
     return 1 + np.clip(slope, -2, 3), np.array([1 + of_minor])
 
 
-def multiplicative_fit(pilot: Pilot) -> tuple[Floats, Floats, Floats]:
+def multiplicative_fit(pilot: MqmPilot) -> tuple[Floats, Floats, Floats]:
     """Fit score = system x rater x segment by equating margins in turn; return systems, raters and fitted scores.
 
     Segments are taken out, so that raters who had long ones are not held to be strict. These are the maximum
@@ -126,11 +126,11 @@ def _ratio(total: Floats, others: Floats) -> Floats:
     return np.divide(total, others, out=np.ones_like(others), where=others > 0)
 
 
-def _small(pilot: Pilot) -> float:
+def _small(pilot: MqmPilot) -> float:
     return 0.5 * pilot.minor_weight
 
 
-def _rater_kinds(pilot: Pilot) -> tuple[Floats, Floats]:
+def _rater_kinds(pilot: MqmPilot) -> tuple[Floats, Floats]:
     """Return each rater's log odds of major errors, and log of punctuation errors per segment."""
     n = pilot.n_raters
     minor, major, comma = (np.bincount(pilot.rater, weights=row, minlength=n) for row in pilot.counts)
@@ -147,13 +147,13 @@ NEXT |= {12: (10,), 13: (12,), 14: (12,), 15: (10,), 16: (15,), 17: (15,)}
 """Which kind of pairs shares a little less than another, the first that a table has; see `contrasts`."""
 
 
-def of_all_kinds(pilot: Pilot, expected: Floats) -> Floats:
+def of_all_kinds(pilot: MqmPilot, expected: Floats) -> Floats:
     """Return what is found of pairs, `[kind]` in the order of PAIRS; `expected` of each rating by system and rater."""
     products = mean_products(pilot, pilot.score, expected)
     return np.concatenate([products, kinds(pilot), _zeros(pilot), [_mean_root(pilot)], agreement(pilot)])
 
 
-def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
+def mean_products(pilot: MqmPilot, score: Floats, expected: Floats) -> Floats:
     """Return the logarithm of products of pairs of scores to those of what is expected of them, by kind; see PAIRS.
 
     Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient ones
@@ -164,7 +164,7 @@ def mean_products(pilot: Pilot, score: Floats, expected: Floats) -> Floats:
     return _log_ratio(_by_kind(sums(score)), _by_kind(sums(expected)))
 
 
-def _by_kind(sums: tuple[Sums, Sums, Sums]) -> Floats:
+def _by_kind(sums: tuple[SharingSums, SharingSums, SharingSums]) -> Floats:
     every, document, segment = map(_by_sharing, sums)
     return np.concatenate([(document - segment), segment, (every - document)[3:]])
 
@@ -183,7 +183,7 @@ def contrasts(used: Bools) -> Floats:
     return np.asarray(matrix[np.ix_(used, used)])
 
 
-def kinds(pilot: Pilot) -> Floats:
+def kinds(pilot: MqmPilot) -> Floats:
     """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not told apart."""
     if not (pilot.counts[0].any() and pilot.counts[1].any()):
         return np.full(9, np.nan)
@@ -192,7 +192,7 @@ def kinds(pilot: Pilot) -> Floats:
     return _log_ratio(*(_of_both(pilot, *pair) for pair in (counts, expected)))
 
 
-def _of_both(pilot: Pilot, minor: Floats, major: Floats) -> Floats:
+def _of_both(pilot: MqmPilot, minor: Floats, major: Floats) -> Floats:
     """Add up products of the two kinds, then of each kind, over pairs of a segment.
 
     Those of the two are over one rating, other ratings of its segment, other segments of its document.
@@ -203,7 +203,7 @@ def _of_both(pilot: Pilot, minor: Floats, major: Floats) -> Floats:
     return np.concatenate([crossed, _by_sharing(segment)[:3], _by_sharing(of_segment)[:3]])
 
 
-def _expected(pilot: Pilot, count: Floats) -> Floats:
+def _expected(pilot: MqmPilot, count: Floats) -> Floats:
     """Return the counts that the averages of their system and their rater let one expect; as many in all."""
     by_system, by_rater = (
         np.bincount(label, weights=count) / np.maximum(np.bincount(label), 1) for label in (pilot.system, pilot.rater)
@@ -212,7 +212,7 @@ def _expected(pilot: Pilot, count: Floats) -> Floats:
     return np.asarray(expected * (count.sum() / max(float(expected.sum()), 1e-12)))
 
 
-def _zeros(pilot: Pilot) -> tuple[float, float]:
+def _zeros(pilot: MqmPilot) -> tuple[float, float]:
     """Return the log odds of a score of less than a minor error, and how much it is that of a segment."""
     zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
     n, sum_ = len(zero), zero.sum()
@@ -221,12 +221,12 @@ def _zeros(pilot: Pilot) -> tuple[float, float]:
     return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))
 
 
-def _mean_root(pilot: Pilot) -> float:
+def _mean_root(pilot: MqmPilot) -> float:
     """Return the log of the mean square root over the root of the mean: how far scores crowd near 0 and far above."""
     return float(np.log(np.sqrt(pilot.score).mean() + 1e-12) - 0.5 * np.log(pilot.score.mean() + 1e-12))
 
 
-def _by_sharing(sums: Sums) -> Floats:
+def _by_sharing(sums: SharingSums) -> Floats:
     """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both."""
     every, rater, system, both = (_cross(one, one) for one in sums)
     return np.array([every - rater - system + both, rater - both, system - both, both])
@@ -242,12 +242,12 @@ def _log_ratio(total: Floats, number: Floats) -> Floats:
     return np.asarray(np.log(np.divide(total, number, out=np.full(len(total), np.nan), where=usable)))
 
 
-def identified(pilot: Pilot) -> Bools:
+def identified(pilot: MqmPilot) -> Bools:
     """Mark the kinds of pairs that a table has; those of mean products only."""
     return np.asarray(_by_kind(pilot.layout.ones) > 0)
 
 
-def agreement(pilot: Pilot) -> tuple[float, float]:
+def agreement(pilot: MqmPilot) -> tuple[float, float]:
     """Average Kendall's tau-b between rater pairs: per document, and over all documents they share.
 
     Only documents of which both rated every output count; NaN where there are none. Source: Riley et al. 2024, table 2.

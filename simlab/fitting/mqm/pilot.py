@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from simlab.messages import legible
-from simlab.tables.held import NOTHING, Ratings, Told
+from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import table
@@ -26,7 +26,7 @@ ERRORS_IN_AVERAGE_SCORE = 20
 MAX_RATER_PAIRS = 500
 
 
-class Rated(NamedTuple):
+class PilotScore(NamedTuple):
     """Hold a rating: its score and the number of errors marked, -1 where the table does not say."""
 
     score: float
@@ -34,7 +34,7 @@ class Rated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pilot:
+class MqmPilot:
     """Hold ratings, flat: indices `system`, `item`, `rater` of each, its `score`, and `counts[kind, rating]`.
 
     Kinds of errors are minor, major, punctuation. `document[item]` says which segments belong together, `seats` which
@@ -54,7 +54,7 @@ class Pilot:
     counted: bool
     minor_weight: float
     major_weight: float
-    layout: Layout
+    layout: RatingLayout
 
     @property
     def n_systems(self) -> int:
@@ -72,7 +72,7 @@ class Pilot:
         return len(self.seats)
 
 
-def read(path: Path | None, told: Told = NOTHING) -> Pilot:
+def read(path: Path | None, told: ColumnOverrides = NOTHING) -> MqmPilot:
     """Read a table of ratings; None is the one built into simlab.
 
     Raises InputError naming file and line for what is not a table of ratings per rater.
@@ -80,29 +80,29 @@ def read(path: Path | None, told: Told = NOTHING) -> Pilot:
     return of_ratings(table(path, told), "the built-in table" if path is None else legible(path))
 
 
-def of_ratings(ratings: Ratings, where: str) -> Pilot:
+def of_ratings(ratings: Ratings, where: str) -> MqmPilot:
     """Take the ratings of a table as a pilot; raise InputError, beginning with `where`, for what no errors explain."""
     if len(ratings.score) > MAX_RATINGS:
         raise InputError(f"{where}: holds {len(ratings.score):,} ratings; a fit takes at most {MAX_RATINGS:,}")
     if not ratings.lower_is_better:
         raise InputError(f"{where}: higher scores are better, and a law of errors needs sums of errors")
-    rated = [Rated(*pair) for pair in zip(ratings.score.tolist(), ratings.errors.tolist(), strict=True)]
+    rated = [PilotScore(*pair) for pair in zip(ratings.score.tolist(), ratings.errors.tolist(), strict=True)]
     names = ratings.system_names, ratings.rater_names
     return _pilot(ratings.system, ratings.item, ratings.rater, rated, ratings.document, *names)
 
 
-def laid(design: Ratings) -> Pilot:
+def laid(design: Ratings) -> MqmPilot:
     """Lay out who rates what for answers that are still to be drawn; scores and errors are those of nobody."""
     n = len(design.score)
     names = tuple(design.system_names), tuple(design.rater_names)
     seats = tuple(() for _ in range(design.n_documents))
     counts = np.zeros((3, n), np.int64)
     place = design.system, design.item, design.rater
-    layout = Layout(*place, design.document, design.n_systems, design.n_raters)
-    return Pilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0, layout)
+    layout = RatingLayout(*place, design.document, design.n_systems, design.n_raters)
+    return MqmPilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0, layout)
 
 
-def of_world(world: World, documents: Bools | None = None) -> Pilot:
+def of_world(world: World, documents: Bools | None = None) -> MqmPilot:
     """Take the ratings of a recorded world as a pilot; `documents[document]` keeps some of its documents.
 
     Systems and raters keep their indices, so that what is fitted can be laid on the world's frame.
@@ -117,7 +117,7 @@ def of_world(world: World, documents: Bools | None = None) -> Pilot:
     items, item_index = np.unique(item, return_inverse=True)
     _, of_item = np.unique(frame.document[items], return_inverse=True)
     at = system, item, slot
-    rated = [Rated(*pair) for pair in zip(ratings.value[at].tolist(), ratings.errors[at].tolist(), strict=True)]
+    rated = [PilotScore(*pair) for pair in zip(ratings.value[at].tolist(), ratings.errors[at].tolist(), strict=True)]
     return _pilot(system, item_index, frame.rater[at], rated, of_item, frame.system_names, frame.rater_names)
 
 
@@ -125,23 +125,23 @@ def _pilot(
     system: Ints,
     item: Ints,
     rater: Ints,
-    rated: Sequence[Rated],
+    rated: Sequence[PilotScore],
     document: Ints,
     system_names: Sequence[str],
     rater_names: Sequence[str],
-) -> Pilot:
+) -> MqmPilot:
     score = np.array([rating.score for rating in rated])
     if not score.any():
         raise InputError("the table has no score above 0; there is nothing to fit")
     counts, counted = marked_errors(score, np.array([rating.errors for rating in rated]))
     minor, major = _weights(score, counts, counted)
     names = tuple(system_names), tuple(rater_names)
-    layout = Layout(system, item, rater, document, len(system_names), len(rater_names))
+    layout = RatingLayout(system, item, rater, document, len(system_names), len(rater_names))
     seats = [tuple(np.unique(rater[layout.where == d]).tolist()) for d in range(int(document.max()) + 1)]
-    return Pilot(system, item, rater, score, counts, document, tuple(seats), *names, counted, minor, major, layout)
+    return MqmPilot(system, item, rater, score, counts, document, tuple(seats), *names, counted, minor, major, layout)
 
 
-def with_scores(pilot: Pilot, counts: Ints, score: Floats) -> Pilot:
+def with_scores(pilot: MqmPilot, counts: Ints, score: Floats) -> MqmPilot:
     """Put other answers in the place of those that the raters gave."""
     return replace(pilot, counts=counts, score=score)
 
@@ -182,7 +182,7 @@ def _weights(score: Floats, counts: Ints, counted: bool) -> tuple[float, float]:
     return 1.0, float(max(rest / counts[1].sum(), 1.0)) if counts[1].any() else 5.0
 
 
-class Step(NamedTuple):
+class SumStep(NamedTuple):
     """Say how sums are added up further: `into[finer]` is which of `n` sums those of a finer level go into."""
 
     into: Ints
@@ -193,7 +193,7 @@ class Step(NamedTuple):
         return np.asarray(np.bincount(self.into, weights=sums, minlength=self.n), float)
 
 
-class Sums(NamedTuple):
+class SharingSums(NamedTuple):
     """Hold sums over ratings that share as much beside a system and a rater: nothing, rater, system, both."""
 
     all: Floats
@@ -212,7 +212,7 @@ class ByTwo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class RatingLayout:
     """Hold who rated what; `document[item]` says which segments belong together."""
 
     system: Ints
@@ -260,55 +260,55 @@ class Layout:
         return ByTwo(pair, raters[pair, 0], raters[pair, 1], document)
 
     @cached_property
-    def ones(self) -> tuple[Sums, Sums, Sums]:
+    def ones(self) -> tuple[SharingSums, SharingSums, SharingSums]:
         """Return `sums` of as many ratings as there are."""
         return self.sums(np.ones(len(self.item)))
 
-    def sums(self, values: Floats) -> tuple[Sums, Sums, Sums]:
-        """Add up values of ratings that share nothing else, a document, a segment; see `Sums`.
+    def sums(self, values: Floats) -> tuple[SharingSums, SharingSums, SharingSums]:
+        """Add up values of ratings that share nothing else, a document, a segment; see `SharingSums`.
 
         Coarse sums are added up from finer ones, which are fewer than ratings.
         """
         rating, by_rater, by_system, alone, of_documents, of_all = self._steps
         both = rating(values)
-        segment = Sums(alone(of_rater := by_rater(both)), of_rater, by_system(both), both)
+        segment = SharingSums(alone(of_rater := by_rater(both)), of_rater, by_system(both), both)
         document = _coarser(of_documents, both)
         return _coarser(of_all, document.both), document, segment
 
     @cached_property
-    def _steps(self) -> tuple[Step, Step, Step, Step, Sequence[Step], Sequence[Step]]:
+    def _steps(self) -> tuple[SumStep, SumStep, SumStep, SumStep, Sequence[SumStep], Sequence[SumStep]]:
         kept, rating = self._finest
         system, item, rater = self.system[kept], self.item[kept], self.rater[kept]
         first, by_rater = _dense(item, rater)
         _, by_system = _dense(item, system)
-        alone = Step(item[first], len(self.document))
+        alone = SumStep(item[first], len(self.document))
         inner, of_documents = self._coarse(system, self.document[item], rater)
         _, of_all = self._coarse(system[inner], np.zeros_like(inner), rater[inner])
         return rating, by_rater, by_system, alone, of_documents, of_all
 
     @cached_property
-    def _finest(self) -> tuple[Ints, Step]:
+    def _finest(self) -> tuple[Ints, SumStep]:
         """Put ratings together that share segment, system and rater."""
         return _dense(self.item, self.system, self.rater)
 
-    def _coarse(self, system: Ints, shared: Ints, rater: Ints) -> tuple[Ints, Sequence[Step]]:
+    def _coarse(self, system: Ints, shared: Ints, rater: Ints) -> tuple[Ints, Sequence[SumStep]]:
         inner, both = _dense(shared, system, rater)
         shared, system, rater = shared[inner], system[inner], rater[inner]
         first, by_rater = _dense(shared, rater)
         _, by_system = _dense(shared, system)
-        return inner, (both, by_rater, by_system, Step(shared[first], int(shared.max()) + 1))
+        return inner, (both, by_rater, by_system, SumStep(shared[first], int(shared.max()) + 1))
 
 
-def _coarser(steps: Sequence[Step], finer: Floats) -> Sums:
+def _coarser(steps: Sequence[SumStep], finer: Floats) -> SharingSums:
     both, by_rater, by_system, alone = steps
     sums = both(finer)
     of_rater = by_rater(sums)
-    return Sums(alone(of_rater), of_rater, by_system(sums), sums)
+    return SharingSums(alone(of_rater), of_rater, by_system(sums), sums)
 
 
-def _dense(*columns: Ints) -> tuple[Ints, Step]:
+def _dense(*columns: Ints) -> tuple[Ints, SumStep]:
     """Number what differs in some column; return where each first stands, and the step that adds up by it."""
     shape = [int(column.max()) + 1 for column in columns]
     code = np.ravel_multi_index([np.asarray(column, np.int64) for column in columns], shape)
     _, first, into = np.unique(code, return_index=True, return_inverse=True)
-    return first, Step(into, len(first))
+    return first, SumStep(into, len(first))

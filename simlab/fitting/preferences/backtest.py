@@ -15,11 +15,11 @@ from scipy.sparse import csr_matrix
 from simlab.analysis.decisions import win_probability
 from simlab.answers.backtest import NOTHING_CLAIMED, Measure, Method, Prediction
 from simlab.answers.fit import PREFERENCE
-from simlab.effort import Chains
+from simlab.effort import ChainEffort
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.preferences.checks import simulate
 from simlab.fitting.preferences.fitting import PreferenceFit, fitted
-from simlab.fitting.preferences.pilot import Compared, Pilot, connected, pilot_of
+from simlab.fitting.preferences.pilot import ComparisonTable, PreferencePilot, connected, pilot_of
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
@@ -44,13 +44,13 @@ FULL, QUICK = PreferenceSize(200, 60), PreferenceSize(60, 20)
 
 
 def backtest(
-    preferences: Compared,
+    preferences: ComparisonTable,
     *,
     pilot_share: float,
     splits: int,
     seed: int,
     size: PreferenceSize = FULL,
-    chains: Chains | None = None,
+    chains: ChainEffort | None = None,
 ) -> Iterator[Prediction]:
     """Split the items, fit to the one part, and predict what studies on the other conclude; go through the records.
 
@@ -63,7 +63,7 @@ def backtest(
         yield from predict_split(whole, in_pilot, number, seed, size, chains)
 
 
-def split(whole: Pilot, share: float, number: int, seed: int) -> Bools:
+def split(whole: PreferencePilot, share: float, number: int, seed: int) -> Bools:
     """Draw the items of a pilot; return which comparisons are theirs.
 
     Raises InputError where pilot or rest are too small, or the pilot's systems fall into groups.
@@ -88,7 +88,12 @@ def split(whole: Pilot, share: float, number: int, seed: int) -> Bools:
 
 
 def predict_split(
-    whole: Pilot, in_pilot: Bools, number: int, seed: int, size: PreferenceSize, chains: Chains | None = None
+    whole: PreferencePilot,
+    in_pilot: Bools,
+    number: int,
+    seed: int,
+    size: PreferenceSize,
+    chains: ChainEffort | None = None,
 ) -> list[Prediction]:
     """Fit to a pilot, and predict studies on the other items, by the fit and naively."""
     pilot, rest = whole.where(in_pilot), whole.where(~in_pilot)
@@ -101,12 +106,12 @@ def predict_split(
     return found
 
 
-def fitted_tables(rng: np.random.Generator, fit: PreferenceFit, design: Pilot, n: int) -> Ints:
+def fitted_tables(rng: np.random.Generator, fit: PreferenceFit, design: PreferencePilot, n: int) -> Ints:
     """Draw what a fit lets one expect of other items, `[table, comparison]`; the raters are those of the pilot."""
     return np.array([simulate(rng, fit, k % fit.n_draws, design) for k in range(n)])
 
 
-def naive_tables(rng: np.random.Generator, fit: PreferenceFit, design: Pilot, n: int) -> Ints:
+def naive_tables(rng: np.random.Generator, fit: PreferenceFit, design: PreferencePilot, n: int) -> Ints:
     """Draw comparisons by each pair's shares in the pilot, as if items and raters were all alike."""
     pilot, n_pairs = fit.pilot, design.n_systems * (design.n_systems - 1) // 2
     counts = np.ones((n_pairs, 3))
@@ -120,7 +125,7 @@ def naive_tables(rng: np.random.Generator, fit: PreferenceFit, design: Pilot, n:
 
 
 def compare(
-    tables: Ints, rest: Pilot, number: int, method: Method, seed: int, size: PreferenceSize
+    tables: Ints, rest: PreferencePilot, number: int, method: Method, seed: int, size: PreferenceSize
 ) -> Iterator[Prediction]:
     """Carry out the same studies on the real comparisons and on drawn ones, and compare.
 
@@ -147,7 +152,7 @@ def compare(
             )
 
 
-def _compared(measure: str, found: Measured) -> dict[str, float]:
+def _compared(measure: str, found: MeasuredTables) -> dict[str, float]:
     """Return prediction and interval, what was observed with its error, and the interval that this must lie in."""
     value, error = found.value[1:], found.error[1:]
     known = np.isfinite(value)
@@ -165,14 +170,14 @@ def _within(measure: str, interval: tuple[float, float]) -> tuple[float, float]:
     return max(interval[0], low), min(interval[1], high)
 
 
-class Said(NamedTuple):
+class StudyVerdicts(NamedTuple):
     """Hold what two studies say of pairs of systems: `verdict[table, study, pair]` and `direction`, +1, 0 or -1."""
 
     verdict: Floats
     direction: Floats
 
 
-class Measured(NamedTuple):
+class MeasuredTables(NamedTuple):
     """Hold a measure of each table, and the error that so few pairs of studies leave in it; NaN is not known."""
 
     value: Floats
@@ -180,8 +185,8 @@ class Measured(NamedTuple):
 
 
 def measured(
-    rng: np.random.Generator, design: Pilot, outcome: Ints, n_items: int, repetitions: int
-) -> Mapping[Measure, Measured]:
+    rng: np.random.Generator, design: PreferencePilot, outcome: Ints, n_items: int, repetitions: int
+) -> Mapping[Measure, MeasuredTables]:
     """Carry out `repetitions` pairs of studies of `n_items` items each on `outcome[table, comparison]`; measure them.
 
     All tables are asked alike. Verdicts are those of `decision=human_only` with one look at level .05.
@@ -190,24 +195,24 @@ def measured(
     return {name: _ratio([measure(one) for one in said]) for name, measure in MEASURES.items()}
 
 
-def _two_studies(rng: np.random.Generator, design: Pilot, outcome: Ints, n_items: int) -> Said:
+def _two_studies(rng: np.random.Generator, design: PreferencePilot, outcome: Ints, n_items: int) -> StudyVerdicts:
     order = rng.permutation(design.n_items)
     once = _one_each(rng, design)
     tables = [_counts(design, outcome, once, items) for items in (order[:n_items], order[n_items : 2 * n_items])]
     counts = np.stack(tables, axis=1)
     theta = win_probability(counts)
     verdict = (theta > 1 - LEVEL / 2).astype(float) - (theta < LEVEL / 2)
-    return Said(verdict, np.sign(counts[..., 0] - counts[..., 2]))
+    return StudyVerdicts(verdict, np.sign(counts[..., 0] - counts[..., 2]))
 
 
-def _one_each(rng: np.random.Generator, design: Pilot) -> Ints:
+def _one_each(rng: np.random.Generator, design: PreferencePilot) -> Ints:
     """Choose one comparison of each two outputs, at random."""
     order = rng.permutation(len(design.item))
     outputs = design.item * (design.n_systems**2) + design.pair
     return np.asarray(order[np.unique(outputs[order], return_index=True)[1]])
 
 
-def _counts(design: Pilot, outcome: Ints, once: Ints, items: Ints) -> Array:
+def _counts(design: PreferencePilot, outcome: Ints, once: Ints, items: Ints) -> Array:
     """Count outcomes `[table, pair, outcome]` of the comparisons of some items."""
     wanted = np.zeros(design.n_items, bool)
     wanted[items] = True
@@ -218,29 +223,29 @@ def _counts(design: Pilot, outcome: Ints, once: Ints, items: Ints) -> Array:
     return np.stack([(pairs @ (said == code).astype(float)).T for code in range(3)], axis=-1)
 
 
-def _significant_share(said: Said) -> Ratio:
+def _significant_share(said: StudyVerdicts) -> Ratio:
     share = np.abs(said.verdict).mean((1, 2))
     return share, np.ones_like(share)
 
 
-def _confirmed(said: Said) -> Ratio:
+def _confirmed(said: StudyVerdicts) -> Ratio:
     again = said.verdict * said.direction[:, ::-1]
     return (again > 0).sum((1, 2)).astype(float), np.abs(said.verdict).sum((1, 2))
 
 
-def _srp(said: Said) -> Ratio:
+def _srp(said: StudyVerdicts) -> Ratio:
     again = said.verdict * said.direction[:, ::-1]
     stable = ((again > 0) | (said.verdict == 0)).all(2).mean(1)
     return stable, np.ones_like(stable)
 
 
-def _kendall(said: Said) -> Ratio:
+def _kendall(said: StudyVerdicts) -> Ratio:
     untied = np.sqrt(np.abs(said.direction).sum(2).prod(1))
     tau = said.direction.prod(1).sum(1)
     return np.divide(tau, untied, out=np.zeros_like(tau), where=untied > 0), (untied > 0).astype(float)
 
 
-MEASURES: Mapping[Measure, Callable[[Said], Ratio]] = {
+MEASURES: Mapping[Measure, Callable[[StudyVerdicts], Ratio]] = {
     "significant_share": _significant_share,
     "confirmed": _confirmed,
     "srp": _srp,
@@ -249,14 +254,14 @@ MEASURES: Mapping[Measure, Callable[[Said], Ratio]] = {
 """As `simlab.measures.stability` defines them, between studies of the same raters on other items."""
 
 
-def _ratio(parts: list[Ratio]) -> Measured:
+def _ratio(parts: list[Ratio]) -> MeasuredTables:
     """Sum up pairs of studies: a ratio of means, and its standard error by influence values."""
     above, below = (np.array(of) for of in zip(*parts, strict=True))
     mean = below.mean(0)
     known = mean > 0
     value = np.divide(above.mean(0), mean, out=np.full(len(mean), np.nan), where=known)
     influence = np.divide(above - value * below, mean, out=np.full(above.shape, np.nan), where=known)
-    return Measured(value, influence.std(0, ddof=1) / np.sqrt(len(parts)))
+    return MeasuredTables(value, influence.std(0, ddof=1) / np.sqrt(len(parts)))
 
 
 def sizes(n_items: int, fewest: int) -> Iterator[int]:

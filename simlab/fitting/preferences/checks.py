@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab import files, schemas
 from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit
-from simlab.fitting.preferences.pilot import Pilot
+from simlab.fitting.preferences.pilot import PreferencePilot
 from simlab.rng import stream
 from simlab.types import Array, Floats, Ints
 from simlab.world.laws.davidson import draw_outcomes
@@ -85,7 +85,7 @@ def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
     return middle - limit * below, middle, middle + limit * above
 
 
-def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: Pilot) -> Ints:
+def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: PreferencePilot) -> Ints:
     """Draw outcomes of the same comparisons on new items, by the pilot's raters, as one draw of the parameters says."""
     law, n = fit.law(draw), design.n_items
     factor = np.exp(law.item_sd * rng.standard_normal(n) - law.item_sd**2 / 2)
@@ -101,7 +101,7 @@ def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: Pi
     return draw_outcomes(rng, distance, ties).astype(np.int64)
 
 
-def traits(pilot: Pilot, outcome: Ints) -> dict[str, float]:
+def traits(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
     """Describe a table by what a study depends on; NaN where the table does not have it."""
     score, tie = 1 - outcome / 2, outcome == 1
     return {
@@ -112,7 +112,7 @@ def traits(pilot: Pilot, outcome: Ints) -> dict[str, float]:
     }
 
 
-def _of_pairs(pilot: Pilot, score: Floats, tie: Array) -> dict[str, float]:
+def _of_pairs(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str, float]:
     """Describe the systems: how far win rates spread, how well one scale holds pairs, whether close pairs tie more."""
     n = pilot.n_systems * (pilot.n_systems - 1) // 2
     count = np.bincount(pilot.pair, minlength=n)
@@ -129,7 +129,7 @@ def _of_pairs(pilot: Pilot, score: Floats, tie: Array) -> dict[str, float]:
     }
 
 
-def _win_rates(pilot: Pilot, score: Floats) -> Floats:
+def _win_rates(pilot: PreferencePilot, score: Floats) -> Floats:
     """Return how often each system wins, draws counted half, over its comparisons."""
     n = pilot.n_systems
     both = np.bincount(pilot.first, score, n) + np.bincount(pilot.second, 1 - score, n)
@@ -154,7 +154,7 @@ def _correlation(one: Floats, other: Floats) -> float:
     return float(((one - one.mean()) * (other - other.mean())).mean() / spread) if spread > 0 else 0.0
 
 
-def _of_items(pilot: Pilot, outcome: Ints) -> dict[str, float]:
+def _of_items(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
     """Describe items: how far their ties spread, and how often the same two outputs are said to compare alike."""
     several = np.bincount(pilot.item, minlength=pilot.n_items) > 1
     repeated = _agreement(np.stack([pilot.item, pilot.pair]), outcome)
@@ -178,7 +178,7 @@ def _agreement(keys: Array, outcome: Ints) -> float:
     return float((counts * (counts - 1)).sum() / both) if both else float("nan")
 
 
-def _sweeps(pilot: Pilot, outcome: Ints) -> float:
+def _sweeps(pilot: PreferencePilot, outcome: Ints) -> float:
     """Return the variance of outputs' mean scores, which is large where an output wins all of its comparisons."""
     n = pilot.n_systems
     output = np.concatenate([pilot.item * n + pilot.first, pilot.item * n + pilot.second])
@@ -188,7 +188,7 @@ def _sweeps(pilot: Pilot, outcome: Ints) -> float:
     return float(_means(group, score, len(names))[several].var()) if several.any() else float("nan")
 
 
-def _of_raters(pilot: Pilot, score: Floats, tie: Array) -> dict[str, float]:
+def _of_raters(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str, float]:
     """Describe raters: how their ties spread, and how far they differ about systems."""
     if pilot.n_raters < 2:
         return {}
@@ -243,7 +243,7 @@ def content(fit: PreferenceFit, checks: PreferenceChecks | None = None, table: P
     }
 
 
-def about(pilot: Pilot, table: Path | None) -> dict[str, Any]:
+def about(pilot: PreferencePilot, table: Path | None) -> dict[str, Any]:
     """Return which table was fitted to, and how large it is."""
     where = {} if table is None else {"table": table.name, "sha256": files.digest(table)}
     return where | {
@@ -254,7 +254,7 @@ def about(pilot: Pilot, table: Path | None) -> dict[str, Any]:
     }
 
 
-def whole_items(pilot: Pilot) -> bool:
+def whole_items(pilot: PreferencePilot) -> bool:
     """True if one rater made all comparisons of an item, where items have several."""
     raters_of_items = len(np.unique(np.stack([pilot.item, pilot.rater]), axis=1).T)
     return pilot.n_raters > 0 and raters_of_items == pilot.n_items < len(pilot.item)

@@ -15,14 +15,14 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from simlab.effort import Chains, current_effort
-from simlab.fitting.laws import Posterior as Kept
-from simlab.fitting.preferences.pilot import Compared, Pilot, pilot_of, thinned
+from simlab.effort import ChainEffort, current_effort
+from simlab.fitting.laws import SampledPosterior as Kept
+from simlab.fitting.preferences.pilot import ComparisonTable, PreferencePilot, pilot_of, thinned
 from simlab.fitting.preferences.posterior import (
     OF_ITEMS,
     OF_RATERS,
-    Layout,
-    Posterior,
+    ParameterLayout,
+    PreferencePosterior,
     items_repeat,
     log_factors,
     log_ties,
@@ -60,7 +60,7 @@ class PreferenceFit:
     `posterior` is all that chains kept.
     """
 
-    pilot: Pilot
+    pilot: PreferencePilot
     strength: Floats
     ties: Floats
     spreads: Mapping[str, Floats]
@@ -91,7 +91,7 @@ class PreferenceFit:
         return RaterPool(self.sharpness[draw], self.rater_ties[draw], self.taste[draw], whole_items)
 
 
-def fit(preferences: Compared, seed: int = 0, draws: int = DRAWS) -> PreferenceFit:
+def fit(preferences: ComparisonTable, seed: int = 0, draws: int = DRAWS) -> PreferenceFit:
     """Fit the law to comparisons; the same seed gives the same draws.
 
     Raises InputError where there is nothing to fit (see `pilot_of`).
@@ -99,7 +99,9 @@ def fit(preferences: Compared, seed: int = 0, draws: int = DRAWS) -> PreferenceF
     return fitted(pilot_of(preferences), seed, draws)
 
 
-def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, chains: Chains | None = None) -> PreferenceFit:
+def fitted(
+    pilot: PreferencePilot, seed: int = 0, draws: int = DRAWS, chains: ChainEffort | None = None
+) -> PreferenceFit:
     """Fit the law to a pilot."""
     used, note = thinned(stream(seed, "fit", "preferences", "items"), pilot)
     density = posterior_of(used)
@@ -123,7 +125,7 @@ def fitted(pilot: Pilot, seed: int = 0, draws: int = DRAWS, chains: Chains | Non
 
 
 def _settled(
-    rng: np.random.Generator, pilot: Pilot, density: Posterior, effort: Chains
+    rng: np.random.Generator, pilot: PreferencePilot, density: PreferencePosterior, effort: ChainEffort
 ) -> tuple[dict[str, Floats], dict[str, float]]:
     """Run chains until they agree, for at most so many rounds; their draws, `[draw, chain, ...]`, and how it went."""
     at, (chains, warmup, kept, rounds) = density.layout, effort
@@ -143,7 +145,7 @@ def _spaced(n: int, wanted: int) -> Ints:
     return np.linspace(0, n - 1, wanted).round().astype(np.int64)
 
 
-def parameters_of(at: Layout, theta: Floats, pilot: Pilot) -> dict[str, Floats]:
+def parameters_of(at: ParameterLayout, theta: Floats, pilot: PreferencePilot) -> dict[str, Floats]:
     """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
@@ -182,7 +184,7 @@ def rhat(values: Floats) -> float:
     return float(np.sqrt((half - 1) / half + between / within / half))
 
 
-def not_identified(pilot: Pilot) -> Iterator[str]:
+def not_identified(pilot: PreferencePilot) -> Iterator[str]:
     """Go through sentences on what the pilot cannot tell."""
     yield from _sentences_on_items(pilot)
     yield from _sentences_on_raters(pilot)
@@ -198,12 +200,12 @@ def not_identified(pilot: Pilot) -> Iterator[str]:
         )
 
 
-def unknown_effects(pilot: Pilot) -> frozenset[str]:
+def unknown_effects(pilot: PreferencePilot) -> frozenset[str]:
     """Name the spreads that are sampled, and of which the pilot says nothing: they are what the priors say."""
     return frozenset(OF_ITEMS if pilot.n_items == 1 else ())
 
 
-def _sentences_on_items(pilot: Pilot) -> Iterator[str]:
+def _sentences_on_items(pilot: PreferencePilot) -> Iterator[str]:
     if pilot.n_items == 1:
         yield "There is one item: how much items and outputs differ is what the priors of item_sd and output_sd say."
     elif not items_repeat(pilot):
@@ -219,11 +221,11 @@ def _sentences_on_items(pilot: Pilot) -> Iterator[str]:
         )
 
 
-def _one_pair_each(pilot: Pilot) -> bool:
+def _one_pair_each(pilot: PreferencePilot) -> bool:
     return len(np.unique(np.stack([pilot.item, pilot.pair]), axis=1).T) == pilot.n_items
 
 
-def _sentences_on_raters(pilot: Pilot) -> Iterator[str]:
+def _sentences_on_raters(pilot: PreferencePilot) -> Iterator[str]:
     if not pilot.n_raters:
         yield (
             "The table names no raters: they are taken to be alike (sharpness_sd, tie_sd and taste_sd 0), and other "
@@ -270,7 +272,7 @@ class _Mass:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _ChainSums:
     """Sum up where chains have been: the first entries with their products, of the others what a variance needs."""
 
     rows: list[Floats] = field(default_factory=list)
@@ -363,10 +365,10 @@ def _learnt(
     steps: _Steps,
     window: tuple[int, bool],
     n: int,
-) -> tuple[State, _Seen | None]:
+) -> tuple[State, _ChainSums | None]:
     """Move on through a part of the warm-up, tuning steps; return what was seen after its first third, if wanted."""
     length, wanted = window
-    seen = _Seen()
+    seen = _ChainSums()
     for k in range(length):
         state, accepted = _move(rng, density, state, mass, float(np.exp(steps.log)))
         steps.learn(accepted)

@@ -18,7 +18,7 @@ MOST = 4_000
 """Comparisons that a fit takes on: a chain's step costs in proportion, and 100,000 would take many minutes."""
 
 
-class Compared(Protocol):
+class ComparisonTable(Protocol):
     """Say what is needed of a table of preferences; see `simlab.tables.preferences.Preferences`."""
 
     @property
@@ -51,7 +51,7 @@ class Compared(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Pilot:
+class PreferencePilot:
     """Hold comparisons, one entry each, pairs turned so that `first < second`; `outcome` 0, 1, 2 = `>`, `=`, `<`.
 
     `item[k]` is numbered without gaps; items that the table does not name are one to a comparison. `rater[k]` is -1
@@ -84,7 +84,7 @@ class Pilot:
         n = self.n_systems
         return np.asarray(self.first * (2 * n - self.first - 1) // 2 + self.second - self.first - 1)
 
-    def where(self, kept: Bools) -> Pilot:
+    def where(self, kept: Bools) -> PreferencePilot:
         """Keep some of the comparisons; systems and raters keep their numbers, items are numbered anew."""
         names, item = np.unique(self.item[kept], return_inverse=True)
         chosen = {name: getattr(self, name)[kept] for name in ("first", "second", "rater", "outcome")}
@@ -102,7 +102,7 @@ class Cells:
     counts: Floats
 
 
-def pilot_of(table: Compared) -> Pilot:
+def pilot_of(table: ComparisonTable) -> PreferencePilot:
     """Turn a table round where a later system comes first, and number what it does not name.
 
     Raises InputError where there is nothing to fit: fewer than two systems or comparisons, or groups of systems that
@@ -112,7 +112,7 @@ def pilot_of(table: Compared) -> Pilot:
     named = table.item >= 0
     own = np.where(named, table.item, table.item.max(initial=-1) + 1 + np.arange(len(named)))
     item = np.unique(own, return_inverse=True)[1]
-    pilot = Pilot(
+    pilot = PreferencePilot(
         first=np.minimum(table.first, table.second),
         second=np.maximum(table.first, table.second),
         item=item,
@@ -127,7 +127,7 @@ def pilot_of(table: Compared) -> Pilot:
     return pilot
 
 
-def thinned(rng: np.random.Generator, pilot: Pilot) -> tuple[Pilot, list[str]]:
+def thinned(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[PreferencePilot, list[str]]:
     """Keep whole items, drawn at random, of at most `MOST` comparisons together; say so if any are left out.
 
     Where no item was compared twice comparisons are only counted, however many there are, and all are kept.
@@ -145,7 +145,7 @@ def thinned(rng: np.random.Generator, pilot: Pilot) -> tuple[Pilot, list[str]]:
     ]
 
 
-def _refuse(pilot: Pilot) -> None:
+def _refuse(pilot: PreferencePilot) -> None:
     if pilot.n_systems < FEWEST or len(pilot.outcome) < FEWEST:
         raise InputError(
             f"{several(len(pilot.outcome), 'comparison')} of {several(pilot.n_systems, 'system')}: "
@@ -164,7 +164,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def connected(pilot: Pilot) -> list[list[int]]:
+def connected(pilot: PreferencePilot) -> list[list[int]]:
     """List the systems that hang together by comparisons, the largest group first."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -176,7 +176,7 @@ def connected(pilot: Pilot) -> list[list[int]]:
     return sorted(found, key=len, reverse=True)
 
 
-def cells_of(pilot: Pilot, items: bool) -> Cells:
+def cells_of(pilot: PreferencePilot, items: bool) -> Cells:
     """Count outcomes by pair, rater and (where `items` tell anything) item."""
     item = pilot.item if items else np.zeros_like(pilot.item)
     keys = np.stack([pilot.first, pilot.second, item, pilot.rater])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from simlab.fitting.preferences.pilot import Cells, Pilot, cells_of
+from simlab.fitting.preferences.pilot import Cells, PreferencePilot, cells_of
 from simlab.types import Floats, Ints
 
 NO_TIES = -40.0
@@ -64,13 +64,13 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Posterior:
+class PreferencePosterior:
     """Hold a pilot as cells: which systems (or outputs), item, rater and tastes each is about, and what was said.
 
     `won[cell, 1]` is half of the wins less the losses, `tied` and `total` count draws and comparisons.
     """
 
-    layout: Layout
+    layout: ParameterLayout
     compared: Side
     taste: Side
     item: Side
@@ -115,7 +115,7 @@ class Unit(NamedTuple):
     root: Floats
 
 
-class _Seen(NamedTuple):
+class _CellDistances(NamedTuple):
     """Hold, for each cell, how far apart outputs lie by themselves, on their item, and to the rater; and the rest.
 
     `upset` and `draw` are how likely the farther win and the draw are, the nearer win being 1; `total` is their sum.
@@ -132,7 +132,7 @@ class _Seen(NamedTuple):
     total: Floats
 
 
-def posterior_of(pilot: Pilot) -> Posterior:
+def posterior_of(pilot: PreferencePilot) -> PreferencePosterior:
     """Lay out a pilot."""
     items = items_repeat(pilot)
     cells = cells_of(pilot, items)
@@ -153,7 +153,7 @@ def posterior_of(pilot: Pilot) -> Posterior:
     raters, systems = n_of["rater"][:-1], _systems(pilot, cells)
     units = {"sharpness": raters, "tie_habit": raters, "taste": n_of["taste"][:-1], "item": n_of["item"]}
     units |= {"strength": np.asarray(abs(systems.back) @ total).ravel(), "output": n_of["compared"][:n_outputs]}
-    return Posterior(
+    return PreferencePosterior(
         layout(pilot, units),
         **sides,
         won=(counts[:, :1] - counts[:, 2:]) / 2,
@@ -162,11 +162,11 @@ def posterior_of(pilot: Pilot) -> Posterior:
     )
 
 
-def _systems(pilot: Pilot, cells: Cells) -> Side:
+def _systems(pilot: PreferencePilot, cells: Cells) -> Side:
     return _side(cells.first, cells.second, pilot.n_systems)
 
 
-def _outputs(pilot: Pilot, cells: Cells) -> tuple[Side, Side, int]:
+def _outputs(pilot: PreferencePilot, cells: Cells) -> tuple[Side, Side, int]:
     """Number the outputs that were compared; say which cells compare them, and which system made each."""
     n, size = pilot.n_systems, len(cells.first)
     both = np.concatenate([cells.item * n + cells.first, cells.item * n + cells.second])
@@ -182,12 +182,12 @@ def _side(entry: Ints, other: Ints | None, n: int) -> Side:
     return Side(entry, other, back.tocsr())
 
 
-def spread(layout: Layout, theta: Floats, name: str) -> Floats:
+def spread(layout: ParameterLayout, theta: Floats, name: str) -> Floats:
     """Return a spread `[1, chain]` with the sign that its entry happens to have."""
     return np.asarray(SCALES[name] * layout.of(theta, name))
 
 
-def unit_values(layout: Layout, theta: Floats, name: str) -> Unit:
+def unit_values(layout: ParameterLayout, theta: Floats, name: str) -> Unit:
     """Return what units differ by, `[unit, chain]`."""
     sd = spread(layout, theta, UNITS[name])
     root = np.sqrt(sd**2 + layout.error[name] ** 2)
@@ -199,14 +199,14 @@ def log_factors(unit: Unit) -> Floats:
     return np.asarray(unit.value - unit.spread**2 / 2)
 
 
-def log_ties(layout: Layout, theta: Floats) -> Floats:
+def log_ties(layout: ParameterLayout, theta: Floats) -> Floats:
     """Return the logarithm of `ties`, `[1, chain]`."""
     if not layout.has("log_ties"):
         return np.full((1, *theta.shape[1:]), NO_TIES)
     return np.asarray(LOG_TIES[0] + LOG_TIES[1] * layout.of(theta, "log_ties"))
 
 
-def _prior(at: Layout, theta: Floats, name: str, unit: Unit, gradient: Floats) -> Floats:
+def _prior(at: ParameterLayout, theta: Floats, name: str, unit: Unit, gradient: Floats) -> Floats:
     """Return the log prior of units in place of that of standard normal entries, and put its gradient in place."""
     entry = at.of(theta, name)
     standard = (entry / unit.root) ** 2
@@ -215,7 +215,7 @@ def _prior(at: Layout, theta: Floats, name: str, unit: Unit, gradient: Floats) -
     return _summed(0.5 * (entry**2 - standard) - np.log(unit.root))
 
 
-def _forward(held: Posterior, theta: Floats, units: Mapping[str, Unit]) -> _Seen:
+def _forward(held: PreferencePosterior, theta: Floats, units: Mapping[str, Unit]) -> _CellDistances:
     place = units["strength"].value
     factor: Floats | float = 1.0
     if "output" in units:
@@ -224,12 +224,12 @@ def _forward(held: Posterior, theta: Floats, units: Mapping[str, Unit]) -> _Seen
     apart = held.compared.of(place)
     on_item, ties = factor * apart, log_ties(held.layout, theta)
     if "taste" not in units:
-        return _Seen(apart, factor, on_item, 1.0, on_item, ties, *_weights(on_item, ties))
+        return _CellDistances(apart, factor, on_item, 1.0, on_item, ties, *_weights(on_item, ties))
     sharpness = held.rater.of(np.exp(_padded(log_factors(units["sharpness"]))))
     if "tie_habit" in units:
         ties = ties + held.rater.of(_padded(log_factors(units["tie_habit"])))
     distance = sharpness * (on_item + held.taste.of(_padded(units["taste"].value)))
-    return _Seen(apart, factor, on_item, sharpness, distance, ties, *_weights(distance, ties))
+    return _CellDistances(apart, factor, on_item, sharpness, distance, ties, *_weights(distance, ties))
 
 
 def _padded(value: Floats) -> Floats:
@@ -242,7 +242,7 @@ def _weights(distance: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:
     return upset, draw, 1 + draw + upset
 
 
-def _log_likelihood(held: Posterior, seen: _Seen) -> Floats:
+def _log_likelihood(held: PreferencePosterior, seen: _CellDistances) -> Floats:
     log = held.won * seen.distance + held.tied * seen.log_ties
     log -= held.total * (0.5 * np.abs(seen.distance) + np.log(seen.total))
     return _summed(log)
@@ -252,7 +252,9 @@ def _summed(of_cells: Floats) -> Floats:
     return np.asarray(np.ones(len(of_cells)) @ of_cells)
 
 
-def _backward(held: Posterior, theta: Floats, units: Mapping[str, Unit], seen: _Seen, gradient: Floats) -> None:
+def _backward(
+    held: PreferencePosterior, theta: Floats, units: Mapping[str, Unit], seen: _CellDistances, gradient: Floats
+) -> None:
     """Add the gradient of the log likelihood."""
     each = held.total / seen.total
     of_distance = held.won - 0.5 * each * np.copysign(1 - seen.upset, seen.distance)
@@ -275,7 +277,7 @@ def _backward(held: Posterior, theta: Floats, units: Mapping[str, Unit], seen: _
         _pass_on(held.layout, theta, name, units[name], of_value, gradient)
 
 
-def _pass_on(at: Layout, theta: Floats, name: str, unit: Unit, of_value: Floats, gradient: Floats) -> None:
+def _pass_on(at: ParameterLayout, theta: Floats, name: str, unit: Unit, of_value: Floats, gradient: Floats) -> None:
     """Pass the gradient of what units differ by on to their entries and their spread."""
     sd = UNITS[name]
     gradient[at.at[name]] += of_value * (unit.spread / unit.root)
@@ -286,7 +288,7 @@ def _pass_on(at: Layout, theta: Floats, name: str, unit: Unit, of_value: Floats,
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ParameterLayout:
     """Say where parameters stand: `at[name]` is a slice of the vector; what a pilot says nothing about is absent.
 
     `error[name]` are the errors of units, `[unit or 1, 1]`; the first `n_shared` entries are those of all but items and
@@ -307,7 +309,7 @@ class Layout:
         return np.asarray(theta[self.at[name]])
 
 
-def layout(pilot: Pilot, counts: Mapping[str, Floats]) -> Layout:
+def layout(pilot: PreferencePilot, counts: Mapping[str, Floats]) -> ParameterLayout:
     """Lay out the parameters that a pilot can say anything about, those of items and outputs last.
 
     `counts[name]` says in how many comparisons each unit takes part.
@@ -328,9 +330,9 @@ def layout(pilot: Pilot, counts: Mapping[str, Floats]) -> Layout:
     error = {name: _ERROR / np.sqrt(np.maximum(counts[name][:, None], 1.0)) for name in UNITS if name in at}
     # Little is known of a single output, and what is known of all depends on their spread.
     error |= {name: np.full((1, 1), _LARGE) for name in ("item", "output") if name in at}
-    return Layout(at, start, shared, error)
+    return ParameterLayout(at, start, shared, error)
 
 
-def items_repeat(pilot: Pilot) -> bool:
+def items_repeat(pilot: PreferencePilot) -> bool:
     """True if some item was compared more than once: else items and outputs cannot be told from chance."""
     return len(pilot.item) > pilot.n_items

@@ -43,7 +43,7 @@ MOST_CATEGORIES = 20
 
 
 @dataclass(frozen=True)
-class Model:
+class ChainModel:
     """Say what is sampled: a law, the terms of a design, priors, and who rated.
 
     `rater[rating]` is who rated, of `n_raters`; `n_thresholds` counts the cuts between categories that are sampled.
@@ -113,7 +113,7 @@ class Model:
 
 
 @dataclass
-class State:
+class ChainState:
     """Hold one draw of everything, for each table: the last axis counts tables.
 
     `latent[rating]` is what the rater thought, `unit[effect]` the effects in standard deviations of their terms,
@@ -137,29 +137,29 @@ class State:
     turns: Floats
 
 
-def radius(model: Model, state: State) -> Floats:
+def radius(model: ChainModel, state: ChainState) -> Floats:
     """Return the standard deviation of each term after the constant, and that of the noise: `[term, table]`."""
     return np.sqrt(model.parts @ state.sd**2)
 
 
-def radius_of(model: Model, state: State, group: int) -> Floats:
+def radius_of(model: ChainModel, state: ChainState, group: int) -> Floats:
     """Return one row of `radius`: -1 for the noise."""
     square = state.sd[model.rows[group]] ** 2
     return np.asarray(np.sqrt(square[0] if len(square) == 1 else square.sum(0)))
 
 
-def effects(model: Model, state: State) -> Floats:
+def effects(model: ChainModel, state: ChainState) -> Floats:
     """Return all effects on the latent scale, the constant first: `[effect, table]`."""
     return state.unit * spreads(model, state)
 
 
-def spreads(model: Model, state: State) -> Floats:
+def spreads(model: ChainModel, state: ChainState) -> Floats:
     """Return the prior standard deviation of each effect: `[effect, table]`."""
     constant = np.full((1, state.sd.shape[1]), prior_of_constant(model, state)[1])
     return np.concatenate([constant, radius(model, state)[:-1]])[model.terms.term_of]
 
 
-def prior_of_constant(model: Model, state: State) -> tuple[Array, float]:
+def prior_of_constant(model: ChainModel, state: ChainState) -> tuple[Array, float]:
     """Return mean and standard deviation of the prior of the constant.
 
     Where thresholds are sampled a constant would be no more than a shift of all of them, and has their prior.
@@ -169,12 +169,12 @@ def prior_of_constant(model: Model, state: State) -> tuple[Array, float]:
     return np.zeros(state.sd.shape[1]), model.priors.mean_sd
 
 
-def factor(model: Model, state: State) -> Floats | None:
+def factor(model: ChainModel, state: ChainState) -> Floats | None:
     """Return the sharpness of whoever gave each rating, `[rating, table]`; None: all are 1."""
     return np.exp(state.sharp)[model.rater] if model.sharpened else None
 
 
-def applied(model: Model, by: Floats | None, values: Floats) -> Floats:
+def applied(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
     """Sum the effects that each rating gets: `[rating, table]`."""
     matrix = model.terms.matrix
     if by is None:
@@ -183,7 +183,7 @@ def applied(model: Model, by: Floats | None, values: Floats) -> Floats:
     return np.asarray(by * (matrix @ (shared * values)) + matrix @ ((1 - shared) * values))
 
 
-def gathered(model: Model, by: Floats | None, values: Floats) -> Floats:
+def gathered(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
     """Sum values of ratings over the effects that they get, `[effect, table]`: the transpose of `applied`."""
     matrix = model.terms.transposed
     if by is None:
@@ -210,31 +210,31 @@ def sum_of_logs(values: Floats) -> Floats:
     return np.asarray(np.log(product).sum(0) + rest)
 
 
-def squared_errors(state: State) -> Floats:
+def squared_errors(state: ChainState) -> Floats:
     """Return the sum of squared errors, each with the weight of its rating: `[table]`."""
     weighed = state.error if state.weight is None else state.weight * state.error
     return columns(weighed, state.error)
 
 
-def precision(model: Model, state: State) -> Floats:
+def precision(model: ChainModel, state: ChainState) -> Floats:
     """Return the precision of the noise of each rating, `[rating or 1, table]`."""
     own = 1 / radius_of(model, state, -1)[None] ** 2
     return own if state.weight is None else state.weight * own
 
 
-def refresh(model: Model, state: State) -> None:
+def refresh(model: ChainModel, state: ChainState) -> None:
     """Work out anew what the effects leave of the latent values."""
     state.error = state.latent - applied(model, factor(model, state), effects(model, state))
 
 
-def start(rng: np.random.Generator, model: Model, seen: Seen, tables: int) -> State:
+def start(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, tables: int) -> ChainState:
     """Start somewhere under the priors."""
     n = len(model.rater)
     sd = np.abs(rng.standard_normal((len(model.terms.names), tables))) * np.where(model.latent, 0.5, 1.0)
     sd *= np.where(np.isfinite(model.scale), model.scale, 0.0)
     sd[-1] = 1.0 if model.latent else np.maximum(sd[-1], 0.3 * model.scale[-1])
     cuts = np.sort(rng.standard_normal((model.n_thresholds, tables)), axis=0)
-    state = State(
+    state = ChainState(
         latent=np.zeros((n, tables)),
         unit=np.zeros((int(model.terms.starts[-1]), tables)),
         sd=sd + 1e-3 * np.where(np.isfinite(model.scale), model.scale, 0.0),
@@ -290,7 +290,7 @@ def for_latents(sharpness: float) -> Priors:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LatentBounds:
     """Hold what is known of latent values, `[rating, table]`: between `low` and `high`, exactly `low` where equal.
 
     `category[rating, table]` is the category of an ordinal score (0 where there is no such thing).
@@ -331,7 +331,7 @@ def _step(score: Floats, low: float) -> float:
     return 0.0
 
 
-def seen_points(score: Floats, scale: Scale) -> Seen:
+def seen_points(score: Floats, scale: Scale) -> LatentBounds:
     """Return bounds for scores in points, `[rating, table]`; fine steps are taken as exact."""
     half = scale.step / 2
     rounded = half if scale.step >= COARSE * np.std(score) else 0.0
@@ -342,7 +342,7 @@ def seen_points(score: Floats, scale: Scale) -> Seen:
     if np.isfinite(scale.high):
         high = np.where(score >= scale.high, np.inf, high)
         low = np.where(score >= scale.high, scale.high - half, low)
-    return Seen(low, high, np.zeros(score.shape, int))
+    return LatentBounds(low, high, np.zeros(score.shape, int))
 
 
 def ranked_scale(ratings: Ratings) -> Scale:
@@ -352,10 +352,10 @@ def ranked_scale(ratings: Ratings) -> Scale:
     return Scale("ordinal", -np.inf, np.inf, 0.0, np.inf, cuts, values)
 
 
-def seen_ranks(category: Ints, cuts: Floats) -> Seen:
+def seen_ranks(category: Ints, cuts: Floats) -> LatentBounds:
     """Return bounds for categories, `[rating, table]`, of one scale that all raters use alike."""
     edges = np.concatenate([[-np.inf], cuts, [np.inf]])
-    return Seen(edges[category], edges[category + 1], np.zeros_like(category))
+    return LatentBounds(edges[category], edges[category + 1], np.zeros_like(category))
 
 
 def categories(ratings: Ratings) -> Floats:
@@ -367,9 +367,9 @@ def categories(ratings: Ratings) -> Floats:
     return whole if len(whole) <= MOST_CATEGORIES and np.isin(values, whole).all() else values
 
 
-def seen_categories(category: Ints, thresholds: Floats) -> Seen:
+def seen_categories(category: Ints, thresholds: Floats) -> LatentBounds:
     """Return bounds for categories, `[rating, table]`, given `thresholds[cut, table]`."""
     edge = np.full((1, thresholds.shape[1]), np.inf)
     cuts = np.concatenate([-edge, thresholds, edge])
     table = np.arange(thresholds.shape[1])
-    return Seen(cuts[category, table], cuts[category + 1, table], category)
+    return LatentBounds(cuts[category, table], cuts[category + 1, table], category)

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 
 from simlab.effort import current_effort
-from simlab.fitting.laws import Fitted, Posterior
+from simlab.fitting.laws import Fitted, SampledPosterior
 from simlab.fitting.scales.chain import (
-    Model,
+    ChainModel,
+    LatentBounds,
     Priors,
-    Seen,
     categories,
     for_latents,
     for_normal_scores,
@@ -26,7 +26,7 @@ from simlab.fitting.scales.chain import (
     seen_points,
     seen_ranks,
 )
-from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined
+from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, joined
 from simlab.fitting.scales.terms import EFFECTS, SINGLE, Terms, terms_of
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -84,7 +84,7 @@ def fit(
     )
 
 
-def _posterior(model: Model, held: Draws, scale: Scale, ratings: Ratings) -> Posterior:
+def _posterior(model: ChainModel, held: ScaleDraws, scale: Scale, ratings: Ratings) -> SampledPosterior:
     """Return all that chains kept; single effects of raters are there where each has one."""
     n_systems, n_raters = ratings.n_systems, ratings.n_raters
     draws = {"mean": held.mean + model.priors.mean, **{f"{name}_sd": value for name, value in held.sd.items()}}
@@ -106,7 +106,7 @@ def _posterior(model: Model, held: Draws, scale: Scale, ratings: Ratings) -> Pos
         draws["thresholds"], dims["thresholds"] = np.moveaxis(held.thresholds, 1, -1), ("cut",)
     if len(model.priors.tails) > 1:
         draws["tail"] = np.asarray(model.priors.tails)[held.tail]
-    return Posterior({name: np.swapaxes(value, 0, 1) for name, value in draws.items()}, dims, {})
+    return SampledPosterior({name: np.swapaxes(value, 0, 1) for name, value in draws.items()}, dims, {})
 
 
 def scale_of(law: LawName, ratings: Ratings) -> Scale:
@@ -126,35 +126,41 @@ def priors_of(law: LawName, ratings: Ratings) -> Priors:
     return for_points(ratings.score) if law == "gaussian" else for_latents(SHARPNESS if law == "ordinal" else 0.0)
 
 
-def prepare(law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int) -> tuple[Model, Seen]:
+def prepare(
+    law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int
+) -> tuple[ChainModel, LatentBounds]:
     """Set up what is sampled, for so many chains of one table."""
     model = model_of(law, ratings, priors, len(scale.values))
     score = np.repeat(ratings.score[:, None], tables, axis=1)
     return model, seen_scores(score, scale, priors)
 
 
-def model_of(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> Model:
+def model_of(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> ChainModel:
     """Set up what is sampled for a design."""
     n_thresholds = n_values - 1 if law == "ordinal" else 0
     law = "gaussian" if law == "normal_scores" else law
-    return Model(law, terms_of(ratings, priors.sharpness > 0), priors, ratings.rater, ratings.n_raters, n_thresholds)
+    return ChainModel(
+        law, terms_of(ratings, priors.sharpness > 0), priors, ratings.rater, ratings.n_raters, n_thresholds
+    )
 
 
-def seen_scores(score: Floats, scale: Scale, priors: Priors) -> Seen:
+def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
     """Return what scores `[rating, table]` say of latent values, the prior mean taken off."""
     if scale.law == "gaussian":
         seen = seen_points(score, scale)
-        return Seen(seen.low - priors.mean, seen.high - priors.mean, seen.category)
+        return LatentBounds(seen.low - priors.mean, seen.high - priors.mean, seen.category)
     category = np.searchsorted(scale.values, score)
     # Thresholds that are sampled are 0 before.
     if scale.thresholds.any():
         return seen_ranks(category, scale.thresholds)
     if scale.law == "binary":
-        return Seen(np.where(category > 0, 0.0, -np.inf), np.where(category > 0, np.inf, 0.0), np.zeros_like(category))
-    return Seen(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
+        return LatentBounds(
+            np.where(category > 0, 0.0, -np.inf), np.where(category > 0, np.inf, 0.0), np.zeros_like(category)
+        )
+    return LatentBounds(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
 
 
-def settled(chains: Chains, rounds: int | None = None) -> tuple[Draws, dict[str, float]]:
+def settled(chains: ResumableChains, rounds: int | None = None) -> tuple[ScaleDraws, dict[str, float]]:
     """Run chains on until they agree, for at most so many rounds; their draws, and how it went."""
     *_, kept, usual = current_effort().scales
     rounds = rounds or usual
@@ -166,7 +172,7 @@ def settled(chains: Chains, rounds: int | None = None) -> tuple[Draws, dict[str,
     return joined(held), diagnosis
 
 
-def diagnosed(draws: Draws) -> dict[str, float]:
+def diagnosed(draws: ScaleDraws) -> dict[str, float]:
     """Return the worst R-hat of standard deviations, systems and thresholds, and the fewest effective draws."""
     parameters = list(_list_parameters(draws))
     return {
@@ -177,12 +183,12 @@ def diagnosed(draws: Draws) -> dict[str, float]:
     }
 
 
-def worst_nested_r_hat(draws: Draws, per_start: int) -> float:
+def worst_nested_r_hat(draws: ScaleDraws, per_start: int) -> float:
     """Return the worst nested R-hat of standard deviations, systems and thresholds."""
     return max(nested_r_hat(value, per_start) for value in _list_parameters(draws))
 
 
-def _list_parameters(draws: Draws) -> Iterator[Floats]:
+def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
     """Yield standard deviations, effects of systems and raters, and thresholds: `[draw, chain]` each."""
     yield from (value for value in draws.sd.values() if np.ptp(value) > 0)
     for name in SINGLE:
@@ -191,13 +197,13 @@ def _list_parameters(draws: Draws) -> Iterator[Floats]:
 
 
 def assembled(
-    rng: np.random.Generator, model: Model, held: Draws, scale: Scale, draws: int, n_systems: int
+    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
     """Put evenly spaced draws together to laws."""
     return [_effects(rng, model, held, scale, n_systems, at) for at in picked(held, draws)]
 
 
-def picked(held: Draws, draws: int) -> list[tuple[int, int]]:
+def picked(held: ScaleDraws, draws: int) -> list[tuple[int, int]]:
     """Pick evenly spaced draws: each its number and its table."""
     kept, tables = held.mean.shape
     each = np.linspace(0, kept * tables - 1, draws).round().astype(int)
@@ -205,7 +211,7 @@ def picked(held: Draws, draws: int) -> list[tuple[int, int]]:
 
 
 def _effects(
-    rng: np.random.Generator, model: Model, held: Draws, scale: Scale, n_systems: int, at: tuple[int, int]
+    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, scale: Scale, n_systems: int, at: tuple[int, int]
 ) -> ScaleEffects:
     sd = {f"{name}_sd": float(value[at]) for name, value in held.sd.items()}
     single = {name: value[at[0], :, at[1]] for name, value in held.effect.items()}
@@ -231,7 +237,7 @@ def _effects(
 
 
 def _placed(
-    rng: np.random.Generator, model: Model, name: str, values: Floats, unit: Ints, size: int, sd: float
+    rng: np.random.Generator, model: ChainModel, name: str, values: Floats, unit: Ints, size: int, sd: float
 ) -> Floats:
     """Return one value for each unit of an effect, whose `unit[rating]` each rating is about.
 
@@ -245,7 +251,9 @@ def _placed(
     return found
 
 
-def _sharpness(rng: np.random.Generator, model: Model, held: Draws, at: tuple[int, int]) -> tuple[Floats, float]:
+def _sharpness(
+    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, at: tuple[int, int]
+) -> tuple[Floats, float]:
     if model.sharpened:
         return held.sharp[at[0], :, at[1]], float(held.sharp_sd[at])
     return np.zeros(model.n_raters), float(np.abs(model.priors.sharpness * rng.standard_normal()))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.fitting.laws import Fitted, Law
+from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.scales.chain import MOST_CATEGORIES, categories
 from simlab.fitting.scales.fitting import fit
 from simlab.tables.held import Ratings
@@ -69,16 +69,18 @@ def content(fitted: Fitted) -> Mapping[str, Any]:
     return {"law": effects[0].scale.law, "scale": _scale(effects[0].scale), "draws": draws}
 
 
-GAUSSIAN = Law("gaussian", refused_gaussian, partial(fit, "gaussian"), answer, draw_world, content)
+GAUSSIAN = FittableLaw("gaussian", refused_gaussian, partial(fit, "gaussian"), answer, draw_world, content)
 
 
-NORMAL_SCORES = Law("normal_scores", refused_normal_scores, partial(fit, "normal_scores"), answer, draw_world, content)
+NORMAL_SCORES = FittableLaw(
+    "normal_scores", refused_normal_scores, partial(fit, "normal_scores"), answer, draw_world, content
+)
 
 
-ORDINAL = Law("ordinal", refused_ordinal, partial(fit, "ordinal"), answer, draw_world, content)
+ORDINAL = FittableLaw("ordinal", refused_ordinal, partial(fit, "ordinal"), answer, draw_world, content)
 
 
-BINARY = Law("binary", refused_binary, partial(fit, "binary"), answer, draw_world, content)
+BINARY = FittableLaw("binary", refused_binary, partial(fit, "binary"), answer, draw_world, content)
 
 
 def _scale(scale: Scale) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import numpy as np
 
 from simlab.effort import ManyChains, current_effort
 from simlab.fitting.scales import fitting
-from simlab.fitting.scales.chain import Model
+from simlab.fitting.scales.chain import ChainModel
 from simlab.fitting.scales.fitting import thinned
-from simlab.fitting.scales.sampling import Chains, Draws, begin, go_on, joined, multiplied
+from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, joined, multiplied
 from simlab.fitting.scales.terms import SHARED
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -52,9 +52,9 @@ def on_outputs(
     return with_outputs(rng, model, held, effects, used)
 
 
-def _draw_until_starts_are_forgotten(chains: Chains, effort: ManyChains, draws: int) -> Draws:
+def _draw_until_starts_are_forgotten(chains: ResumableChains, effort: ManyChains, draws: int) -> ScaleDraws:
     """Return the second half of what chains draw until their starts no longer differ and `draws` are there."""
-    rounds: list[Draws] = []
+    rounds: list[ScaleDraws] = []
     while True:
         rounds.append(go_on(chains, effort.kept, APART, rated=True))
         held = joined(rounds[len(rounds) // 2 :])
@@ -65,7 +65,7 @@ def _draw_until_starts_are_forgotten(chains: Chains, effort: ManyChains, draws: 
 
 
 def with_outputs(
-    rng: np.random.Generator, model: Model, held: Draws, effects: list[ScaleEffects], ratings: Ratings
+    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, effects: list[ScaleEffects], ratings: Ratings
 ) -> list[OnOutputs]:
     """Add to laws, assembled of such draws, what these say of outputs."""
     places = fitting.picked(held, len(effects))
@@ -73,7 +73,12 @@ def with_outputs(
 
 
 def _seen(
-    rng: np.random.Generator, model: Model, held: Draws, effects: ScaleEffects, ratings: Ratings, at: tuple[int, int]
+    rng: np.random.Generator,
+    model: ChainModel,
+    held: ScaleDraws,
+    effects: ScaleEffects,
+    ratings: Ratings,
+    at: tuple[int, int],
 ) -> Floats:
     """Add up what documents bring, `[system, item]`: as drawn where it was rated, anew elsewhere."""
     # Draws are on the scale of the median rater; laws are on that of the mean one (see `assembled`).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_ndtr
 
-from simlab.fitting.scales.chain import Model, State, applied, effects, precision, radius_of, refresh
+from simlab.fitting.scales.chain import ChainModel, ChainState, applied, effects, precision, radius_of, refresh
 from simlab.fitting.scales.spreads import LATTICE_WIDTH, half_normal_spread, lattice_step, rows_of
 from simlab.fitting.scales.terms import SHARED
 from simlab.types import Bools, Floats, Ints
@@ -14,7 +14,7 @@ AIM = 0.4
 """Share of moved thresholds that should be taken."""
 
 
-def draw_sharpness(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_sharpness(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw the sharpness of raters and its spread, given all effects and given the product of the two."""
     square, product = _told(model, state)
     spread = state.sharp_sd
@@ -28,7 +28,7 @@ def draw_sharpness(rng: np.random.Generator, model: Model, state: State) -> None
     refresh(model, state)
 
 
-def _told(model: Model, state: State) -> tuple[Floats, Floats]:
+def _told(model: ChainModel, state: ChainState) -> tuple[Floats, Floats]:
     """Return what the latent values say of each rater's sharpness: sums of squares and products, `[rater, table]`."""
     values, shared = effects(model, state), model.terms.shared[:, None]
     common = applied(model, None, shared * values)
@@ -42,7 +42,9 @@ def _fit(log: Floats, square: Floats, product: Floats) -> Floats:
     return np.asarray(product * sharpness - square * sharpness**2 / 2)
 
 
-def _draw_spread(rng: np.random.Generator, model: Model, state: State, square: Floats, product: Floats) -> None:
+def _draw_spread(
+    rng: np.random.Generator, model: ChainModel, state: ChainState, square: Floats, product: Floats
+) -> None:
     prior = model.priors.sharpness
     power = np.full(state.sharp_sd.shape, model.n_raters - 1.0)
     squares = (state.sharp**2).sum(0)
@@ -58,7 +60,7 @@ def _draw_spread(rng: np.random.Generator, model: Model, state: State, square: F
     state.sharp, state.sharp_sd = signed * unit, np.maximum(np.abs(signed), 1e-5 * prior)
 
 
-def _draw_common(rng: np.random.Generator, model: Model, state: State) -> None:
+def _draw_common(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw a factor that all raters' sharpness gains and all that they share loses: no rating tells it."""
     rows = rows_of(model, SHARED)
     squares = (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0)
@@ -73,7 +75,7 @@ def _draw_common(rng: np.random.Generator, model: Model, state: State) -> None:
     state.sd[rows] *= np.exp(-log)
 
 
-def draw_thresholds(rng: np.random.Generator, model: Model, state: State, category: Ints, tune: bool) -> None:
+def draw_thresholds(rng: np.random.Generator, model: ChainModel, state: ChainState, category: Ints, tune: bool) -> None:
     """Move every second threshold, then the others, whatever the latent values (Cowles 1996).
 
     `category[rating, table]` are the answers. With `tune` the widths of moves are adapted.
@@ -89,7 +91,7 @@ def draw_thresholds(rng: np.random.Generator, model: Model, state: State, catego
 
 
 def _move(
-    rng: np.random.Generator, model: Model, state: State, held: tuple[Floats, Floats, Ints], mine: Bools
+    rng: np.random.Generator, model: ChainModel, state: ChainState, held: tuple[Floats, Floats, Ints], mine: Bools
 ) -> Floats:
     centre, noise, category = held
     shift = np.where(mine[:, None], state.steps * rng.standard_normal(state.steps.shape), 0.0)

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, stdtrit
 
 from simlab.fitting.scales.chain import (
-    Model,
-    Seen,
-    State,
+    ChainModel,
+    ChainState,
+    LatentBounds,
     applied,
     columns,
     effects,
@@ -48,7 +48,7 @@ Map: TypeAlias = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class ScaleDraws:
     """Hold draws, the draw first, the table last: standard deviations by name, single effects, what else there is.
 
     `effect[name]` are `[draw, unit, table]`; where two effects are not told apart their sum has been shared out.
@@ -65,26 +65,26 @@ class Draws:
 
 
 @dataclass
-class Chains:
+class ResumableChains:
     """Hold chains that can be run on: what they are about, what is seen, where they stand and what they are fed by."""
 
-    model: Model
-    seen: Seen
+    model: ChainModel
+    seen: LatentBounds
     open: Bools
-    state: State
+    state: ChainState
     rng: np.random.Generator
     count: int = 0
 
 
-def begin(rng: np.random.Generator, model: Model, seen: Seen, warmup: int) -> Chains:
+def begin(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, warmup: int) -> ResumableChains:
     """Start chains and let them find where the draws lie."""
-    chains = Chains(model, seen, seen.open, start(rng, model, seen, seen.low.shape[1]), rng)
+    chains = ResumableChains(model, seen, seen.open, start(rng, model, seen, seen.low.shape[1]), rng)
     for _ in range(warmup):
         sweep(chains, tune=True)
     return chains
 
 
-def multiplied(chains: Chains, per_start: int) -> Chains:
+def multiplied(chains: ResumableChains, per_start: int) -> ResumableChains:
     """Let so many chains, neighbours of each other, go on from where each chain stands."""
 
     def each(record: Any) -> dict[str, Any]:
@@ -93,11 +93,11 @@ def multiplied(chains: Chains, per_start: int) -> Chains:
             name: value if value is None else np.repeat(value, per_start, axis=-1) for name, value in arrays.items()
         }
 
-    seen = Seen(**each(chains.seen))
-    return replace(chains, seen=seen, open=seen.open, state=State(**each(chains.state)))
+    seen = LatentBounds(**each(chains.seen))
+    return replace(chains, seen=seen, open=seen.open, state=ChainState(**each(chains.state)))
 
 
-def go_on(chains: Chains, keep: int, every: int = 1, *, rated: bool = False) -> Draws:
+def go_on(chains: ResumableChains, keep: int, every: int = 1, *, rated: bool = False) -> ScaleDraws:
     """Run chains on and keep every so many-th draw; `rated` keeps effects of documents and outputs, too: many."""
     kept = []
     for _ in range(keep):
@@ -107,12 +107,12 @@ def go_on(chains: Chains, keep: int, every: int = 1, *, rated: bool = False) -> 
     return _stacked(kept)
 
 
-def joined(parts: list[Draws]) -> Draws:
+def joined(parts: list[ScaleDraws]) -> ScaleDraws:
     """Put draws of the same chains one after the other."""
     return _stacked(parts, np.concatenate)
 
 
-def sweep(chains: Chains, tune: bool) -> None:
+def sweep(chains: ResumableChains, tune: bool) -> None:
     """Draw everything once, each given the rest."""
     rng, model, state, seen = chains.rng, chains.model, chains.state, chains.seen
     if model.n_thresholds:
@@ -136,10 +136,10 @@ def sweep(chains: Chains, tune: bool) -> None:
         draw_sharpness(rng, model, state)
 
 
-def _record(chains: Chains, rated: bool) -> Draws:
+def _record(chains: ResumableChains, rated: bool) -> ScaleDraws:
     model, state = chains.model, chains.state
     values = effects(model, state)
-    return Draws(
+    return ScaleDraws(
         sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
         effect=_joint(chains, values, rated),
         mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
@@ -150,7 +150,7 @@ def _record(chains: Chains, rated: bool) -> Draws:
     )
 
 
-def _joint(chains: Chains, values: Floats, rated: bool) -> dict[str, Floats]:
+def _joint(chains: ResumableChains, values: Floats, rated: bool) -> dict[str, Floats]:
     """Share sums of effects that stand together out among their parts, at random as their spreads ask for."""
     terms, found = chains.model.terms, dict[str, Floats]()
     wanted = {*SINGLE, *SHARED} if rated else {*SINGLE}
@@ -164,7 +164,7 @@ def _joint(chains: Chains, values: Floats, rated: bool) -> dict[str, Floats]:
 
 
 def _shared_out(
-    chains: Chains, names: Sequence[str], total: Floats, precise: Floats | float = 1.0
+    chains: ResumableChains, names: Sequence[str], total: Floats, precise: Floats | float = 1.0
 ) -> dict[str, Floats]:
     """Share `total[unit, table]` out among its parts; `precise` divides the variance of all of them."""
     found: dict[str, Floats] = {}
@@ -178,8 +178,8 @@ def _shared_out(
     return {**found, names[-1]: total}
 
 
-def _stacked(parts: list[Draws], join: Callable[[list[Any]], Any] = np.stack) -> Draws:
-    return Draws(
+def _stacked(parts: list[ScaleDraws], join: Callable[[list[Any]], Any] = np.stack) -> ScaleDraws:
+    return ScaleDraws(
         sd={name: join([one.sd[name] for one in parts]) for name in parts[0].sd},
         effect={name: join([one.effect[name] for one in parts]) for name in parts[0].effect},
         mean=join([one.mean for one in parts]),
@@ -201,7 +201,9 @@ def truncated_normal(rng: np.random.Generator, low: Floats, high: Floats) -> Flo
     return np.asarray(np.where(mirrored, -drawn, drawn))
 
 
-def draw_latents(rng: np.random.Generator, model: Model, state: State, seen: Seen, where: Bools) -> None:
+def draw_latents(
+    rng: np.random.Generator, model: ChainModel, state: ChainState, seen: LatentBounds, where: Bools
+) -> None:
     """Draw the latent values that are not known exactly; `where[rating, table]` tells which."""
     if not where.any():
         return
@@ -213,7 +215,7 @@ def draw_latents(rng: np.random.Generator, model: Model, state: State, seen: See
     state.error[at] = noise
 
 
-def draw_tails(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_tails(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw degrees of freedom whatever the weights of ratings, then the weights.
 
     The spread moves along, so that the middle half of the law stays where it is: else tails would hardly ever change.
@@ -259,7 +261,7 @@ def _constant(degrees: float) -> float:
     return float(gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - np.log(degrees * np.pi) / 2)
 
 
-def _draw_weights(rng: np.random.Generator, model: Model, state: State, degrees: Floats) -> None:
+def _draw_weights(rng: np.random.Generator, model: ChainModel, state: ChainState, degrees: Floats) -> None:
     heavy = np.isfinite(degrees)
     if not heavy.any():
         state.weight = None
@@ -271,7 +273,7 @@ def _draw_weights(rng: np.random.Generator, model: Model, state: State, degrees:
     state.weight[:, heavy] = drawn * own / (own - 2)
 
 
-def draw_effects(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_effects(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw all effects from their joint normal law.
 
     Perturbation optimisation (Papandreou and Yuille 2010): the solution of the normal equations with a right-hand side
@@ -298,7 +300,7 @@ def draw_effects(rng: np.random.Generator, model: Model, state: State) -> None:
     refresh(model, state)
 
 
-def _roughly_inverted(model: Model, by: Floats | None, exact: Floats, spread: Floats) -> Map:
+def _roughly_inverted(model: ChainModel, by: Floats | None, exact: Floats, spread: Floats) -> Map:
     """Return a map near the inverse of the normal equations' matrix: its diagonal's, and that of a leading block.
 
     The block holds the terms of the fewest effects, where ratings overlap most; ratings count alike in it.
@@ -339,7 +341,7 @@ def solve(matrix: Map, right: Floats, near: Map) -> Floats:
     return found
 
 
-def draw_shifts(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_shifts(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw, for each term and each that divides it, what the parts of an effect lose and the effect gains.
 
     Without such moves the mean of parts and the effect of the whole follow each other slowly (Liu and Sabatti 2000).

@@ -10,8 +10,8 @@ import numpy as np
 
 from simlab.fitting.scales.chain import (
     NARROWEST,
-    Model,
-    State,
+    ChainModel,
+    ChainState,
     columns,
     factor,
     precision,
@@ -20,7 +20,7 @@ from simlab.fitting.scales.chain import (
     squared_errors,
     sum_of_logs,
 )
-from simlab.fitting.scales.terms import SHARED, Term, add_up
+from simlab.fitting.scales.terms import SHARED, EffectTerm, add_up
 from simlab.types import Array, Floats, Ints
 
 LATTICE_WIDTH = 8.0
@@ -36,7 +36,7 @@ POINTS = 16
 """Numbers to pick from: a density is worked out at all of them in one go, which costs less than several goes."""
 
 
-def draw_noise(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_noise(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw the spread of the noise in points (a common factor of its parts), given all effects."""
     rows, now = model.noise_rows, radius_of(model, state, -1)
     prior = ((state.sd[rows] / model.scale[rows]) ** 2).sum(0) / now**2
@@ -57,13 +57,13 @@ def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squ
     return np.exp(lattice_step(rng, density, np.log(now), np.minimum(width, 20.0)))
 
 
-def draw_shares(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_shares(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw how the spread of a term is shared out among its parts, of which only the priors speak."""
     for one, other in model.shared_rows:
         _turn(rng, model, state, one, other)
 
 
-def _turn(rng: np.random.Generator, model: Model, state: State, one: int, other: int) -> None:
+def _turn(rng: np.random.Generator, model: ChainModel, state: ChainState, one: int, other: int) -> None:
     squares = state.sd[one] ** 2 + state.sd[other] ** 2
     rates = squares[None] / model.scale[[one, other]] ** 2 / 2
 
@@ -75,7 +75,7 @@ def _turn(rng: np.random.Generator, model: Model, state: State, one: int, other:
     state.sd[one], state.sd[other] = (np.sqrt(squares) * np.abs(part(angle)) for part in (np.cos, np.sin))
 
 
-def rescale(model: Model, state: State, grow: Floats) -> None:
+def rescale(model: ChainModel, state: ChainState, grow: Floats) -> None:
     """Multiply everything on the latent scale, but the noise, by one factor per table."""
     state.sd[model.free_rows] *= grow
     state.thresholds = state.thresholds * grow
@@ -84,7 +84,7 @@ def rescale(model: Model, state: State, grow: Floats) -> None:
     state.error *= grow
 
 
-def log_prior_of_scale(model: Model, state: State, log_grow: Floats) -> Floats:
+def log_prior_of_scale(model: ChainModel, state: ChainState, log_grow: Floats) -> Floats:
     """Return the log density of everything that `rescale` multiplies, with the volume it takes up, per table."""
     square = np.exp(2 * log_grow)
     rows = model.free_rows
@@ -96,7 +96,7 @@ def log_prior_of_scale(model: Model, state: State, log_grow: Floats) -> Floats:
     return np.asarray(total + log_grow - square * state.unit[0] ** 2 / 2)
 
 
-def draw_scale(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_scale(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw a common factor of latent values, effects and thresholds of a latent law (Liu and Sabatti 2000)."""
     n = len(state.latent)
     squares = columns(precision(model, state) * state.error, state.error)
@@ -108,7 +108,7 @@ def draw_scale(rng: np.random.Generator, model: Model, state: State) -> None:
     rescale(model, state, np.exp(lattice_step(rng, density, np.zeros_like(squares), width)))
 
 
-def draw_noise_parts(rng: np.random.Generator, model: Model, state: State) -> None:
+def draw_noise_parts(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw what a latent law's noise holds beside the residual, of which only the priors speak.
 
     All that is measured in noise keeps its proportion to it.
@@ -126,13 +126,13 @@ def draw_noise_parts(rng: np.random.Generator, model: Model, state: State) -> No
         rescale(model, state, np.sqrt(rest + state.sd[row] ** 2) / before)
 
 
-def rows_of(model: Model, names: tuple[str, ...]) -> Ints:
+def rows_of(model: ChainModel, names: tuple[str, ...]) -> Ints:
     """Return where standard deviations of terms stand among all, by name."""
     return np.array([k for k in model.free_rows if model.terms.names[k] in names], int)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EffectPrecision:
     """Hold what ratings tell of a term's effects, `[effect, table]`: precisions, and precisions times what is seen.
 
     `left` is what they tell beside the effects as they are.
@@ -143,7 +143,7 @@ class Told:
     left: Floats
 
 
-class Alike(NamedTuple):
+class SpreadEvidence(NamedTuple):
     """Hold what the spread of a term hangs on: how many effects are told as precisely, and what is seen of them.
 
     `exact[group, table]` is their precision, `number[group, 1, 1]` counts them, `squares[group, table]` adds up the
@@ -155,7 +155,7 @@ class Alike(NamedTuple):
     squares: Floats
 
 
-def draw_terms(rng: np.random.Generator, model: Model, state: State, tune: bool) -> None:
+def draw_terms(rng: np.random.Generator, model: ChainModel, state: ChainState, tune: bool) -> None:
     """Draw spread and effects of one term after the other; in points, some of the noise with those of few ratings."""
     by = factor(model, state)
     spreads = radius(model, state)
@@ -177,13 +177,13 @@ def draw_terms(rng: np.random.Generator, model: Model, state: State, tune: bool)
         state.error -= _given(term, unit * spread - was, own)
 
 
-def _given(term: Term, values: Floats, by: Floats | None) -> Floats:
+def _given(term: EffectTerm, values: Floats, by: Floats | None) -> Floats:
     """Return which of a term's effects each rating gets."""
     found = np.take(values, term.level, axis=0)
     return found if by is None else by * found
 
 
-def _told(model: Model, state: State, k: int, was: Floats, by: Floats | None) -> Told:
+def _told(model: ChainModel, state: ChainState, k: int, was: Floats, by: Floats | None) -> EffectPrecision:
     """Return what ratings tell of the effects of a term that are `was[effect, table]` now, and in no error."""
     terms, exact = model.terms, precision(model, state)
     if by is None and len(exact) == 1:
@@ -192,18 +192,18 @@ def _told(model: Model, state: State, k: int, was: Floats, by: Floats | None) ->
         square, left = terms.add_up(k, exact), terms.add_up(k, exact * state.error)
     else:
         square, left = terms.add_up(k, by**2 * exact), terms.add_up(k, by * exact * state.error)
-    return Told(square, left + square * was, left)
+    return EffectPrecision(square, left + square * was, left)
 
 
-def _alike(model: Model, state: State, k: int, told: Told, by: Floats | None) -> Alike:
+def _alike(model: ChainModel, state: ChainState, k: int, told: EffectPrecision, by: Floats | None) -> SpreadEvidence:
     """Put effects of as many ratings together, where all ratings are as precise; else each stands alone."""
     if by is not None or state.weight is not None:
-        return Alike(told.exact, np.ones((1, 1, 1)), told.seen**2)
+        return SpreadEvidence(told.exact, np.ones((1, 1, 1)), told.seen**2)
     first, number, group = model.terms.alike(k)
-    return Alike(told.exact[first], number, add_up(group, len(first), told.seen**2))
+    return SpreadEvidence(told.exact[first], number, add_up(group, len(first), told.seen**2))
 
 
-def _evidence(alike: Alike, square: Floats) -> tuple[Floats, Floats]:
+def _evidence(alike: SpreadEvidence, square: Floats) -> tuple[Floats, Floats]:
     """Return what ratings say of a term whose effects have variance `square[point, table]`.
 
     Their log density is `(square * first - second) / 2`, but for a constant.
@@ -216,7 +216,13 @@ def _evidence(alike: Alike, square: Floats) -> tuple[Floats, Floats]:
 
 
 def _draw_spread(
-    rng: np.random.Generator, model: Model, state: State, k: int, now: Floats, alike: Alike, tune: bool
+    rng: np.random.Generator,
+    model: ChainModel,
+    state: ChainState,
+    k: int,
+    now: Floats,
+    alike: SpreadEvidence,
+    tune: bool,
 ) -> None:
     rows = model.rows[k - 1]
     scale, rate = model.scale[rows], _rate(model, state, k - 1)
@@ -236,7 +242,7 @@ def _draw_spread(
     state.sd[rows] = np.maximum(state.sd[rows] * (near * np.sinh(new) / now), NARROWEST * scale)
 
 
-def _rate(model: Model, state: State, group: int) -> Array:
+def _rate(model: ChainModel, state: ChainState, group: int) -> Array:
     """Return by how much the log prior of a term's, or the noise's, spread falls with half its square."""
     rows = model.rows[group]
     square = state.sd[rows] ** 2
@@ -250,7 +256,13 @@ def _tune(width: Floats, moved: Floats) -> None:
 
 
 def _trade_with_noise(
-    rng: np.random.Generator, model: Model, state: State, k: int, alike: Alike, squares: Floats, tune: bool
+    rng: np.random.Generator,
+    model: ChainModel,
+    state: ChainState,
+    k: int,
+    alike: SpreadEvidence,
+    squares: Floats,
+    tune: bool,
 ) -> Array:
     """Move variance between a term and the noise, the sum of both as it is: often that is all that ratings tell.
 

@@ -37,7 +37,7 @@ FEW_VALUES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class EffectTerm:
     """Hold effects that the same ratings share: `level[rating]` is which of `n` effects a rating gets.
 
     Several `names` stand in one term where they group the ratings alike: only their sum has a likelihood.
@@ -70,7 +70,7 @@ class Terms:
     `noise` are effects that no two ratings share, so that only their sum with the residual has a likelihood.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[EffectTerm, ...]
     noise: tuple[str, ...]
 
     @cached_property
@@ -230,7 +230,7 @@ def _counted(place: Ints, n: int, values: Floats) -> Floats:
 def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
     """Find the terms of a table; where raters sharpen, only effects that they all sharpen, or none, stand together."""
     n = len(ratings.score)
-    held: list[Term] = []
+    held: list[EffectTerm] = []
     noise: list[str] = []
     for name, (level, size) in _levels(ratings).items():
         if name not in SINGLE and len(np.unique(level)) == n:
@@ -238,13 +238,13 @@ def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
             continue
         alike = next((k for k, term in enumerate(held) if _together(term, name, level, sharpened)), None)
         if alike is None:
-            held.append(Term((name,), level, size))
+            held.append(EffectTerm((name,), level, size))
         else:
-            held[alike] = Term((*held[alike].names, name), held[alike].level, held[alike].n)
-    return Terms((Term(("mean",), np.zeros(n, int), 1), *held), tuple(noise))
+            held[alike] = EffectTerm((*held[alike].names, name), held[alike].level, held[alike].n)
+    return Terms((EffectTerm(("mean",), np.zeros(n, int), 1), *held), tuple(noise))
 
 
-def _together(term: Term, name: str, level: Ints, sharpened: bool) -> bool:
+def _together(term: EffectTerm, name: str, level: Ints, sharpened: bool) -> bool:
     if sharpened and (term.names[0] in SHARED) != (name in SHARED):
         return False
     return bool(np.array_equal(_order(term.level), _order(level)))

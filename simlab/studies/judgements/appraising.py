@@ -8,9 +8,9 @@ import numpy as np
 
 from simlab.analysis.means.planning import data_efficiency
 from simlab.formulas import differences, sign
-from simlab.studies.judgements.collecting import Laid
+from simlab.studies.judgements.collecting import JudgingBasis
 from simlab.studies.judgements.concluding import BASELINE, YOUDEN, enough_for_baseline
-from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.outcomes import ACCOUNT, ADJUSTED, COMMON, LOAD, NAN, P_VALUE, of_campaigns, unaccounted
 from simlab.studies.outcomes import blank as filled
 from simlab.types import Array, Campaign, Floats, Outcome, Outcomes, World
@@ -63,13 +63,13 @@ OUTCOMES: Mapping[str, Outcome] = {
 
 
 def appraise(
-    prepared: Prepared, world: World, laid: Laid, campaigns: Sequence[Campaign], outcomes: Outcomes
+    prepared: PreparedJudgements, world: World, laid: JudgingBasis, campaigns: Sequence[Campaign], outcomes: Outcomes
 ) -> dict[str, Array]:
     """Add nothing: all that is true of a campaign of judgements is true of its world."""
     return {}
 
 
-def truth(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
+def truth(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Array]:
     """Return what is true of the population, or of the test set where that is what is judged."""
     law, quality, test_set = require_judgements(world), laid.quality, laid.needs.test_set
     value, fraction = true_means(law), None
@@ -105,7 +105,7 @@ def _efficiency(quality: Quality, fraction: float | None) -> Floats:
     return efficiency
 
 
-def blank(prepared: Prepared, world: World, laid: Laid) -> dict[str, Array]:
+def blank(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
     n = world.frame.n_systems
     told = enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)

@@ -15,8 +15,8 @@ import numpy as np
 from simlab.design.waiting import Rounds
 from simlab.rng import remembered, stream
 from simlab.studies.asking import Asking, Hearing
-from simlab.studies.clocked import Carried, Clock, carry_out, load_entropy
-from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
+from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.judgements.spending import Beside, account_of, paid_human
 from simlab.studies.judgements.stopping import stopped
 from simlab.studies.money import bill, limit, settled
@@ -37,7 +37,7 @@ from simlab.types import (
     Streams,
     World,
 )
-from simlab.world.laws.judgements import Needs, Potential, Quality, Sample, require_judgements
+from simlab.world.laws.judgements import Needs, OutputSample, Potential, Quality, require_judgements
 
 LEAST = 3
 """Judgements of a system, from documents of their own, of which an interval can be told: those of a baseline, too."""
@@ -45,14 +45,14 @@ _REACH = 3.0
 """What a metric that scores says beyond so many standard deviations is cut off: what it bets must not ruin."""
 
 
-class Laid(NamedTuple):
+class JudgingBasis(NamedTuple):
     """Hold what all studies of a world share: how much is judged, and how good judges and metric truly are."""
 
     needs: Needs
     quality: Quality
 
 
-def lay(prepared: Prepared, world: World, place: Place) -> Laid:
+def lay(prepared: PreparedJudgements, world: World, place: Place) -> JudgingBasis:
     """Work out the numbers of ratings, and draw the test set if it is finite.
 
     Raises InputError where the budget pays none, or outputs lack.
@@ -62,10 +62,10 @@ def lay(prepared: Prepared, world: World, place: Place) -> Laid:
     if law.contest.fixed:
         rng = stream(prepared.seed, *place.of_documents, "test_set")
         needs = needs._replace(test_set=law.outputs(rng, law.contest.n_items, world.metric, shared=needs.shared))
-    return Laid(needs, law.quality(world.metric))
+    return JudgingBasis(needs, law.quality(world.metric))
 
 
-def plan(prepared: Prepared, world: World) -> Needs:
+def plan(prepared: PreparedJudgements, world: World) -> Needs:
     """Read the numbers of ratings from the budget; raise InputError where it pays none, or outputs lack."""
     budget, design, contest = prepared.budget, prepared.design, require_judgements(world).contest
     # What an estimator does not look at is not paid.
@@ -92,19 +92,19 @@ def plan(prepared: Prepared, world: World) -> Needs:
     )  # fmt: skip
 
 
-def draw(prepared: Prepared, world: World, laid: Laid, place: Place) -> Potential:
+def draw(prepared: PreparedJudgements, world: World, laid: JudgingBasis, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
     others = remembered(prepared.seed, *place.of_study, "raters") if place.pool else None
     return require_judgements(world).draw(remembered(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
-def document_set(prepared: Prepared, world: World, study: int) -> int:
+def document_set(prepared: PreparedJudgements, world: World, study: int) -> int:
     """Return the index of a study's test set."""
     return 0 if require_judgements(world).contest.fixed else study
 
 
 def collect(
-    prepared: Prepared, world: World, laid: Laid, noise: Iterator[Potential], places: Sequence[Place]
+    prepared: PreparedJudgements, world: World, laid: JudgingBasis, noise: Iterator[Potential], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
     """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
     common = _common(prepared, world, laid)
@@ -127,7 +127,7 @@ class _Common(NamedTuple):
     paid: dict[str, float]
 
 
-def _common(prepared: Prepared, world: World, laid: Laid) -> _Common:
+def _common(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> _Common:
     n_systems = world.frame.n_systems
     unit, item = (index.ravel() for index in np.indices((n_systems, laid.needs.human)))
     scale = _scale(laid.needs.test_set)
@@ -144,7 +144,7 @@ def _common(prepared: Prepared, world: World, laid: Laid) -> _Common:
 
 
 def _collected(
-    prepared: Prepared, world: World, laid: Laid, common: _Common, potential: Potential, place: Place
+    prepared: PreparedJudgements, world: World, laid: JudgingBasis, common: _Common, potential: Potential, place: Place
 ) -> Collected | DesignFailure:
     g = potential.said
     if g is not None and common.scale is not None:
@@ -168,7 +168,9 @@ def _collected(
     return collected if prepared.stops is None else _stopped(prepared, world, laid, potential, collected)
 
 
-def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential, whole: Collected) -> Collected:
+def _stopped(
+    prepared: PreparedJudgements, world: World, laid: JudgingBasis, potential: Potential, whole: Collected
+) -> Collected:
     """Reveal the judgements of each system up to where its rule ends them; those after that are not paid."""
     known = dict(whole.known) | stopping_facts(laid.needs, potential, whole.metric, scale_of(world))
     ended = stopped(prepared, replace(whole, known=known))
@@ -179,14 +181,14 @@ def _stopped(prepared: Prepared, world: World, laid: Laid, potential: Potential,
     return replace(whole, seen=kept, known=known | {"ended": ended}, paid=paid)
 
 
-def _scale(test_set: Sample | None) -> tuple[Floats, Floats] | None:
+def _scale(test_set: OutputSample | None) -> tuple[Floats, Floats] | None:
     """Return mean and spread of what the metric says of a test set: it is standardised over all that it has rated."""
     if test_set is None or test_set.said is None:
         return None
     return test_set.said.mean(1), test_set.said.std(1)
 
 
-def _told(prepared: Prepared, world: World, laid: Laid) -> dict[str, Any]:
+def _told(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Any]:
     """Return what an analyst is told of a world beside the judgements; see `Judged`."""
     law = require_judgements(world)
     finite = laid.needs.test_set is not None and not prepared.design["replacement"]
@@ -215,7 +217,9 @@ def beside(needs: Needs, n_systems: int) -> Beside:
     return Beside(n_systems, needs.metric, n_systems // needs.payers * needs.calibration)
 
 
-def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int, *, open_: bool = True) -> dict[str, float]:
+def _prices(
+    prepared: PreparedJudgements, needs: Needs, human: int, n_systems: int, *, open_: bool = True
+) -> dict[str, float]:
     """Pay for so many judgements of all systems; `open_`: there is one that no rule had ended."""
     others, price = beside(needs, n_systems), prepared.prices
     calls = n_systems * needs.metric
@@ -228,7 +232,7 @@ def _prices(prepared: Prepared, needs: Needs, human: int, n_systems: int, *, ope
 
 
 def timed(
-    prepared: Prepared, clock: Clock, whole: Collected, beside: Beside, place: Place
+    prepared: PreparedJudgements, clock: Clock, whole: Collected, beside: Beside, place: Place
 ) -> Collected | DesignFailure:
     """Reveal of a `whole` campaign what came in time; fail where that is too little to be analysed."""
     n_systems = whole.frame.n_systems
@@ -255,8 +259,8 @@ def timed(
 
 
 def _carried(
-    prepared: Prepared, clock: Clock, whole: Collected, would: Floats, beside: Beside, place: Place
-) -> tuple[Carried, Hearing, Asking]:
+    prepared: PreparedJudgements, clock: Clock, whole: Collected, would: Floats, beside: Beside, place: Place
+) -> tuple[ClockedAnswers, Hearing, Asking]:
     n_systems, n = would.shape
     looks = np.append(np.arange(0, n, prepared.batch or n), n)
     cost = np.broadcast_to(np.diff(looks, prepend=0), (n_systems, len(looks)))
@@ -288,7 +292,7 @@ def _carried(
 
 
 def _stops(
-    prepared: Prepared, whole: Collected, would: Floats, looks: Ints, said: Callable[[], Floats]
+    prepared: PreparedJudgements, whole: Collected, would: Floats, looks: Ints, said: Callable[[], Floats]
 ) -> Callable[[Ints], Bools]:
     """Return which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
     if prepared.stops is None:
@@ -327,7 +331,7 @@ def _seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> See
 
 
 def _too_little(
-    prepared: Prepared, whole: Collected, came: Bools, calibrated: int, beside: Beside
+    prepared: PreparedJudgements, whole: Collected, came: Bools, calibrated: int, beside: Beside
 ) -> DesignFailure | None:
     """Explain why what came cannot be analysed; None where it can."""
     if calibrated < beside.calibration:
@@ -347,7 +351,7 @@ def _too_little(
 
 
 def _paid(
-    prepared: Prepared, carried: Carried, held: Collected, beside: Beside, asked: int, *, narrow: Bools
+    prepared: PreparedJudgements, carried: ClockedAnswers, held: Collected, beside: Beside, asked: int, *, narrow: Bools
 ) -> dict[str, float]:
     """Account for a campaign: what was planned, used, lost and left open, and what it cost."""
     calls = beside.systems * beside.metric
@@ -379,7 +383,7 @@ def _paid(
 def stopping_facts(
     needs: Needs, potential: Potential, g: Floats | None, scale: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Return what a rule may know of scale and metric before it sees a judgement; see `Followed`."""
+    """Return what a rule may know of scale and metric before it sees a judgement; see `JudgementSequence`."""
     n_systems, planned = potential.y.shape
     facts: dict[str, Any] = {"planned": planned, "scale": scale, "other": None, "fresh": 0, "metric_scale": None}
     if g is None:

@@ -17,8 +17,8 @@ from simlab.analysis.estimators import sample_mean
 from simlab.analysis.means.intervals import pair_errors, quantile, two_sided_p_values
 from simlab.analysis.multiplicity import adjust_p_values
 from simlab.formulas import SLACK, differences, passes, sign
-from simlab.studies.judgements.preparing import Prepared
-from simlab.studies.judgements.stopping import Ended, laid_out, one_system, stopped
+from simlab.studies.judgements.preparing import PreparedJudgements
+from simlab.studies.judgements.stopping import StoppedJudging, laid_out, one_system, stopped
 from simlab.studies.money import account
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Collected, Contrasts, Estimates, Floats, Ints, Judged
@@ -33,7 +33,7 @@ MOST = 2**16
 """Judgements in a stack: few enough to stay in the processor's cache."""
 
 
-def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
+def conclude(prepared: PreparedJudgements, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`."""
     if prepared.stops is not None:
         stopped = [conclude_stopped(prepared, collected) for collected in campaigns]
@@ -47,7 +47,7 @@ def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Ar
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} | account(campaigns)
 
 
-def _conclude(prepared: Prepared, campaigns: Sequence[Collected], judged: Judged) -> dict[str, Array]:
+def _conclude(prepared: PreparedJudgements, campaigns: Sequence[Collected], judged: Judged) -> dict[str, Array]:
     """Conclude from campaigns that are stacked, `[campaign, ...]`."""
     estimates = prepared.estimate(_random(prepared, campaigns), judged)
     of_campaigns = split(estimates, len(campaigns))
@@ -67,7 +67,7 @@ def _conclude(prepared: Prepared, campaigns: Sequence[Collected], judged: Judged
     }
 
 
-def _random(prepared: Prepared, campaigns: Sequence[Collected]) -> np.random.Generator:
+def _random(prepared: PreparedJudgements, campaigns: Sequence[Collected]) -> np.random.Generator:
     """Return the random numbers of a campaign, which stands alone where an estimator draws any."""
     return NOT_DRAWN if prepared.by_row else campaigns[0].streams("estimator")
 
@@ -76,7 +76,7 @@ def _paid(campaigns: Sequence[Collected], name: str, dtype: type | None = None) 
     return np.array([collected.paid[name] for collected in campaigns], dtype)
 
 
-def judged_of(prepared: Prepared, collected: Collected) -> Judged:
+def judged_of(prepared: PreparedJudgements, collected: Collected) -> Judged:
     """Lay judgements out as `y[system, n]`, with what the metric says of the same outputs.
 
     An output whose judgement never came is left out: for all systems where these share their inputs, else each system
@@ -117,7 +117,7 @@ def enough_for_baseline(human: int, outputs_per_document: int) -> bool:
     return human > (DOCUMENTS_FOR_BASELINE - 1) * outputs_per_document
 
 
-def _baseline(prepared: Prepared, judged: Judged, campaigns: Sequence[Collected]) -> dict[str, Array]:
+def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
     if not enough_for_baseline(judged.y.shape[1], campaigns[0].known.get("outputs_per_document", 1)):
         return {}
@@ -126,7 +126,7 @@ def _baseline(prepared: Prepared, judged: Judged, campaigns: Sequence[Collected]
     return dict(zip(BASELINE, (mean.value, mean.high - mean.low), strict=True))
 
 
-def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
+def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, Array]:
     """Hold each two systems against each other, as the estimator says or by a z test."""
     found = _of_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
     direction = sign(np.where(np.abs(found.difference) < SLACK, 0.0, found.difference))
@@ -146,7 +146,7 @@ def _contrasts(prepared: Prepared, estimates: Estimates) -> dict[str, Array]:
     }
 
 
-def _of_means(prepared: Prepared, estimates: Estimates) -> Contrasts:
+def _of_means(prepared: PreparedJudgements, estimates: Estimates) -> Contrasts:
     """Compare means, paired where they were judged on the same inputs: a z test or a t test; see `Estimates`."""
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
@@ -162,7 +162,7 @@ def _rates(estimates: Estimates) -> dict[str, Array]:
     return dict(zip(YOUDEN, (estimates.youden.value, estimates.youden.low, estimates.youden.high), strict=True))
 
 
-def conclude_stopped(prepared: Prepared, collected: Collected) -> dict[str, Array]:
+def conclude_stopped(prepared: PreparedJudgements, collected: Collected) -> dict[str, Array]:
     """Estimate each system from the judgements up to its end, with the rule's interval; compare them."""
     ended = collected.known.get("ended")
     ended = stopped(prepared, collected) if ended is None else ended
@@ -233,12 +233,14 @@ def _whole(parts: list[Estimates], name: str) -> Array | None:
     return None if any(getattr(part, name) is None for part in parts) else _row(parts, name)
 
 
-def _own(ended: Ended) -> bool:
+def _own(ended: StoppedJudging) -> bool:
     """True if the rule has intervals of its own, which hold whatever the shape of judgements is."""
     return not np.isnan(ended.claim_low).any()
 
 
-def _contrasts_of_stopped(prepared: Prepared, estimates: Estimates, ended: Ended) -> dict[str, Array]:
+def _contrasts_of_stopped(
+    prepared: PreparedJudgements, estimates: Estimates, ended: StoppedJudging
+) -> dict[str, Array]:
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
@@ -256,7 +258,7 @@ def _contrasts_of_stopped(prepared: Prepared, estimates: Estimates, ended: Ended
     return _apart(gap, errors.se, ended)
 
 
-def _apart(gap: Floats, error: Floats, ended: Ended) -> dict[str, Array]:
+def _apart(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[str, Array]:
     """Call two systems different where their intervals do not overlap."""
     first, second = np.triu_indices(len(ended.claim_low), 1)
     low = ended.claim_low[first] - ended.claim_high[second]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
-from simlab.studies.footprint import Footprint, Size, extent_of, need
+from simlab.studies.footprint import CountedSize, Footprint, extent_of, need
 from simlab.studies.judgements.appraising import OUTCOMES, appraise, blank, truth
 from simlab.studies.judgements.checking import check
 from simlab.studies.judgements.collecting import beside, collect, document_set, draw, lay, plan
@@ -27,7 +27,7 @@ PARTIAL = 6_000_000
 """Bytes of a system's evidence at all hyperparameters of partial pooling, with few calibration outputs."""
 
 
-class Design(TypedDict):
+class JudgementDesign(TypedDict):
     """Keys of what is asked where single outputs are judged."""
 
     shared_inputs: bool
@@ -35,7 +35,7 @@ class Design(TypedDict):
     calibration: Literal["own", "shared"]
 
 
-class Budget(Money):
+class JudgementBudget(Money):
     """Keys of how many outputs are judged, and what it costs."""
 
     human_ratings: Annotated[int, Ge(0), Le(10**7)]
@@ -46,7 +46,7 @@ class Budget(Money):
     price_per_metric_call: Price | None
 
 
-class Decision(TypedDict):
+class JudgementDecision(TypedDict):
     """Keys of when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
@@ -70,13 +70,13 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
     size, budget, systems = extent_of(config), config["budget"], config["systems"]
-    human = Size(_human(budget), "judgements", _human_key(budget))
-    metric = Size(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")
-    calibration = Size(budget["calibration_ratings"], "calibration ratings", "budget.calibration_ratings")
-    studies = Size(min(config["studies"], config["engine"]["block"]), "studies of a block", "engine.block")
-    raters = Size(config.get("raters", {}).get("n_raters") or 1, "raters", "raters.n_raters")
+    human = CountedSize(_human(budget), "judgements", _human_key(budget))
+    metric = CountedSize(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")
+    calibration = CountedSize(budget["calibration_ratings"], "calibration ratings", "budget.calibration_ratings")
+    studies = CountedSize(min(config["studies"], config["engine"]["block"]), "studies of a block", "engine.block")
+    raters = CountedSize(config.get("raters", {}).get("n_raters") or 1, "raters", "raters.n_raters")
     fixed = systems.get("test_set") == "fixed"
-    items = size.items if fixed else Size(0, "items", "systems.n_items")
+    items = size.items if fixed else CountedSize(0, "items", "systems.n_items")
     # Outputs of inputs of their own are picked from those of every system for every input.
     own = not config["design"]["shared_inputs"] and bool(systems.get("item_sd") or systems.get("item_agreement"))
     # What outputs of a document have in common is drawn beside what is their own.
@@ -102,7 +102,7 @@ KIND = Kind(
     name="judgements",
     question=JUDGE,
     groups=frozenset({"analysis.estimator"}),
-    sections={"design": Design, "budget": Budget, "decision": Decision},
+    sections={"design": JudgementDesign, "budget": JudgementBudget, "decision": JudgementDecision},
     parts={"systems": (Contest, RatedWorld), "raters": (JudgedWorld,), "metric": (JudgedWorld,), "decision": (Stops,)},
     brings={"recorded": "judged_scores"},
     outcomes=OUTCOMES,

@@ -14,7 +14,7 @@ from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, chosen
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
-from simlab.types import JUDGE, Estimates, Followed, Judged, Stops
+from simlab.types import JUDGE, Estimates, Judged, JudgementSequence, Stops
 
 DEFAULT_LEVEL = 0.05
 
@@ -22,7 +22,7 @@ BY_ROW = (sample_mean, control_variates, ppi)
 """Estimators that look at one system at a time."""
 
 
-class Prepared(NamedTuple):
+class PreparedJudgements(NamedTuple):
     """Hold what a cell asks: its design and budget, and the bound estimator.
 
     `human_only`: the estimator does not look at a metric; `calibrates`: it learns from outputs rated by both; `rates`:
@@ -48,7 +48,7 @@ class Prepared(NamedTuple):
     interval_level: float
     level: float
     multiplicity: Multiplicity
-    stops: Callable[[Followed], Stops] | None = None
+    stops: Callable[[JudgementSequence], Stops] | None = None
     each: bool = False
     tests: bool = True
     by_row: bool = False
@@ -65,11 +65,11 @@ class Prepared(NamedTuple):
         return bind({**self.section, "level": level}, self.plugins) if "level" in self.section else self.estimate
 
 
-def prepare(config: Mapping[str, Any]) -> Prepared:
+def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
     """Bind the estimator, and the rule by which judging ends."""
     plugins, estimator = config.get("plugins", ()), config["analysis"]["estimator"]
     decision = config["decision"]
-    return Prepared(
+    return PreparedJudgements(
         seed=config["seed"],
         design=config["design"],
         budget=config["budget"],
@@ -95,7 +95,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
     )
 
 
-def same_layout(prepared: Prepared) -> str:
+def same_layout(prepared: PreparedJudgements) -> str:
     """State that nothing is shared between cells beside the world: sizes differ from one to the other."""
     sizes = [prepared.seed, prepared.design, prepared.budget, prepared.cuts, prepared.human_only, prepared.calibrates]
     return repr([*sizes, prepared.each])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.money import bill, binding, payable, settled
 from simlab.types import InputError
 from simlab.types.collection import ALL_CAME, DECIDED, MONEY
@@ -18,7 +18,7 @@ class Beside(NamedTuple):
     metric: int
     calibration: int
 
-    def price(self, prepared: Prepared, human: int = 0) -> float:
+    def price(self, prepared: PreparedJudgements, human: int = 0) -> float:
         """Add up what all of a study costs that has so many judgements of each system."""
         return bill(
             prepared.prices,
@@ -28,7 +28,7 @@ class Beside(NamedTuple):
         )
 
 
-def planned_human(prepared: Prepared, beside: Beside) -> int:
+def planned_human(prepared: PreparedJudgements, beside: Beside) -> int:
     """Return the judgements of each system that are planned: `human_ratings`, or as many as `per_system` pays.
 
     On a clock nobody knows beforehand who comes and how many hours they take: `per_system` asks for as many as prices
@@ -43,7 +43,7 @@ def planned_human(prepared: Prepared, beside: Beside) -> int:
     return _paid(prepared, beside, each * beside.systems)
 
 
-def _refuse_metric(prepared: Prepared, beside: Beside) -> None:
+def _refuse_metric(prepared: PreparedJudgements, beside: Beside) -> None:
     """Raise InputError for money that is gone once the metric is paid, before anybody works."""
     money = binding(prepared.budget, beside.systems)
     if money is not None and money.amount <= bill(
@@ -52,7 +52,7 @@ def _refuse_metric(prepared: Prepared, beside: Beside) -> None:
         refuse(prepared, beside, 1)
 
 
-def paid_human(prepared: Prepared, beside: Beside) -> int:
+def paid_human(prepared: PreparedJudgements, beside: Beside) -> int:
     """Return the judgements of each system that are asked for: those planned, or as many of them as `total` pays."""
     planned, total = planned_human(prepared, beside), prepared.budget.get("total")
     if total is None or not prepared.cuts or beside.price(prepared, planned) <= total * (1 + 1e-12):
@@ -60,7 +60,7 @@ def paid_human(prepared: Prepared, beside: Beside) -> int:
     return min(planned, _paid(prepared, beside, total))
 
 
-def _paid(prepared: Prepared, beside: Beside, amount: float) -> int:
+def _paid(prepared: PreparedJudgements, beside: Beside, amount: float) -> int:
     """Count the judgements of each system that an amount for all of them pays."""
     left = (amount - beside.price(prepared)) / beside.systems
     if prepared.prices.answer == 0:
@@ -73,7 +73,7 @@ def _paid(prepared: Prepared, beside: Beside, amount: float) -> int:
     return int(min(human, math.inf))
 
 
-def refuse(prepared: Prepared, beside: Beside, human: int) -> None:
+def refuse(prepared: PreparedJudgements, beside: Beside, human: int) -> None:
     """Raise InputError: the money does not pay so few judgements; say the least that would."""
     money = binding(prepared.budget, beside.systems)
     least = "" if money is None else money.least(beside.price(prepared, human))
@@ -84,12 +84,12 @@ def refuse(prepared: Prepared, beside: Beside, human: int) -> None:
     )
 
 
-def _said(prepared: Prepared, beside: Beside) -> str:
+def _said(prepared: PreparedJudgements, beside: Beside) -> str:
     money = binding(prepared.budget, beside.systems)
     return "" if money is None else money.said
 
 
-def account_of(prepared: Prepared, beside: Beside, asked: int, used: int, *, open_: bool) -> dict[str, float]:
+def account_of(prepared: PreparedJudgements, beside: Beside, asked: int, used: int, *, open_: bool) -> dict[str, float]:
     """Account for a campaign that asked for so many judgements of each system and used so many of all.
 
     Money ended it where `total` pays fewer than were planned: what `per_system` pays is what is planned. `open_` says
@@ -104,7 +104,7 @@ def account_of(prepared: Prepared, beside: Beside, asked: int, used: int, *, ope
     return settled(planned=in_all, used=used + beside.calibration, lost=0, ended_by=ended_by)
 
 
-def cut_said(prepared: Prepared, beside: Beside) -> list[str]:
+def cut_said(prepared: PreparedJudgements, beside: Beside) -> list[str]:
     """Return how the money cuts judgements; nothing where it pays all that were planned."""
     money, planned, paid = (
         binding(prepared.budget, beside.systems),

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.studies.judgements.preparing import Prepared
+from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.sealing import sealed
-from simlab.types import Bools, Collected, Floats, Followed, Ints, Judged, Seen
+from simlab.types import Bools, Collected, Floats, Ints, Judged, JudgementSequence, Seen
 
 
-class Ended(NamedTuple):
+class StoppedJudging(NamedTuple):
     """Hold where judging ended, `[system]`; see `Stops`. Claims are NaN where a test of means makes them."""
 
     n: Ints
@@ -26,7 +26,7 @@ class Ended(NamedTuple):
     looks: int
 
 
-def stopped(prepared: Prepared, collected: Collected, systems: Ints | None = None) -> Ended:
+def stopped(prepared: PreparedJudgements, collected: Collected, systems: Ints | None = None) -> StoppedJudging:
     """Ask the rule of systems (None: of all) when judging them ends, and what is known of their means then."""
     if prepared.stops is None:
         raise ValueError("only a rule ends judging")
@@ -34,7 +34,7 @@ def stopped(prepared: Prepared, collected: Collected, systems: Ints | None = Non
     which = range(len(y)) if systems is None else systems.tolist()
     ends = [prepared.stops(sealed(_followed(prepared, collected, y, g, k))) for k in which]
     nothing = float("nan")
-    return Ended(
+    return StoppedJudging(
         np.array([one.n for one in ends]),
         np.array([one.narrow for one in ends]),
         np.array([one.low for one in ends]),
@@ -45,7 +45,9 @@ def stopped(prepared: Prepared, collected: Collected, systems: Ints | None = Non
     )
 
 
-def _followed(prepared: Prepared, collected: Collected, y: Floats, g: Floats | None, k: int) -> Followed:
+def _followed(
+    prepared: PreparedJudgements, collected: Collected, y: Floats, g: Floats | None, k: int
+) -> JudgementSequence:
     known, came = collected.known, np.flatnonzero(~np.isnan(y[k]))
     other, scale = known["other"], known["metric_scale"]
 
@@ -54,7 +56,7 @@ def _followed(prepared: Prepared, collected: Collected, y: Floats, g: Floats | N
         found = prepared.estimate_at(level)(collected.streams(f"estimator {k}"), sealed(part))
         return float(found.low[0]), float(found.high[0])
 
-    return Followed(
+    return JudgementSequence(
         y=y[k, came],
         g=None if g is None else g[k, came],
         other=None if other is None else other[k, came],

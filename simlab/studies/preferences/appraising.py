@@ -9,9 +9,9 @@ import numpy as np
 from simlab.formulas import passes
 from simlab.studies.outcomes import blank as filled
 from simlab.studies.outcomes import of_campaigns, probabilities, unaccounted
-from simlab.studies.preferences.collecting import Backstage
+from simlab.studies.preferences.collecting import PreferenceBackstage
 from simlab.studies.preferences.concluding import count_outputs
-from simlab.studies.preferences.preparing import OUTCOMES, Prepared
+from simlab.studies.preferences.preparing import OUTCOMES, PreparedPreferences
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Campaign, Outcomes, TestSet, World
 from simlab.world.laws.comparisons import preference_direction, require_contest
@@ -21,10 +21,14 @@ SMOOTHING = 0.5
 
 
 def appraise(
-    prepared: Prepared, world: World, shared: TestSet | None, campaigns: Sequence[Campaign], outcomes: Outcomes
+    prepared: PreparedPreferences,
+    world: World,
+    shared: TestSet | None,
+    campaigns: Sequence[Campaign],
+    outcomes: Outcomes,
 ) -> dict[str, Array]:
     """Judge each pair by all human ratings of its test set, and count these."""
-    backstage: list[Backstage] = [campaign.backstage for campaign in campaigns]
+    backstage: list[PreferenceBackstage] = [campaign.backstage for campaign in campaigns]
     human = [one.test_set.human for one in backstage]
     possible = [np.nonzero(ratings >= 0) for ratings in human]
     n = world.frame.n_systems
@@ -35,7 +39,7 @@ def appraise(
     }
 
 
-def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
+def _reference(prepared: PreparedPreferences, human: Sequence[Array]) -> dict[str, Array]:
     """Return verdict of the sign test on all human ratings, and the share of each outcome."""
     counts = np.stack([(np.concatenate(human) == outcome).sum(1) for outcome in range(3)], axis=1)
     p_value = probabilities(prepared.judge_reference(sealed(counts)), "analysis.reference")
@@ -50,7 +54,7 @@ def _reference(prepared: Prepared, human: Sequence[Array]) -> dict[str, Array]:
     return {name: array.reshape(len(human), -1, *array.shape[1:]) for name, array in reference.items()}
 
 
-def truth(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
+def truth(prepared: PreparedPreferences, world: World, shared: TestSet | None) -> dict[str, Array]:
     """Return how often each system truly wins, and who of each two wins more often; nothing where nobody knows.
 
     Of a rule that asks about its test set the population's truth is none: what holds there says `reference_verdict`.
@@ -62,7 +66,7 @@ def truth(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str,
     return {"true_p": contest.p[None], "true_direction": direction[None]}
 
 
-def blank(prepared: Prepared, world: World, shared: TestSet | None) -> dict[str, Array]:
+def blank(prepared: PreparedPreferences, world: World, shared: TestSet | None) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: the protocol itself never fails."""
     n = world.frame.n_systems
     sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}

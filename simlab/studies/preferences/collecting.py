@@ -23,11 +23,11 @@ from simlab.design.protocol import (
 from simlab.design.waiting import Rounds
 from simlab.rng import stream
 from simlab.studies.asking import Asking, Hearing, whole_looks
-from simlab.studies.clocked import Carried, Clock, carry_out, load_entropy
+from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
 from simlab.studies.money import bill, settled
 from simlab.studies.outcomes import NO_NUMBER, are_codes
-from simlab.studies.preferences.evidence import Said, decided, decided_in_the_end, joined
-from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.evidence import RuleOutcome, decided, decided_in_the_end, joined
+from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.studies.preferences.spending import accounts, asked_for, most_annotations
 from simlab.types import (
     ALL_CAME,
@@ -57,14 +57,14 @@ Stops = Callable[[Array, Ints], Bools]
 """Say which pairs `[pair]` the rule ends, given what was said of each, `[pair, k]`, and their looks, `[pair]`."""
 
 
-class Backstage(NamedTuple):
+class PreferenceBackstage(NamedTuple):
     """Hold all that raters would have said, and the order in which they were to be asked."""
 
     test_set: TestSet
     order: Ints
 
 
-def lay(prepared: Prepared, world: World, place: Place) -> TestSet | None:
+def lay(prepared: PreparedPreferences, world: World, place: Place) -> TestSet | None:
     """Draw the test set that all studies of a world share; None where each has its own."""
     if not require_contest(world).fixed:
         return None
@@ -91,7 +91,7 @@ def _refuse_other_codes(who: str, said: Array) -> None:
         raise ImpossibleValue(f"{who} compare outputs otherwise than >, = or <; {NO_NUMBER}")
 
 
-def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place) -> TestSet:
+def draw(prepared: PreparedPreferences, world: World, shared: TestSet | None, place: Place) -> TestSet:
     """Draw what raters and metric would say of the test set of a study."""
     if shared is not None:
         return shared
@@ -99,13 +99,17 @@ def draw(prepared: Prepared, world: World, shared: TestSet | None, place: Place)
     return _drawn(world, stream(prepared.seed, *place.of_inputs, "test_set"), others)
 
 
-def document_set(prepared: Prepared, world: World, study: int) -> int:
+def document_set(prepared: PreparedPreferences, world: World, study: int) -> int:
     """Return the index of a study's test set."""
     return 0 if require_contest(world).fixed else study
 
 
 def collect(
-    prepared: Prepared, world: World, shared: TestSet | None, noise: Iterator[TestSet], places: Sequence[Place]
+    prepared: PreparedPreferences,
+    world: World,
+    shared: TestSet | None,
+    noise: Iterator[TestSet],
+    places: Sequence[Place],
 ) -> list[Campaign | DesignFailure]:
     """Follow the protocol in all studies together, since decisions are cheaper together; see `find_last_looks`.
 
@@ -113,14 +117,14 @@ def collect(
     """
     annotations = planned_looks(prepared, world.frame.document.size)
     backstage = [
-        Backstage(test_set, _order(prepared, world, test_set, place))
+        PreferenceBackstage(test_set, _order(prepared, world, test_set, place))
         for test_set, place in zip(noise, places, strict=True)
     ]
     where = [_where(world, b.test_set) for b in backstage]
     evidence = joined([gather(b.test_set, b.order, annotations, at) for b, at in zip(backstage, where, strict=True)])
     verdicts = decided(prepared, evidence)
     if prepared.clock is not None:
-        rule = Rule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_in_step(prepared))
+        rule = FollowedRule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_in_step(prepared))
         rules = [rule.of(k, len(places), *b, at) for k, (b, at) in enumerate(zip(backstage, where, strict=True))]
         return [
             _timed(prepared, prepared.clock, world, b, of, place)
@@ -148,12 +152,12 @@ def _where(world: World, test_set: TestSet) -> Places:
     return make_places(world.frame.document, ~gaps if gaps.any() else None, n_outputs, rest_document)
 
 
-def planned_looks(prepared: Prepared, n_items: int) -> Ints:
+def planned_looks(prepared: PreparedPreferences, n_items: int) -> Ints:
     """List how many annotations a pair has at each look."""
     return list_looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
 
 
-def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) -> Ints:
+def _order(prepared: PreparedPreferences, world: World, test_set: TestSet, place: Place) -> Ints:
     rng = stream(prepared.seed, *place.of_study, "order")
     # Studies that were written down before there was this key do not have it.
     whole = prepared.design.get("whole_documents", False)
@@ -162,7 +166,7 @@ def _order(prepared: Prepared, world: World, test_set: TestSet, place: Place) ->
 
 
 def _protocol(
-    prepared: Prepared, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence
+    prepared: PreparedPreferences, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence
 ) -> tuple[Bools, Ints, Ints]:
     """Return where a rule ends pairs, what looks take, and which pairs come first; see `find_last_looks`."""
     n_pairs = len(evidence.human) // len(places)
@@ -171,7 +175,7 @@ def _protocol(
     return verdicts.stop.reshape(cost.shape), cost, order
 
 
-def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
+def _pair_order(prepared: PreparedPreferences, place: Place, n_pairs: int) -> Ints:
     """Return which pairs come first where a budget runs out."""
     order = np.arange(n_pairs)
     if prepared.design["pair_order"] == "random":
@@ -179,12 +183,17 @@ def _pair_order(prepared: Prepared, place: Place, n_pairs: int) -> Ints:
     return order
 
 
-def _in_step(prepared: Prepared) -> bool:
+def _in_step(prepared: PreparedPreferences) -> bool:
     return bool(prepared.design.get("wait", "round") == "round")
 
 
 def _timed(
-    prepared: Prepared, clock: Clock, world: World, backstage: Backstage, rule: Rule, place: Place
+    prepared: PreparedPreferences,
+    clock: Clock,
+    world: World,
+    backstage: PreferenceBackstage,
+    rule: FollowedRule,
+    place: Place,
 ) -> Campaign | DesignFailure:
     try:
         return Campaign(_on_a_clock(prepared, clock, world, backstage, rule, place), backstage)
@@ -193,12 +202,17 @@ def _timed(
 
 
 def _on_a_clock(
-    prepared: Prepared, clock: Clock, world: World, backstage: Backstage, rule: Rule, place: Place
+    prepared: PreparedPreferences,
+    clock: Clock,
+    world: World,
+    backstage: PreferenceBackstage,
+    rule: FollowedRule,
+    place: Place,
 ) -> Collected:
     """Reveal what came in time, of each pair up to the last look for which all of it came."""
     annotations = rule.evidence.annotations
     would = np.take_along_axis(backstage.test_set.human, backstage.order[:, : annotations[-1]], axis=1)
-    order = Order(would, annotations, _pair_order(prepared, place, len(would)))
+    order = AskingOrder(would, annotations, _pair_order(prepared, place, len(would)))
     came = timed(prepared, clock, order, rule.stops, place, world.frame.n_systems)
     said = rule.in_the_end(came.said, came.end)
     as_said = backstage._replace(test_set=heard(backstage.test_set, backstage.order, came.said))
@@ -215,7 +229,13 @@ def _on_a_clock(
 
 
 def _collected(
-    prepared: Prepared, world: World, backstage: Backstage, annotations: Ints, end: Ints, said: Said, place: Place
+    prepared: PreparedPreferences,
+    world: World,
+    backstage: PreferenceBackstage,
+    annotations: Ints,
+    end: Ints,
+    said: RuleOutcome,
+    place: Place,
 ) -> Collected:
     """Reveal the comparisons of each pair up to its last look."""
     seen = _seen(world, backstage, annotations[end])
@@ -238,7 +258,7 @@ def _told(places: Places) -> dict[str, Array]:
     return told if plain else told | {"rest_document": places.rest_document}
 
 
-def _seen(world: World, backstage: Backstage, asked: Ints) -> Seen:
+def _seen(world: World, backstage: PreferenceBackstage, asked: Ints) -> Seen:
     """List the comparisons of the first items of each pair's order that can be compared."""
     rank = np.broadcast_to(np.arange(backstage.order.shape[1]), backstage.order.shape)
     pair, at = np.nonzero(rank < asked[:, None])
@@ -251,14 +271,14 @@ def _seen(world: World, backstage: Backstage, asked: Ints) -> Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FollowedRule:
     """Hold what a rule says of a campaign in which everybody looks, `verdicts` of its `evidence`; rows are pairs.
 
     What it says of a pair whose answers were all as expected need not be asked again, unless pairs are judged together
     and have got differently far (`in_step` says that they have not).
     """
 
-    prepared: Prepared
+    prepared: PreparedPreferences
     evidence: Evidence
     verdicts: Verdicts
     test_set: TestSet
@@ -266,7 +286,7 @@ class Rule:
     places: Places
     in_step: bool
 
-    def of(self, k: int, n: int, test_set: TestSet, order: Ints, places: Places) -> Rule:
+    def of(self, k: int, n: int, test_set: TestSet, order: Ints, places: Places) -> FollowedRule:
         """Take the k-th of n campaigns."""
         size = len(self.verdicts.stop) // n
         rows = slice(k * size, (k + 1) * size)
@@ -280,10 +300,10 @@ class Rule:
             return decided(self.prepared, truncate_evidence(self.given(said), end)).stop[:, -1]
         return self._row_by_row(said, end, changed).stop
 
-    def in_the_end(self, said: Array, end: Ints) -> Said:
+    def in_the_end(self, said: Array, end: Ints) -> RuleOutcome:
         """Return what the rule says where collecting ended."""
         if self.verdicts.joint:
-            return Said.at(decided(self.prepared, truncate_evidence(self.given(said), end)), end)
+            return RuleOutcome.at(decided(self.prepared, truncate_evidence(self.given(said), end)), end)
         return self._row_by_row(said, end, self._changed(said, end))
 
     def given(self, said: Array, rows: Ints | None = None) -> Evidence:
@@ -301,14 +321,14 @@ class Rule:
         read = np.arange(n) < self.evidence.annotations[end][:, None]
         return np.asarray(((said != would) & read).any(1))
 
-    def _row_by_row(self, said: Array, end: Ints, changed: Bools) -> Said:
+    def _row_by_row(self, said: Array, end: Ints, changed: Bools) -> RuleOutcome:
         rows = np.arange(len(end))
         verdict, stop, theta = (getattr(self.verdicts, name)[rows, end] for name in ("verdict", "stop", "theta"))
         which = np.flatnonzero(changed)
         if len(which):
-            anew = Said.at(decided(self.prepared, self.given(said, which)), end[which])
+            anew = RuleOutcome.at(decided(self.prepared, self.given(said, which)), end[which])
             verdict[which], stop[which], theta[which] = anew.verdict, anew.stop, anew.theta
-        return Said(verdict, stop, theta, self.verdicts.summarise)
+        return RuleOutcome(verdict, stop, theta, self.verdicts.summarise)
 
 
 def heard(test_set: TestSet, order: Ints, said: Array) -> TestSet:
@@ -318,7 +338,7 @@ def heard(test_set: TestSet, order: Ints, said: Array) -> TestSet:
     return replace(test_set, human=human)
 
 
-class Order(NamedTuple):
+class AskingOrder(NamedTuple):
     """Hold what is asked for: outcomes `would[pair, k]` in the order in which outputs are asked about.
 
     They are negative where outputs cannot be compared; `looks[look]` are asked about until a look, and pairs are served
@@ -330,7 +350,7 @@ class Order(NamedTuple):
     pairs: Ints
 
 
-class Timed(NamedTuple):
+class ClockedPreferences(NamedTuple):
     """Hold a campaign that was carried out: what was said, `[pair, k]`, and the last look of each pair.
 
     By whom, and at which hour: -1 and NaN where nothing came in time. `planned` is what the protocol may ask for, and
@@ -341,12 +361,14 @@ class Timed(NamedTuple):
     person: Ints
     at: Floats
     end: Ints
-    carried: Carried
+    carried: ClockedAnswers
     planned: int
     last: int
 
 
-def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: Place, n_systems: int) -> Timed:
+def timed(
+    prepared: PreparedPreferences, clock: Clock, order: AskingOrder, stops: Stops, place: Place, n_systems: int
+) -> ClockedPreferences:
     """Follow the protocol as comparisons come, one task each, done by whoever is free.
 
     Who is asked about a batch is not asked anew about what was looked at: comparisons that turn out to be void later
@@ -374,10 +396,10 @@ def timed(prepared: Prepared, clock: Clock, order: Order, stops: Stops, place: P
     if not rounds.ran_out:
         # Rules may leave batches that others could not have been asked for.
         planned = max(planned, int(asked_for(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
-    return Timed(said, person, at, end, carried, planned, cost.shape[1] - 1)
+    return ClockedPreferences(said, person, at, end, carried, planned, cost.shape[1] - 1)
 
 
-def account(came: Timed, stop: Bools, person: Ints) -> dict[str, float]:
+def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, float]:
     """Return what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
 
     What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule

@@ -8,13 +8,13 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import is_on_cycle
 from simlab.studies.money import account
-from simlab.studies.preferences.evidence import Said, decided, evidence_of, joined, last_look
-from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.evidence import RuleOutcome, decided, evidence_of, joined, last_look
+from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints
 
 
-def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
+def conclude(prepared: PreparedPreferences, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`; within, a row is a pair in a campaign."""
     parts = [evidence_of(prepared, collected) for collected in campaigns]
     evidence = joined(parts)
@@ -64,15 +64,15 @@ def count_outputs(pair: Ints, item: Ints, n_systems: int) -> int:
     return len(np.unique(np.concatenate([item * n_systems + first[pair], item * n_systems + second[pair]])))
 
 
-def _said(prepared: Prepared, campaigns: Sequence[Collected], evidence: Evidence, end: Ints) -> Said:
+def _said(prepared: PreparedPreferences, campaigns: Sequence[Collected], evidence: Evidence, end: Ints) -> RuleOutcome:
     """Return what the rule said where collecting ended: as noted while collecting, else asked now."""
     noted = [collected.known["said"] for collected in campaigns if "said" in collected.known]
     if len(noted) < len(campaigns):
-        return Said.at(decided(prepared, evidence), end)
+        return RuleOutcome.at(decided(prepared, evidence), end)
     verdict, stop, theta = (
         np.concatenate([getattr(one, name) for one in noted]) for name in ("verdict", "stop", "theta")
     )
-    return Said(verdict, stop, theta, noted[0].summarise)
+    return RuleOutcome(verdict, stop, theta, noted[0].summarise)
 
 
 def _win_rates(p: Floats, n_systems: int) -> Floats:
@@ -84,7 +84,7 @@ def _win_rates(p: Floats, n_systems: int) -> Floats:
     return np.asarray(rate.sum(2) / (n_systems - 1))
 
 
-def _trace(prepared: Prepared, stop: Bools, evidence: Evidence, end: Ints, count: int) -> dict[str, Array]:
+def _trace(prepared: PreparedPreferences, stop: Bools, evidence: Evidence, end: Ints, count: int) -> dict[str, Array]:
     """Follow each campaign round by round: annotations collected and pairs undecided; -1 after the last look."""
     undecided, collected = (np.full((count, prepared.rounds), -1, np.int32) for _ in range(2))
     rows, total = np.arange(len(end)), evidence.human.sum(-1)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from simlab.analysis.decisions import Level
 from simlab.design.waiting import Wait
 from simlab.parts import name_of
-from simlab.studies.footprint import Footprint, Need, Size, extent_of, need
+from simlab.studies.footprint import CountedSize, Footprint, Need, extent_of, need
 from simlab.studies.kind import Kind
 from simlab.studies.money import Money, on_a_clock
 from simlab.studies.preferences.appraising import appraise, blank, truth
@@ -31,7 +31,7 @@ _LOG_BYTES = 160
 """What is kept of each answer on a clock, that it was asked for and that it came."""
 
 
-class Design(TypedDict):
+class PreferenceDesign(TypedDict):
     """Keys of what is asked where outputs are compared pair by pair."""
 
     shared_order: bool
@@ -46,7 +46,7 @@ class Analysis(TypedDict):
     reference_level: Level
 
 
-class Budget(Money):
+class PreferenceBudget(Money):
     """Keys of what preferences cost, and how many are collected."""
 
     annotations_per_pair: Count
@@ -79,12 +79,12 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
     size = extent_of(config)
     systems, items, pairs = size.systems, size.items, size.pairs
     budget, metric = config["budget"], config.get("metric", {})
-    rated = Size(metric.get("n_outputs", 0) if "_target_" in metric else 0, "outputs", "metric.n_outputs")
+    rated = CountedSize(metric.get("n_outputs", 0) if "_target_" in metric else 0, "outputs", "metric.n_outputs")
     drawn = max((items, rated), key=lambda of: of.n)
     block = config["engine"]["block"]
-    studies = Size(min(config["studies"], block), "studies of a block", "engine.block")
-    looks = Size(n_rounds(config), "looks", "budget.annotations_per_pair")
-    asked = Size(min(budget["annotations_per_pair"], items.n), "annotations", "budget.annotations_per_pair")
+    studies = CountedSize(min(config["studies"], block), "studies of a block", "engine.block")
+    looks = CountedSize(n_rounds(config), "looks", "budget.annotations_per_pair")
+    asked = CountedSize(min(budget["annotations_per_pair"], items.n), "annotations", "budget.annotations_per_pair")
     world = [need(240, pairs), need(8, items), need(26, size.table), need(8, systems, items)]
     campaigns: list[Need] = [
         need(52, pairs, drawn),
@@ -103,7 +103,7 @@ KIND = Kind(
     name="preferences",
     question=COMPARE,
     groups=frozenset({"analysis.reference"}),
-    sections={"design": Design, "analysis": Analysis, "budget": Budget},
+    sections={"design": PreferenceDesign, "analysis": Analysis, "budget": PreferenceBudget},
     parts={
         "systems": (Contest, RatedWorld, ComparedWorld),
         "raters": (ComparedWorld,),

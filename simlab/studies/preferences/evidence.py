@@ -18,12 +18,12 @@ from simlab.design.protocol import (
     truncate_evidence,
 )
 from simlab.studies.outcomes import are_codes
-from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.studies.sealing import sealed
 from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Trail, Verdicts
 
 
-class Said(NamedTuple):
+class RuleOutcome(NamedTuple):
     """Hold what a rule said of rows (pairs) where collecting ended: see `Verdicts`."""
 
     verdict: Array
@@ -32,21 +32,21 @@ class Said(NamedTuple):
     summarise: Callable[[Ints, Ints, Ints], Summary]
 
     @staticmethod
-    def at(verdicts: Verdicts, end: Ints) -> Said:
+    def at(verdicts: Verdicts, end: Ints) -> RuleOutcome:
         """Take what was said at the last look of each row; of rows judged together, what was said in the end."""
         rows = np.arange(len(end))
         end = np.full_like(end, verdicts.verdict.shape[1] - 1) if verdicts.joint else end
         verdict, theta = verdicts.verdict[rows, end], verdicts.theta[rows, end]
-        return Said(verdict, verdicts.stop[rows, end], theta, verdicts.summarise)
+        return RuleOutcome(verdict, verdicts.stop[rows, end], theta, verdicts.summarise)
 
-    def of(self, k: int, n: int) -> Said:
+    def of(self, k: int, n: int) -> RuleOutcome:
         """Take the rows of the k-th of n campaigns."""
         size = len(self.verdict) // n
         rows = slice(k * size, (k + 1) * size)
-        return Said(self.verdict[rows], self.stop[rows], self.theta[rows], self.summarise)
+        return RuleOutcome(self.verdict[rows], self.stop[rows], self.theta[rows], self.summarise)
 
 
-def decided(prepared: Prepared, evidence: Evidence) -> Verdicts:
+def decided(prepared: PreparedPreferences, evidence: Evidence) -> Verdicts:
     """Ask the decision rule; raise ImpossibleValue where a verdict is none of +1, 0 and -1."""
     verdicts = prepared.decide(sealed(evidence))
     if not are_codes(verdicts.verdict, -1, 1):
@@ -54,9 +54,9 @@ def decided(prepared: Prepared, evidence: Evidence) -> Verdicts:
     return verdicts
 
 
-def decided_in_the_end(prepared: Prepared, evidence: Evidence, verdicts: Verdicts, end: Ints) -> Said:
+def decided_in_the_end(prepared: PreparedPreferences, evidence: Evidence, verdicts: Verdicts, end: Ints) -> RuleOutcome:
     """Take what was said where collecting ended; of rows judged together, ask again, given what was collected."""
-    return Said.at(decided(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
+    return RuleOutcome.at(decided(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
 
 
 def joined(parts: Sequence[Evidence]) -> Evidence:
@@ -81,7 +81,7 @@ def _joined_trails(trails: Sequence[Trail | None]) -> Trail | None:
     return Trail(**joined_fields | {"rest_document": kept[0].rest_document})
 
 
-def evidence_of(prepared: Prepared, collected: Collected) -> Evidence:
+def evidence_of(prepared: PreparedPreferences, collected: Collected) -> Evidence:
     """Count the comparisons that came, and what the metric says, at every planned look; rows are pairs.
 
     After the last comparison of a pair its counts stay as they are.

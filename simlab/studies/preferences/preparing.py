@@ -47,7 +47,7 @@ OUTCOMES: Mapping[str, Outcome] = {
 }
 
 
-class Prepared(NamedTuple):
+class PreparedPreferences(NamedTuple):
     """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
 
     `clock` says how people work (None: nothing takes time).
@@ -68,10 +68,10 @@ class Prepared(NamedTuple):
     sampled: bool = False
 
 
-def prepare(config: Mapping[str, Any]) -> Prepared:
+def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
     """Bind the decision rule and the test of the full human evaluation."""
     plugins = config.get("plugins", ())
-    return Prepared(
+    return PreparedPreferences(
         seed=config["seed"],
         design=config["design"],
         budget=config["budget"],
@@ -88,7 +88,7 @@ def prepare(config: Mapping[str, Any]) -> Prepared:
     )
 
 
-def same_layout(prepared: Prepared) -> str:
+def same_layout(prepared: PreparedPreferences) -> str:
     """State that what studies of a world share does not depend on the design."""
     return ""
 

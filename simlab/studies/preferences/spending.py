@@ -8,24 +8,24 @@ import numpy as np
 
 from simlab.design.protocol import find_last_looks
 from simlab.studies.money import bill, binding, payable, settled
-from simlab.studies.preferences.preparing import Prepared
+from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.types import Bools, InputError, Ints
 from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 
-def most_annotations(prepared: Prepared, n_systems: int) -> int | None:
+def most_annotations(prepared: PreparedPreferences, n_systems: int) -> int | None:
     """Return how many comparisons a campaign has at most: as many as are asked for, and paid; None: no limit."""
     asked, paid = prepared.budget["annotations"], affordable(prepared, n_systems)
     return asked if paid == math.inf else int(min(paid, math.inf if asked is None else asked))
 
 
-def affordable(prepared: Prepared, n_systems: int) -> float:
+def affordable(prepared: PreparedPreferences, n_systems: int) -> float:
     """Count the comparisons that the money pays; inf where it has no limit, or a clock says when it ends."""
     money = binding(prepared.budget, n_systems) if prepared.cuts else None
     return math.inf if money is None else payable(prepared.prices, money.amount)
 
 
-def accounts(prepared: Prepared, stop: Bools, cost: Ints, order: Ints, end: Ints) -> list[dict[str, float]]:
+def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints, end: Ints) -> list[dict[str, float]]:
     """Account for campaigns whose pairs were collected up to the looks `end[campaign, pair]`; nothing without limits.
 
     See `find_last_looks` for `stop`, `cost` and `order`. Planned is what a protocol asks for without money: all that
@@ -61,7 +61,7 @@ def _open(stop: Bools, end: Ints) -> Bools:
     return np.asarray(~ended & (end < stop.shape[2] - 1))
 
 
-def refuse_unpaid(prepared: Prepared, n_systems: int) -> None:
+def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
     """Raise InputError for money that does not pay a batch of every pair; say the least that would."""
     money, pairs = binding(prepared.budget, n_systems), n_systems * (n_systems - 1) // 2
     if money is None:
@@ -75,7 +75,7 @@ def refuse_unpaid(prepared: Prepared, n_systems: int) -> None:
         )
 
 
-def cut_said(prepared: Prepared, n_systems: int, n_items: int) -> list[str]:
+def cut_said(prepared: PreparedPreferences, n_systems: int, n_items: int) -> list[str]:
     """Return how far the money reaches; nothing where it pays all that could be asked."""
     money, paid = binding(prepared.budget, n_systems), affordable(prepared, n_systems)
     per_pair = min(prepared.budget["annotations_per_pair"], n_items)

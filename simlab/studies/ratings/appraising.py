@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simlab.design.balance import Table, bar_asked_raters, deal_twin
+from simlab.design.balance import DealTable, bar_asked_raters, deal_twin
 from simlab.formulas import differences, sign
 from simlab.studies.outcomes import (
     ACCOUNT,
@@ -23,9 +23,20 @@ from simlab.studies.outcomes import blank as filled
 from simlab.studies.ratings.collecting import collected, deal
 from simlab.studies.ratings.concluding import compare_systems
 from simlab.studies.ratings.on_clock import as_dealt
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.studies.sealing import sealed
-from simlab.types import NO_TWIN, Array, Asked, Campaign, Collected, DesignFailure, Outcome, Outcomes, Place, World
+from simlab.types import (
+    NO_TWIN,
+    Array,
+    Campaign,
+    Collected,
+    DesignFailure,
+    Outcome,
+    Outcomes,
+    Place,
+    SlotAssignment,
+    World,
+)
 from simlab.world.laws.fixed import fixed_ratings
 
 THESE_RATERS = "these_raters"
@@ -45,7 +56,7 @@ OUTCOMES: Mapping[str, Outcome] = {
 
 
 def appraise(
-    prepared: Prepared, world: World, table: Table, campaigns: Sequence[Campaign], outcomes: Outcomes
+    prepared: PreparedRatings, world: World, table: DealTable, campaigns: Sequence[Campaign], outcomes: Outcomes
 ) -> dict[str, Array]:
     """Repeat campaigns with other raters for every output, where ratings are fixed and there are enough raters."""
     if not twins_possible(world, table):
@@ -54,14 +65,14 @@ def appraise(
     return {name: np.stack([twin[name] for twin in twins]) for name in twins[0]}
 
 
-def twins_possible(world: World, table: Table) -> bool:
+def twins_possible(world: World, table: DealTable) -> bool:
     """True if every output can be rated by somebody else."""
     enough = bool((table.n_choices > 1).all()) and table.slots.shape[2] == 1
     complete = enough and bool(table.possible.sum(1).min() == table.n_choices.min())
     return complete and fixed_ratings(world) is not None
 
 
-def _twin(prepared: Prepared, world: World, table: Table, campaign: Campaign) -> dict[str, Array]:
+def _twin(prepared: PreparedRatings, world: World, table: DealTable, campaign: Campaign) -> dict[str, Array]:
     first, rng = campaign.collected, campaign.backstage.deal
     if not as_dealt(first):
         # What somebody else rated, or nobody, is no repetition of what was dealt.
@@ -78,7 +89,9 @@ def _twin(prepared: Prepared, world: World, table: Table, campaign: Campaign) ->
     return {"twin_direction": concluded["direction"], "twin_significant": concluded["significant"]}
 
 
-def _other_deal(rng: np.random.Generator, prepared: Prepared, table: Table, first: Collected) -> Asked:
+def _other_deal(
+    rng: np.random.Generator, prepared: PreparedRatings, table: DealTable, first: Collected
+) -> SlotAssignment:
     if first.asked is None or first.documents is None:
         raise ValueError("a campaign that was dealt says whom it asked")
     if prepared.design["load_entropy"] is None:
@@ -91,7 +104,7 @@ def _no_twin(world: World) -> dict[str, Array]:
     return {"twin_direction": np.full(n_pairs, NO_TWIN, np.int8), "twin_significant": np.zeros(n_pairs, bool)}
 
 
-def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
+def truth(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str, Array]:
     """Return how good systems are, and which of each two is better; nothing where nobody knows.
 
     It is what raters at large say on average, or those of the world's pool alone (`design.estimand`).
@@ -105,7 +118,7 @@ def truth(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
     return {"true_value": worth[None], "true_direction": sign(better * differences(worth))[None]}
 
 
-def blank(prepared: Prepared, world: World, table: Table) -> dict[str, Array]:
+def blank(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str, Array]:
     """Fill in the outcome of a campaign whose design could not be carried out: it asked nothing and cost nothing."""
     n = world.frame.n_systems
     names = of_campaigns(OUTCOMES)

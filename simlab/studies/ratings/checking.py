@@ -14,7 +14,7 @@ from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.t_tests import by_rater
 from simlab.analysis.significance import permutation
 from simlab.design.assignment import dynamic
-from simlab.design.balance import Table
+from simlab.design.balance import DealTable
 from simlab.design.documents import spread_over_buckets
 from simlab.design.grouping import pseudo_side_by_side
 from simlab.formulas import least_entropy
@@ -26,7 +26,7 @@ from simlab.studies.money import on_a_clock
 from simlab.studies.ratings.appraising import THESE_RATERS
 from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
-from simlab.studies.ratings.preparing import Further, Prepared, assignment_of, further_of, prepare
+from simlab.studies.ratings.preparing import Further, PreparedRatings, assignment_of, further_of, prepare
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.laws.scales import ScaledRatings, score_range
@@ -74,7 +74,7 @@ def _check_estimand(config: Mapping[str, Any], world: World) -> None:
         )
 
 
-def _check_clock(prepared: Prepared, world: World, table: Table) -> None:
+def _check_clock(prepared: PreparedRatings, world: World, table: DealTable) -> None:
     """Refuse newcomers of whom nobody knows what they say, and a deadline that leaves no time for a campaign."""
     if prepared.clock is None:
         return
@@ -118,7 +118,7 @@ def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
         )
 
 
-def _check_documents(design: Mapping[str, Any], frame: Frame, table: Table, *, recorded: bool) -> None:
+def _check_documents(design: Mapping[str, Any], frame: Frame, table: DealTable, *, recorded: bool) -> None:
     asked, rateable = design["documents"], int(table.rateable.sum())
     if asked > frame.n_documents:
         more = "" if recorded else " or raise systems.n_documents"
@@ -146,7 +146,7 @@ def _check_documents(design: Mapping[str, Any], frame: Frame, table: Table, *, r
         )
 
 
-def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: Table) -> None:
+def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: DealTable) -> None:
     target = design["load_entropy"]
     if target is None:
         return

@@ -9,25 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.balance import Table, deal_evenly, deal_to_entropy, lay_table
+from simlab.design.balance import DealTable, deal_evenly, deal_to_entropy, lay_table
 from simlab.design.documents import draw_documents
 from simlab.rng import stream
 from simlab.studies.money import bill, binding, settled
 from simlab.studies.ratings.cutting import allowance, metric_calls, most_paid, per_item
 from simlab.studies.ratings.on_clock import collected_on_clock, overlapped
-from simlab.studies.ratings.preparing import Prepared
-from simlab.types import RATE, Asked, Bools, Campaign, Collected, DesignFailure, Place, Seen, Streams, World
+from simlab.studies.ratings.preparing import PreparedRatings
+from simlab.types import RATE, Bools, Campaign, Collected, DesignFailure, Place, Seen, SlotAssignment, Streams, World
 from simlab.types.collection import ALL_CAME, MONEY
 from simlab.world.laws.fixed import UNMARKED
 
 
-class Backstage(NamedTuple):
+class RatingBackstage(NamedTuple):
     """Hold the generator of the deal, where the deal left it: a repetition with other raters goes on from there."""
 
     deal: np.random.Generator
 
 
-def lay(prepared: Prepared, world: World, place: Place) -> Table:
+def lay(prepared: PreparedRatings, world: World, place: Place) -> DealTable:
     """Work out for a world whom the design's grouping can ask about what."""
     groups, wanted = prepared.group(world.frame), int(prepared.design["ratings_per_item"])
     table = lay_table(world.frame, groups, wanted)
@@ -35,42 +35,44 @@ def lay(prepared: Prepared, world: World, place: Place) -> Table:
     return table if paid == wanted else lay_table(world.frame, groups, paid)
 
 
-def draw(prepared: Prepared, world: World, table: Table, place: Place) -> Any:
+def draw(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Any:
     """Draw the noise of every potential rating of a study."""
     return world.answers[RATE].draw(stream(prepared.seed, *place.of_study, "noise"), None)
 
 
-def document_set(prepared: Prepared, world: World, study: int) -> int:
+def document_set(prepared: PreparedRatings, world: World, study: int) -> int:
     """Return the index of the draw of documents that a study has."""
     return int(study // prepared.design["studies_per_document_set"])
 
 
 def collect(
-    prepared: Prepared, world: World, table: Table, noise: Iterator[Any], places: Sequence[Place]
+    prepared: PreparedRatings, world: World, table: DealTable, noise: Iterator[Any], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
     """Carry out the asking of each study; a design that cannot be carried out says why."""
     return [_campaign(prepared, world, table, own, place) for own, place in zip(noise, places, strict=True)]
 
 
-def _campaign(prepared: Prepared, world: World, table: Table, noise: Any, place: Place) -> Campaign | DesignFailure:
+def _campaign(
+    prepared: PreparedRatings, world: World, table: DealTable, noise: Any, place: Place
+) -> Campaign | DesignFailure:
     documents = chosen_documents(prepared, world, table, place)
     rng = stream(prepared.seed, *place.of_study, "deal")
     try:
         asked = overlapped(prepared, table, documents, deal(rng, prepared, table, documents), place)
         if prepared.clock is not None:
             came = collected_on_clock(prepared, prepared.clock, world, table, documents, asked, noise, place)
-            return Campaign(came, Backstage(rng))
+            return Campaign(came, RatingBackstage(rng))
     except DesignFailure as failure:
         return failure
     held = collected(prepared, world, documents, asked, noise, place)
     if not prepared.cuts:
-        return Campaign(held, Backstage(rng))
+        return Campaign(held, RatingBackstage(rng))
     told = _accounted(prepared, world, table, held, place)
-    return told if isinstance(told, DesignFailure) else Campaign(told, Backstage(rng))
+    return told if isinstance(told, DesignFailure) else Campaign(told, RatingBackstage(rng))
 
 
 def _accounted(
-    prepared: Prepared, world: World, table: Table, held: Collected, place: Place
+    prepared: PreparedRatings, world: World, table: DealTable, held: Collected, place: Place
 ) -> Collected | DesignFailure:
     """Return what the design asked for before it was cut; fail where not even the fewest documents are paid."""
     used = len(held.seen.value)
@@ -84,19 +86,19 @@ def _accounted(
     return replace(held, paid={**held.paid, **account})
 
 
-def chosen_documents(prepared: Prepared, world: World, table: Table, place: Place) -> Bools:
+def chosen_documents(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Bools:
     """Draw the documents of a study; studies of a document set have the same."""
     if not prepared.cuts:
         return _drawn(prepared, world, table, place, prepared.design["documents"])
     return most_paid(prepared, world, table, partial(_drawn, prepared, world, table, place))
 
 
-def _drawn(prepared: Prepared, world: World, table: Table, place: Place, n_documents: int) -> Bools:
+def _drawn(prepared: PreparedRatings, world: World, table: DealTable, place: Place, n_documents: int) -> Bools:
     rng = stream(prepared.seed, *place.of_documents, "documents", document_set(prepared, world, place.study))
     return draw_documents(rng, world.frame.bucket, table.rateable, n_documents)
 
 
-def deal(rng: np.random.Generator, prepared: Prepared, table: Table, documents: Bools) -> Asked:
+def deal(rng: np.random.Generator, prepared: PreparedRatings, table: DealTable, documents: Bools) -> SlotAssignment:
     """Deal the documents to raters: with equal loads, or to a wanted entropy of the loads."""
     design = prepared.design
     if design["load_entropy"] is None:
@@ -111,7 +113,9 @@ def deal(rng: np.random.Generator, prepared: Prepared, table: Table, documents: 
     )
 
 
-def collected(prepared: Prepared, world: World, documents: Bools, asked: Asked, noise: Any, place: Place) -> Collected:
+def collected(
+    prepared: PreparedRatings, world: World, documents: Bools, asked: SlotAssignment, noise: Any, place: Place
+) -> Collected:
     """Reveal what a design asks for, and pay for it."""
     seen, each = reveal(world, asked, noise), asked.slot.shape[2]
     cost = bill(prepared.prices, answers=len(seen.value), raters=world.frame.n_raters, metric_calls=metric_calls(world))
@@ -127,7 +131,7 @@ def collected(prepared: Prepared, world: World, documents: Bools, asked: Asked, 
     )
 
 
-def reveal(world: World, asked: Asked, noise: Any = None) -> Seen:
+def reveal(world: World, asked: SlotAssignment, noise: Any = None) -> Seen:
     """Let the raters whom a design asks answer."""
     by_item = asked.slot[:, world.frame.document, :]
     system, item, k = np.nonzero(by_item >= 0)

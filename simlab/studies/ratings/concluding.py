@@ -16,18 +16,18 @@ from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.money import account
 from simlab.studies.outcomes import probabilities, rule_of, within, worst
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.studies.sealing import sealed
-from simlab.types import Array, Arrived, Collected, Floats, ImpossibleValue, Ints, Rated, Seen
+from simlab.types import Array, Arrived, Collected, Floats, ImpossibleValue, Ints, ScoredRatings, Seen
 
 
-def conclude(prepared: Prepared, campaigns: Sequence[Collected]) -> dict[str, Array]:
+def conclude(prepared: PreparedRatings, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`."""
     outcomes = [_conclude(prepared, collected) for collected in campaigns]
     return {name: np.stack([outcome[name] for outcome in outcomes]) for name in outcomes[0]} | account(campaigns)
 
 
-def _conclude(prepared: Prepared, collected: Collected) -> dict[str, Array]:
+def _conclude(prepared: PreparedRatings, collected: Collected) -> dict[str, Array]:
     frame, seen = collected.frame, collected.seen
     loads = np.bincount(seen.rater, minlength=frame.n_raters)
     return {
@@ -49,7 +49,7 @@ def documents_rated(collected: Collected) -> int:
     return int(np.count_nonzero((missing == 0) & _documents(collected)))
 
 
-def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
+def compare_systems(prepared: PreparedRatings, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
     """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs.
 
     A decision rule of its own, which sees the order of ratings, takes the place of the test.
@@ -79,7 +79,9 @@ def compare_systems(prepared: Prepared, collected: Collected, rng: np.random.Gen
     }
 
 
-def _adjusted(prepared: Prepared, p_value: Floats, rng: np.random.Generator, rated: Rated | None) -> dict[str, Array]:
+def _adjusted(
+    prepared: PreparedRatings, p_value: Floats, rng: np.random.Generator, rated: ScoredRatings | None
+) -> dict[str, Array]:
     """Adjust the p-values of all pairs; nothing where each stands by itself."""
     if prepared.multiplicity == "none":
         return {}
@@ -90,7 +92,7 @@ def _adjusted(prepared: Prepared, p_value: Floats, rng: np.random.Generator, rat
     return {"adjusted_p_value": np.maximum(prepared.family(rng, rated).max_t(), p_value)}
 
 
-def document_totals(prepared: Prepared, collected: Collected) -> Floats:
+def document_totals(prepared: PreparedRatings, collected: Collected) -> Floats:
     """Normalise, correct by the metric, then add up segment scores per document: `total[document, system]`.
 
     Where a planned rating did not come, a segment's score is the mean of those that came; a document of which a
@@ -100,7 +102,7 @@ def document_totals(prepared: Prepared, collected: Collected) -> Floats:
     return _totals(prepared, collected, scored(prepared, collected))
 
 
-def lead_of(prepared: Prepared, collected: Collected) -> Floats:
+def lead_of(prepared: PreparedRatings, collected: Collected) -> Floats:
     """Return by how much the first of each two systems came out better, by the estimate that the test compares.
 
     `[pair]`, 0 where they differ by rounding only; in sums over documents, or (a model) in means.
@@ -111,7 +113,7 @@ def lead_of(prepared: Prepared, collected: Collected) -> Floats:
     return _tested_lead(prepared, collected, total, rated)
 
 
-def _tested_lead(prepared: Prepared, collected: Collected, total: Floats, rated: Rated | None) -> Floats:
+def _tested_lead(prepared: PreparedRatings, collected: Collected, total: Floats, rated: ScoredRatings | None) -> Floats:
     if prepared.differences is None or rated is None:
         return _lead(total, lower_is_better=collected.frame.lower_is_better)
     gap = prepared.differences(rated)
@@ -119,7 +121,7 @@ def _tested_lead(prepared: Prepared, collected: Collected, total: Floats, rated:
     return np.asarray(-gap if collected.frame.lower_is_better else gap)
 
 
-def scored(prepared: Prepared, collected: Collected) -> Seen:
+def scored(prepared: PreparedRatings, collected: Collected) -> Seen:
     """Normalise ratings and correct them by the metric.
 
     Raises ImpossibleValue where the normalisation makes ratings what they cannot be.
@@ -131,12 +133,12 @@ def scored(prepared: Prepared, collected: Collected) -> Seen:
     return seen if collected.metric is None else correct_by_metric(seen, collected.metric)
 
 
-def rated_of(collected: Collected, seen: Seen, total: Floats) -> Rated:
+def rated_of(collected: Collected, seen: Seen, total: Floats) -> ScoredRatings:
     """Hand on the scores themselves, documents numbered as the rows of their totals."""
     frame = collected.frame
     output = seen.item * frame.n_systems + seen.unit
     row = np.cumsum(_documents(collected)) - 1
-    return Rated(
+    return ScoredRatings(
         document=row[frame.document[seen.item]],
         item=seen.item,
         rater=seen.rater,
@@ -147,7 +149,7 @@ def rated_of(collected: Collected, seen: Seen, total: Floats) -> Rated:
     )
 
 
-def _totals(prepared: Prepared, collected: Collected, seen: Seen) -> Floats:
+def _totals(prepared: PreparedRatings, collected: Collected, seen: Seen) -> Floats:
     frame = collected.frame
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
@@ -211,7 +213,7 @@ def _lead(total: Floats, *, lower_is_better: bool) -> Floats:
 
 
 def claimed(
-    prepared: Prepared, collected: Collected, scores: Seen, direction: Array, rng: np.random.Generator
+    prepared: PreparedRatings, collected: Collected, scores: Seen, direction: Array, rng: np.random.Generator
 ) -> dict[str, Array]:
     """Return what a rule claims of each pair; a claim has the direction that it had when it was made."""
     if prepared.claim is None:

@@ -14,15 +14,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simlab.design.balance import Table
+from simlab.design.balance import DealTable
 from simlab.design.documents import spread_over_buckets
 from simlab.messages import several
 from simlab.studies.money import bill, binding, payable
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Bools, Frame, InputError, Ints, World
 
 
-def allowance(prepared: Prepared, world: World) -> float:
+def allowance(prepared: PreparedRatings, world: World) -> float:
     """Count the ratings that the money pays once raters are taken on and the metric has scored; inf: without end."""
     frame = world.frame
     money = binding(prepared.budget, frame.n_systems)
@@ -31,7 +31,7 @@ def allowance(prepared: Prepared, world: World) -> float:
     return payable(prepared.prices, money.amount - _beside(prepared, world))
 
 
-def _beside(prepared: Prepared, world: World) -> float:
+def _beside(prepared: PreparedRatings, world: World) -> float:
     """Price what is paid beside ratings."""
     return bill(prepared.prices, answers=0, raters=world.frame.n_raters, metric_calls=metric_calls(world))
 
@@ -41,18 +41,18 @@ def metric_calls(world: World) -> int:
     return world.frame.n_systems * len(world.frame.document) if isinstance(world.metric, np.ndarray) else 0
 
 
-def least_money(prepared: Prepared, world: World, table: Table) -> float:
+def least_money(prepared: PreparedRatings, world: World, table: DealTable) -> float:
     """Return what pays any draw of `design.min_documents`, with one rating of each segment."""
     answers = ratings_of(world.frame, table, fewest(prepared), longest=True)
     return bill(prepared.prices, answers=answers, raters=world.frame.n_raters, metric_calls=metric_calls(world))
 
 
-def fewest(prepared: Prepared) -> int:
+def fewest(prepared: PreparedRatings) -> int:
     """Return the number of documents to which a design may be cut."""
     return min(int(prepared.design.get("min_documents", 1)), int(prepared.design["documents"]))
 
 
-def per_item(prepared: Prepared, world: World, table: Table) -> int:
+def per_item(prepared: PreparedRatings, world: World, table: DealTable) -> int:
     """Return the ratings per item that the money pays for the fewest documents, whichever are drawn; at least 1."""
     wanted, paid = int(prepared.design["ratings_per_item"]), allowance(prepared, world)
     if not prepared.cuts or paid == math.inf:
@@ -61,7 +61,7 @@ def per_item(prepared: Prepared, world: World, table: Table) -> int:
     return max(1, min(wanted, int(paid // once)))
 
 
-def most_paid(prepared: Prepared, world: World, table: Table, drawn: Callable[[int], Bools]) -> Bools:
+def most_paid(prepared: PreparedRatings, world: World, table: DealTable, drawn: Callable[[int], Bools]) -> Bools:
     """Return the documents that a study has: of those that were drawn for so many, as many as the money pays.
 
     `drawn(n)` are nested. Where the money does not pay the fewest of this draw, they are returned all the same, for
@@ -86,7 +86,7 @@ def most_paid(prepared: Prepared, world: World, table: Table, drawn: Callable[[i
     return drawn(low)
 
 
-def ratings_of(frame: Frame, table: Table, documents: int, *, longest: bool) -> int:
+def ratings_of(frame: Frame, table: DealTable, documents: int, *, longest: bool) -> int:
     """Count the ratings of so many documents, the longest or the shortest, with one of each segment of every system.
 
     Documents are drawn as evenly from buckets as these allow, so that it is the longest of each bucket that count.
@@ -108,7 +108,7 @@ def _first(sizes: Ints, n: int, sign: int) -> int:
     return int((sign * np.sort(sign * sizes))[:n].sum())
 
 
-def documents_paid(prepared: Prepared, world: World, table: Table) -> tuple[int, int]:
+def documents_paid(prepared: PreparedRatings, world: World, table: DealTable) -> tuple[int, int]:
     """Return the fewest documents, and the most, that campaigns of a world have, by how long theirs are."""
     wanted, paid = int(prepared.design["documents"]), allowance(prepared, world)
     each, least = table.slots.shape[2], fewest(prepared)
@@ -126,7 +126,7 @@ def documents_paid(prepared: Prepared, world: World, table: Table) -> tuple[int,
     return counts[0], counts[1]
 
 
-def refuse_unpaid(prepared: Prepared, world: World, table: Table) -> None:
+def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> None:
     """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
     money = binding(prepared.budget, world.frame.n_systems)
     if money is None or money.amount >= (least := least_money(prepared, world, table)) * (1 - 1e-12):

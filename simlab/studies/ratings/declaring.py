@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.messages import several
 from simlab.parts import name_of
-from simlab.studies.footprint import Extent, Footprint, Need, Size, extent_of, need
+from simlab.studies.footprint import CountedSize, Extent, Footprint, Need, extent_of, need
 from simlab.studies.kind import Kind
 from simlab.studies.money import Money, binding
 from simlab.studies.ratings.appraising import OUTCOMES, appraise, blank, truth
@@ -28,7 +28,7 @@ LOOKED_AT = 40
 _CHOICES_MOST = 1e18
 
 
-class Design(TypedDict):
+class RatingDesign(TypedDict):
     """Keys of what is asked, beside the grouping."""
 
     documents: Count
@@ -43,7 +43,7 @@ class Design(TypedDict):
     estimand: Literal["all_raters", "these_raters"]
 
 
-class Budget(Money):
+class RatingBudget(Money):
     """Keys of what ratings cost."""
 
     price_per_metric_call: Price | None
@@ -53,7 +53,7 @@ class Assignment(TypedDict):
     """No keys: tasks are dealt beforehand."""
 
 
-class Decision(TypedDict):
+class RatingDecision(TypedDict):
     """Keys of when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
@@ -110,7 +110,12 @@ KIND = Kind(
     name="ratings",
     question=RATE,
     groups=frozenset({"design.grouping", "design.assignment", "analysis.normalization", "analysis.test"}),
-    sections={"design": Design, "design.assignment": Assignment, "budget": Budget, "decision": Decision},
+    sections={
+        "design": RatingDesign,
+        "design.assignment": Assignment,
+        "budget": RatingBudget,
+        "decision": RatingDecision,
+    },
     parts={"systems": (Outputs, RatedWorld), "raters": (RatedWorld,), "metric": (RatedWorld,), "decision": (Claims,)},
     brings={"recorded": "recorded", "fitted": "fitted"},
     # On a scale raters speak of its unit.
@@ -144,13 +149,13 @@ def _span(counts: Ints) -> str:
 def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[Need]:
     systems, items, documents, seats, _, table = size
     design, test = config["design"], config["analysis"].get("test", {})
-    each = Size(design["ratings_per_item"], "ratings of each", "design.ratings_per_item")
+    each = CountedSize(design["ratings_per_item"], "ratings of each", "design.ratings_per_item")
     # More documents than there are are refused as such.
-    chosen = Size(min(design["documents"], documents.n), "documents asked about", "design.documents")
+    chosen = CountedSize(min(design["documents"], documents.n), "documents asked about", "design.documents")
     share = chosen.n / documents.n
-    asked = Size(items.n * share, "segments asked about", "design.documents")
+    asked = CountedSize(items.n * share, "segments asked about", "design.documents")
     flips = "flips" if "flips" in test else "permutations"
-    permutations = Size(test.get(flips, 1), flips, f"analysis.test.{flips}")
+    permutations = CountedSize(test.get(flips, 1), flips, f"analysis.test.{flips}")
     studies = min(config["studies"], config["engine"]["block"])
     return [
         need(32 if fresh else 0, systems, items, seats),
@@ -175,7 +180,7 @@ def _of_flip(config: Mapping[str, Any]) -> int:
     return 18 if gaps or test != "permutation" or config["decision"].get("multiplicity") == "max_t" else 0
 
 
-def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Need]:
+def _by_rater(config: Mapping[str, Any], size: Extent, chosen: CountedSize) -> list[Need]:
     """Count what tests lay out by pair, what each rater (on each document) says of either system, or by equation."""
     test = name_of(config["analysis"].get("test", {}))
     if test in ("mixed_model", "moderated"):
@@ -184,19 +189,21 @@ def _by_rater(config: Mapping[str, Any], size: Extent, chosen: Size) -> list[Nee
         if test == "mixed_model":
             return equations
         # Squares and statistics of all pairs in each table that is drawn.
-        draws = Size(config["analysis"]["test"].get("draws", 1), "tables drawn", "analysis.test.draws")
+        draws = CountedSize(config["analysis"]["test"].get("draws", 1), "tables drawn", "analysis.test.draws")
         return [*equations, need(16, size.pairs, draws)]
     if test in ("two_way", "crossed_flips"):
         return [need(120, size.pairs, chosen, size.seats)]
     return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
 
 
-def _deals(size: Extent, each: Size) -> list[Need]:
+def _deals(size: Extent, each: CountedSize) -> list[Need]:
     """Count the ways to choose raters of a bucket: each is listed, and held against every document of each system."""
     n, k = size.seats.n, each.n
     ways = math.exp(min(_log_choices(n, k), math.log(_CHOICES_MOST)))
-    choices = Size(ways, f"choices of {k:,.0f} out of {n:,.0f} raters of a bucket", "raters.raters_per_bucket")
-    buckets = Size(min(size.documents.n, size.pool.n * size.documents.n / n), "buckets", "raters.raters_per_bucket")
+    choices = CountedSize(ways, f"choices of {k:,.0f} out of {n:,.0f} raters of a bucket", "raters.raters_per_bucket")
+    buckets = CountedSize(
+        min(size.documents.n, size.pool.n * size.documents.n / n), "buckets", "raters.raters_per_bucket"
+    )
     return [need(17, size.systems, size.documents, choices, each), need(24, choices, each, buckets)]
 
 

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.balance import Table, overlap
+from simlab.design.balance import DealTable, overlap
 from simlab.rng import stream
-from simlab.studies.clocked import Carried, Clock, carry_out, lapses
+from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, lapses
 from simlab.studies.money import bill
 from simlab.studies.ratings.cutting import metric_calls
-from simlab.studies.ratings.preparing import Prepared
+from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import (
     DEADLINE,
     MONEY,
@@ -29,7 +29,6 @@ from simlab.types import (
     RATE,
     Anew,
     Array,
-    Asked,
     Bools,
     Collected,
     DesignFailure,
@@ -39,6 +38,7 @@ from simlab.types import (
     Place,
     Queue,
     Seen,
+    SlotAssignment,
     Streams,
     Tasks,
     World,
@@ -52,7 +52,7 @@ KEPT = 4
 _drawn: OrderedDict[tuple[int, int, tuple[int, ...], int], tuple[World, World]] = OrderedDict()
 
 
-class Dealt(NamedTuple):
+class RatingTasks(NamedTuple):
     """Hold the ratings that a design asks for as the tasks they make.
 
     `system`, `item`, `slot`, in the order of their arrays without a clock; `rating[answer]` is the number of the rating
@@ -67,12 +67,12 @@ class Dealt(NamedTuple):
 
 
 def collected_on_clock(
-    prepared: Prepared,
+    prepared: PreparedRatings,
     clock: Clock,
     world: World,
-    table: Table,
+    table: DealTable,
     documents: Bools,
-    asked: Asked,
+    asked: SlotAssignment,
     noise: Any,
     place: Place,
 ) -> Collected:
@@ -111,7 +111,7 @@ def collected_on_clock(
     )
 
 
-def lay_out(rng: np.random.Generator, table: Table, frame: Frame, asked: Asked) -> Dealt:
+def lay_out(rng: np.random.Generator, table: DealTable, frame: Frame, asked: SlotAssignment) -> RatingTasks:
     """Make tasks of a deal: each unit once for each of its raters, in random order, its outputs in random order."""
     system, document, k = np.nonzero(asked.slot >= 0)
     unit, k_most = table.groups.unit[system, document], asked.slot.shape[2]
@@ -139,10 +139,10 @@ def lay_out(rng: np.random.Generator, table: Table, frame: Frame, asked: Asked) 
     place = (system * items + segment)[screen] + np.arange(len(screen))
     number = (np.cumsum(which) - 1)[place * k_most + k[screen]]
     static = np.nonzero(which)
-    return Dealt(tasks, static[0], static[1], by_item[static], number)
+    return RatingTasks(tasks, static[0], static[1], by_item[static], number)
 
 
-def _may(table: Table, unit: Ints) -> Bools:
+def _may(table: DealTable, unit: Ints) -> Bools:
     """Mark which raters of the pool may do a unit alone: `[unit, rater]`."""
     may = np.zeros((len(unit), table.n_raters + 1), bool)
     rows = np.arange(len(unit))
@@ -154,7 +154,13 @@ def _may(table: Table, unit: Ints) -> Bools:
 
 
 def _revealed(
-    prepared: Prepared, clock: Clock, world: World, dealt: Dealt, carried: Carried, noise: Any, place: Place
+    prepared: PreparedRatings,
+    clock: Clock,
+    world: World,
+    dealt: RatingTasks,
+    carried: ClockedAnswers,
+    noise: Any,
+    place: Place,
 ) -> tuple[tuple[str, ...], Seen]:
     """Reveal the ratings that came, in the order of their arrays without a clock; name all who work."""
     size = dealt.tasks.size
@@ -173,7 +179,7 @@ def _revealed(
     )
 
 
-def _names(frame: Frame, carried: Carried) -> tuple[str, ...]:
+def _names(frame: Frame, carried: ClockedAnswers) -> tuple[str, ...]:
     """Name all who work; who comes in place of somebody has their name, and a number."""
     newcomers = zip(carried.seat[frame.n_raters :].tolist(), carried.turn[frame.n_raters :].tolist(), strict=True)
     return frame.rater_names + tuple(f"{frame.rater_names[seat]} ({turn + 1})" for seat, turn in newcomers)
@@ -188,7 +194,7 @@ def _slots(frame: Frame, system: Ints, item: Ints, slot: Ints, seat: Ints) -> In
 
 
 def _answers(
-    prepared: Prepared, world: World, noise: Any, place: Place, asked: tuple[Ints, Ints, Ints], turn: Ints
+    prepared: PreparedRatings, world: World, noise: Any, place: Place, asked: tuple[Ints, Ints, Ints], turn: Ints
 ) -> tuple[Array, Ints]:
     """Let everybody answer: those who were there from the start, and those who came after them as a pool drawn anew."""
     value, errors = world.answers[RATE].answer(noise, *asked)
@@ -213,7 +219,7 @@ def _order(unit: Ints, came: Ints) -> Ints:
     return place[came]
 
 
-def _refuse_unrated(frame: Frame, seen: Seen, carried: Carried) -> None:
+def _refuse_unrated(frame: Frame, seen: Seen, carried: ClockedAnswers) -> None:
     """Raise DesignFailure where a system has no document of which every segment was rated."""
     rated = np.zeros((frame.n_systems, len(frame.document)), bool)
     rated[seen.unit, seen.item] = True
@@ -262,7 +268,9 @@ def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
     )
 
 
-def overlapped(prepared: Prepared, table: Table, documents: Bools, asked: Asked, place: Place) -> Asked:
+def overlapped(
+    prepared: PreparedRatings, table: DealTable, documents: Bools, asked: SlotAssignment, place: Place
+) -> SlotAssignment:
     """Ask second raters about a share of the documents."""
     share = prepared.further.overlap
     if share == 0:
@@ -277,7 +285,9 @@ class Platform:
     to ask one more rater.
     """
 
-    def __init__(self, prepared: Prepared, world: World, table: Table, dealt: Dealt, noise: Any, place: Place) -> None:
+    def __init__(
+        self, prepared: PreparedRatings, world: World, table: DealTable, dealt: RatingTasks, noise: Any, place: Place
+    ) -> None:
         self._prepared, self._dealt = prepared, dealt
         self.tasks = dealt.tasks
         if prepared.assign is not None:
@@ -287,7 +297,7 @@ class Platform:
         if self.watches:
             self._open(world, table, noise, stream(prepared.seed, *place.of_study, "clock", "assignment"))
 
-    def _open(self, world: World, table: Table, noise: Any, rng: np.random.Generator) -> None:
+    def _open(self, world: World, table: DealTable, noise: Any, rng: np.random.Generator) -> None:
         frame, dealt = world.frame, self._dealt
         self._rng, self._frame, self._groups = rng, frame, table.groups
         self._said, self._slot = _by_output(world, noise), slots_of(frame)
@@ -370,7 +380,7 @@ class Platform:
         )
 
     @property
-    def dealt(self) -> Dealt:
+    def dealt(self) -> RatingTasks:
         """Return all ratings that were asked for: those that were added follow the others."""
         if not self.watches or not self._added:
             return self._dealt

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.analysis.multiplicity import Family, Multiplicity
+from simlab.analysis.multiplicity import FlipFamily, Multiplicity
 from simlab.analysis.raters.crossed import compare_by_crossed_flips, crossed_flips
 from simlab.analysis.raters.flips import compare_by_flips, rater_flips
 from simlab.analysis.raters.model_comparisons import (
@@ -32,9 +32,9 @@ from simlab.design.assignment import one_stream
 from simlab.parts import bind, chosen, data_of
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
-from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, Rated, Seen
+from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, ScoredRatings, Seen
 
-FAMILIES: Mapping[Callable[..., Any], Callable[..., Family | TFamily]] = {
+FAMILIES: Mapping[Callable[..., Any], Callable[..., FlipFamily | TFamily]] = {
     permutation: compare_by_permutation,
     rater_flips: compare_by_flips,
     crossed_flips: compare_by_crossed_flips,
@@ -56,7 +56,7 @@ STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = 
 """Tests that judge many studies of one design at once, each with the function that says what these share."""
 
 
-class Prepared(NamedTuple):
+class PreparedRatings(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
 
     `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
@@ -78,9 +78,9 @@ class Prepared(NamedTuple):
     level: float
     prices: Prices
     reads_ratings: bool = False
-    family: Callable[[np.random.Generator, Rated], Family | TFamily] | None = None
-    differences: Callable[[Rated], Floats] | None = None
-    studies: Callable[[Rated], SimulatedStudies | Judge] | None = None
+    family: Callable[[np.random.Generator, ScoredRatings], FlipFamily | TFamily] | None = None
+    differences: Callable[[ScoredRatings], Floats] | None = None
+    studies: Callable[[ScoredRatings], SimulatedStudies | Judge] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
     budget: Mapping[str, Any] = {}
@@ -122,17 +122,17 @@ def assignment_of(design: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return section if "_target_" in section else None
 
 
-def prepare(config: Mapping[str, Any]) -> Prepared:
+def prepare(config: Mapping[str, Any]) -> PreparedRatings:
     """Bind grouping, normalisation and test."""
     plugins = config.get("plugins", ())
     test, assignment = bind(config["analysis"]["test"], plugins), assignment_of(config["design"])
-    return Prepared(
+    return PreparedRatings(
         seed=config["seed"],
         design=config["design"],
         group=bind(config["design"]["grouping"], plugins),
         normalise=bind(config["analysis"]["normalization"], plugins),
         test=test,
-        reads_ratings=data_of(test.func) is Rated,
+        reads_ratings=data_of(test.func) is ScoredRatings,
         family=_beside(FAMILIES, config["analysis"]["test"], plugins),
         differences=_beside(DIFFERENCES, config["analysis"]["test"], plugins),
         studies=_beside(STUDIES, config["analysis"]["test"], plugins),
@@ -158,7 +158,7 @@ def _beside(
     return next((functools.partial(function, **keys) for function in found), None)
 
 
-def same_layout(prepared: Prepared) -> str:
+def same_layout(prepared: PreparedRatings) -> str:
     """Write down what decides who can be asked about what."""
     asked = [prepared.design["grouping"], prepared.design["ratings_per_item"]]
     # Money may lower the ratings per item, and with fewer documents it lowers them less.

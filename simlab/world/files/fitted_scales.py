@@ -37,7 +37,7 @@ Count = Annotated[int, Ge(1)]
 SpreadColumn = Annotated[list[LogSpread], MinLen(1), MaxLen(2000)]
 
 
-class Parameters(TypedDict):
+class ScaleParameters(TypedDict):
     """Keys below `draws`: a list with one entry per draw; rows have one entry per system, rater or cut."""
 
     mean: Column
@@ -59,7 +59,7 @@ class Parameters(TypedDict):
     thresholds: NotRequired[Cuts]
 
 
-class Limits(TypedDict):
+class ScaleLimits(TypedDict):
     """Keys of the scale: null where there is no floor, no ceiling, or any number can be given."""
 
     low: Number | None
@@ -68,7 +68,7 @@ class Limits(TypedDict):
     values: Annotated[list[Number], MaxLen(1001)]
 
 
-class Failed(TypedDict):
+class StoredTrait(TypedDict):
     """Keys of a trait of the pilot that lies outside what the world allows."""
 
     name: Text
@@ -77,14 +77,14 @@ class Failed(TypedDict):
     high: float
 
 
-class Checks(TypedDict):
+class StoredChecks(TypedDict):
     """Keys of how the world was held against its pilot."""
 
     passed: Annotated[int, Ge(0)]
-    failed: Annotated[list[Failed], MaxLen(1000)]
+    failed: Annotated[list[StoredTrait], MaxLen(1000)]
 
 
-class Component(TypedDict):
+class StoredComponent(TypedDict):
     """Keys of a spread as people read it; what the pilot says nothing about is marked as assumed."""
 
     low: NotRequired[float]
@@ -93,7 +93,7 @@ class Component(TypedDict):
     assumed: NotRequired[bool]
 
 
-class Content(TypedDict):
+class ScaleWorldFile(TypedDict):
     """Keys of the file."""
 
     format: str
@@ -102,9 +102,9 @@ class Content(TypedDict):
     about: dict[str, Any]
     method: NotRequired[str]
     diagnosis: NotRequired[dict[str, Any]]
-    checks: NotRequired[Checks]
+    checks: NotRequired[StoredChecks]
     not_identified: list[str]
-    components: dict[str, Component]
+    components: dict[str, StoredComponent]
     systems: Names
     raters: Names
     document_sizes: Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
@@ -112,8 +112,8 @@ class Content(TypedDict):
     lower_is_better: bool
     speeds: NotRequired[dict[str, dict[str, float]]]
     timing: NotRequired[Timing]
-    scale: Limits
-    draws: Parameters
+    scale: ScaleLimits
+    draws: ScaleParameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class FittedScales:
 
 def checked(held: Mapping[str, Any], where: str) -> FittedScales:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
-    content = validate_keys(Content, held, where)
+    content = validate_keys(ScaleWorldFile, held, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     _check_sizes(content, where)
     return FittedScales(
@@ -153,7 +153,7 @@ def check_people(systems: list[str], raters: list[str], seats: list[list[int]], 
         raise InputError(f"{where}: a system or a rater is named twice")
 
 
-def _check_sizes(content: Content, where: str) -> None:
+def _check_sizes(content: ScaleWorldFile, where: str) -> None:
     """Raise InputError where draws have not all the same systems, raters and number."""
     draws: Mapping[str, Any] = {name: held for name, held in content["draws"].items() if held}
     n, n_systems, n_raters = len(draws["mean"]), len(content["systems"]), len(content["raters"])
@@ -169,20 +169,20 @@ def _check_sizes(content: Content, where: str) -> None:
         raise InputError(f"{where}: draws.thresholds is missing; the law ordinal has some")
 
 
-def _n_cuts(content: Content) -> int:
+def _n_cuts(content: ScaleWorldFile) -> int:
     if content["law"] == "ordinal":
         return max(len(content["scale"]["values"]) - 1, 1)
     return 1 if content["law"] == "binary" else 0
 
 
-def _effects(content: Content, k: int, where: str) -> ScaleEffects:
+def _effects(content: ScaleWorldFile, k: int, where: str) -> ScaleEffects:
     draws: Mapping[str, Any] = content["draws"]
     one: dict[str, Any] = {name: float(column[k]) for name, column in draws.items() if name.endswith("_sd")}
     one |= {name: _seal(draws[name][k]) for name in ("system", "leniency", "sharpness", "taste")}
     return ScaleEffects(mean=float(draws["mean"][k]), scale=_scale(content, k, where), **one)
 
 
-def _scale(content: Content, k: int, where: str) -> Scale:
+def _scale(content: ScaleWorldFile, k: int, where: str) -> Scale:
     law, limits, draws = content["law"], content["scale"], content["draws"]
     tail = (draws.get("tail") or [None] * (k + 1))[k]
     low, high = limits["low"], limits["high"]
@@ -196,7 +196,7 @@ def _scale(content: Content, k: int, where: str) -> Scale:
     return Scale(law, *bounds, np.inf if tail is None else tail, thresholds, values)
 
 
-def _cuts(content: Content, k: int) -> tuple[Floats, Floats]:
+def _cuts(content: ScaleWorldFile, k: int) -> tuple[Floats, Floats]:
     """Return where the latent scale is cut, and what the categories are worth."""
     if content["law"] == "gaussian":
         return _seal([]), _seal([])
@@ -211,7 +211,7 @@ def _seal(values: Any) -> Floats:
     return array
 
 
-class Span(TypedDict):
+class StoredInterval(TypedDict):
     """Keys of an estimate and its 90 % interval; where one cluster tells nothing of the error there is none."""
 
     low: NotRequired[float]
@@ -226,7 +226,7 @@ class AtCut(TypedDict):
     hours: Annotated[float, Ge(0)]
 
 
-class Draws(TypedDict):
+class StoredSpeedDraws(TypedDict):
     """Keys of draws from what is known; each world takes one."""
 
     log_mean: Annotated[list[Annotated[float, Ge(-20), Le(25)]], MinLen(1), MaxLen(2000)]
@@ -244,14 +244,14 @@ class Timing(TypedDict):
     logins: Count
     answers: Count
     answers_per_screen: Annotated[float, Gt(0)]
-    seconds_per_answer: Span
-    median_seconds: Span
-    rater_sd: Span
-    login_sd: Span
-    screen_sd: Span
+    seconds_per_answer: StoredInterval
+    median_seconds: StoredInterval
+    rater_sd: StoredInterval
+    login_sd: StoredInterval
+    screen_sd: StoredInterval
     log_mean: float
     log_mean_se: Annotated[float, Ge(0)]
-    draws: Draws
+    draws: StoredSpeedDraws
 
 
 def read_speeds(timing: Timing | None, where: str) -> tuple[Speeds, ...]:

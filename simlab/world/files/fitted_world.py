@@ -22,7 +22,7 @@ from simlab import files
 from simlab.messages import legible
 from simlab.types import Floats, InputError, Speeds
 from simlab.world.files import fitted_scales, kept_answers
-from simlab.world.files.fitted_scales import Checks, FittedScales, Timing, check_people, read_speeds
+from simlab.world.files.fitted_scales import FittedScales, StoredChecks, Timing, check_people, read_speeds
 from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.files.plain_document import chosen_file, document, refuse_other_format, validate_keys
 from simlab.world.laws.fitted import Effects
@@ -48,7 +48,7 @@ _FORMAT = re.compile(r"simlab fitted (world|preferences|metric) [0-9]+")
 _BLOCK = re.compile(r"^checks:.*?(?=^[^\s#-]|\Z)", re.MULTILINE | re.DOTALL)
 
 
-class Parameters(TypedDict):
+class MqmParameters(TypedDict):
     """Keys below `draws`: a list with one entry per draw; rows have one entry per system or rater."""
 
     system_mean: Rows
@@ -86,7 +86,7 @@ class Speed(TypedDict):
     segments: Annotated[int, Ge(1)]
 
 
-class Content(TypedDict):
+class MqmWorldFile(TypedDict):
     """Keys of the file."""
 
     format: str
@@ -95,7 +95,7 @@ class Content(TypedDict):
     about: dict[str, Any]
     method: str
     diagnosis: NotRequired[dict[str, Any]]
-    checks: NotRequired[Checks]
+    checks: NotRequired[StoredChecks]
     not_identified: list[str]
     estimates: dict[str, dict[str, float]]
     systems: Names
@@ -106,11 +106,11 @@ class Content(TypedDict):
     seats: Annotated[list[Annotated[list[Annotated[int, Ge(0)]], MinLen(1)]], MinLen(1), MaxLen(100_000)]
     speeds: NotRequired[dict[str, Speed]]
     timing: NotRequired[Timing]
-    draws: Parameters
+    draws: MqmParameters
 
 
 @dataclass(frozen=True, slots=True)
-class FittedWorld:
+class FittedMqmWorld:
     """Hold a fitted world: who, where they sit, how long documents are, draws of the parameters and of speeds."""
 
     system_names: tuple[str, ...]
@@ -124,18 +124,18 @@ class FittedWorld:
     timing: tuple[Speeds, ...] = ()
 
 
-AnyWorld: TypeAlias = FittedWorld | FittedScales | KeptWorld
+AnyWorld: TypeAlias = FittedMqmWorld | FittedScales | KeptWorld
 """A fitted world of any law."""
 
 
-def read_fitted(path: str | None, sha256: str | None) -> FittedWorld:
+def read_fitted(path: str | None, sha256: str | None) -> FittedMqmWorld:
     """Read a fitted world whose errors are counted; None is the one built into simlab.
 
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
     digest is not `sha256` (None: any).
     """
     held = read_world(path, sha256)
-    if not isinstance(held, FittedWorld):
+    if not isinstance(held, FittedMqmWorld):
         raise InputError(
             f"{legible(path or '')}: is a world of another law, and one whose errors are counted is needed"
         )
@@ -173,7 +173,7 @@ def _content() -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, state: files.State, digest: str | None) -> AnyWorld:
+def _read(path: Path, state: files.FileState, digest: str | None) -> AnyWorld:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
     content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
     files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
@@ -184,13 +184,13 @@ def _check_content(content: bytes, where: str) -> AnyWorld:
     held = document(files.text(content, where), where, REMEDY)
     refuse_other_format(held, "world", where, f"{where}: is no fitted world; {REMEDY}")
     if held.get("law") == "mqm":
-        return _parse_fitted(validate_keys(Content, held, where), where)
+        return _parse_fitted(validate_keys(MqmWorldFile, held, where), where)
     if held.get("law") == "own":
         return kept_answers.checked(held, where)
     return fitted_scales.checked(held, where)
 
 
-def _parse_fitted(content: Content, where: str) -> FittedWorld:
+def _parse_fitted(content: MqmWorldFile, where: str) -> FittedMqmWorld:
     systems, raters, draws = content["systems"], content["raters"], content["draws"]
     n = len(draws["document_sd"])
     for name, column in draws.items():
@@ -202,7 +202,7 @@ def _parse_fitted(content: Content, where: str) -> FittedWorld:
             raise InputError(f"{where}: draws.{name} must have {n} entries{each}, as the other draws")
     check_people(systems, raters, content["seats"], where)
     weights = content["minor_weight"], content["major_weight"]
-    return FittedWorld(
+    return FittedMqmWorld(
         tuple(systems),
         tuple(raters),
         tuple(content["document_sizes"]),
@@ -215,7 +215,7 @@ def _parse_fitted(content: Content, where: str) -> FittedWorld:
     )
 
 
-def _effects(draws: Parameters, k: int, weights: tuple[float, float]) -> Effects:
+def _effects(draws: MqmParameters, k: int, weights: tuple[float, float]) -> Effects:
     column: Mapping[str, list[float]] = {name: draws[name] for name in SINGLE}  # type: ignore[literal-required]
     return Effects(
         system_mean=_row(draws["system_mean"], k),
@@ -235,7 +235,7 @@ def _row(rows: list[list[float]], k: int) -> Floats:
     return row
 
 
-class FailedCheck(NamedTuple):
+class FailedTrait(NamedTuple):
     """Hold a trait of the pilot that lies outside what the world allows."""
 
     name: str
@@ -244,7 +244,7 @@ class FailedCheck(NamedTuple):
     high: float
 
 
-def failed_checks(path: str) -> tuple[FailedCheck, ...]:
+def failed_checks(path: str) -> tuple[FailedTrait, ...]:
     """Return the checks that a fitted file says it failed; none of a file that was never checked, or is another one.
 
     Raises InputError for a file that cannot be read, and for checks that are not written as `simlab fit` writes them.
@@ -254,7 +254,7 @@ def failed_checks(path: str) -> tuple[FailedCheck, ...]:
 
 
 @lru_cache(maxsize=8)
-def _failed_checks(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
+def _failed_checks(path: Path, state: files.FileState) -> tuple[FailedTrait, ...]:
     where = legible(path)
     text = files.text(files.content(path, where, most=MAX_BYTES, remedy=REMEDY), where)
     if (told := _FORMAT.search(text)) is None:
@@ -274,5 +274,5 @@ def _failed_checks(path: Path, state: files.State) -> tuple[FailedCheck, ...]:
         raise InputError(f"{where}: checks.failed: each needs name, real, low, high; {REMEDY}") from error
 
 
-def _failed_check(entry: Any) -> FailedCheck:
-    return FailedCheck(str(entry["name"]), *(float(entry[key]) for key in ("real", "low", "high")))
+def _failed_check(entry: Any) -> FailedTrait:
+    return FailedTrait(str(entry["name"]), *(float(entry[key]) for key in ("real", "low", "high")))

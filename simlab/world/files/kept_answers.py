@@ -19,11 +19,11 @@ from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
 from simlab.types import Array, Floats, InputError, Speeds
 from simlab.world.files.fitted_scales import (
-    Checks,
-    Component,
     Count,
     Names,
     Number,
+    StoredChecks,
+    StoredComponent,
     Text,
     Timing,
     check_people,
@@ -35,7 +35,7 @@ MOST_ANSWERS = 50_000_000
 Sizes = Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
 
 
-class Kept(TypedDict):
+class KeptAnswerKeys(TypedDict):
     """Keys of the answers: `least + step * code` by draw, system, segment of `document_sizes`, rater, and answer.
 
     Raters are the pilot's, then those at large. The codes, of so many `bytes` each, are packed by zlib and base64.
@@ -51,7 +51,7 @@ class Kept(TypedDict):
     answers: str
 
 
-class Content(TypedDict):
+class KeptAnswersFile(TypedDict):
     """Keys of the file."""
 
     format: str
@@ -60,9 +60,9 @@ class Content(TypedDict):
     model: Text
     about: dict[str, Any]
     diagnosis: dict[str, float]
-    checks: NotRequired[Checks]
+    checks: NotRequired[StoredChecks]
     not_identified: list[str]
-    components: dict[str, Component]
+    components: dict[str, StoredComponent]
     systems: Names
     raters: Names
     document_sizes: Sizes
@@ -70,7 +70,7 @@ class Content(TypedDict):
     lower_is_better: bool
     speeds: NotRequired[dict[str, dict[str, float]]]
     timing: NotRequired[Timing]
-    kept: Kept
+    kept: KeptAnswerKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class KeptWorld:
 
 def checked(held: Mapping[str, Any], where: str) -> KeptWorld:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
-    content = validate_keys(Content, held, where)
+    content = validate_keys(KeptAnswersFile, held, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     kept = content["kept"]
     return KeptWorld(
@@ -118,7 +118,7 @@ def checked(held: Mapping[str, Any], where: str) -> KeptWorld:
     )
 
 
-def _codes(content: Content, where: str) -> Array:
+def _codes(content: KeptAnswersFile, where: str) -> Array:
     """Unpack the codes of all draws, no more than there must be."""
     kept = content["kept"]
     people = len(content["raters"]) + kept["raters_at_large"]

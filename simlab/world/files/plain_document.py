@@ -99,7 +99,9 @@ def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
             raise InputError(f"{where}, line {line}: has an anchor, an alias or a tag of YAML; write the value itself")
 
 
-def chosen_file(path: str | None, sha256: str | None, *, empty: str, remedy: str) -> tuple[Path, files.State] | None:
+def chosen_file(
+    path: str | None, sha256: str | None, *, empty: str, remedy: str
+) -> tuple[Path, files.FileState] | None:
     """Return the file at `systems.path` and its state; None where that is null, for what is built in.
 
     Raises InputError for a digest without a path, an empty path, and what is no regular file.

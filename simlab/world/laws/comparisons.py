@@ -34,7 +34,7 @@ INDEPENDENT = Documents()
 
 
 @dataclass(frozen=True, slots=True)
-class Comparisons:
+class ComparisonLaw:
     """Say how raters compare the outputs of a contest.
 
     `rater[human outcome, oracle outcome]` is their confusion (columns sum to one); None: they are the oracle. Raters of
@@ -103,10 +103,10 @@ def require_contest(world: World) -> Contest:
     return require_comparisons(world).contest
 
 
-def require_comparisons(world: World) -> Comparisons:
+def require_comparisons(world: World) -> ComparisonLaw:
     """Return the law by which the outputs of a world are compared."""
     law = world.answers[COMPARE]
-    if not isinstance(law, Comparisons):
+    if not isinstance(law, ComparisonLaw):
         raise TypeError("a metric of pairs needs outputs that are compared by the law of Comparisons")
     return law
 

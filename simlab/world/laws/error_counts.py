@@ -237,14 +237,14 @@ class People:
     of_system: Floats
 
 
-class Leanings(NamedTuple):
+class ErrorLeanings(NamedTuple):
     """Hold what belongs to raters on documents: `taste[system, document, rater]`, `objections[kind, item, rater]`."""
 
     taste: Floats
     objections: Floats | None
 
 
-class Passages(NamedTuple):
+class ErrorPassages(NamedTuple):
     """Hold what belongs to documents: `shared[kind, system, item]` parts of counts, factors `by_kind[kind, item]`."""
 
     shared: Floats
@@ -261,12 +261,12 @@ def draw_people(
 
 def draw_leanings(
     rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, frame: Frame, people: People
-) -> Leanings:
+) -> ErrorLeanings:
     """Draw how raters differ on documents, outputs and segments."""
     taste = _taste(rng, spread, outputs, frame, people)
     if spread.segment == 0:
-        return Leanings(taste, None)
-    return Leanings(taste, draw_lognormal(rng, spread.segment, (2, len(outputs.document), len(people.leniency))))
+        return ErrorLeanings(taste, None)
+    return ErrorLeanings(taste, draw_lognormal(rng, spread.segment, (2, len(outputs.document), len(people.leniency))))
 
 
 def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, frame: Frame, people: People) -> Floats:
@@ -280,19 +280,19 @@ def _taste(rng: np.random.Generator, spread: TasteSpread, outputs: Outputs, fram
     return level_taste(taste, outputs, frame.bucket) if spread.level else taste
 
 
-def draw_passages(rng: np.random.Generator, outputs: Outputs, kinds: KindSpread) -> Passages:
+def draw_passages(rng: np.random.Generator, outputs: Outputs, kinds: KindSpread) -> ErrorPassages:
     """Draw the part of the number of errors in an output that all raters share, and how kinds differ."""
     n_systems, n_items = outputs.quality.shape
     shared = shared_parts(rng, (2, n_systems, n_items), kinds.common)
     if kinds.document == kinds.segment == 0:
-        return Passages(shared, None)
+        return ErrorPassages(shared, None)
     by_document = draw_lognormal(rng, kinds.document, (2, int(outputs.document.max()) + 1))
     by_segment = draw_lognormal(rng, kinds.segment, (2, len(outputs.document)))
-    return Passages(shared, np.asarray(by_document[:, outputs.document] * by_segment))
+    return ErrorPassages(shared, np.asarray(by_document[:, outputs.document] * by_segment))
 
 
 def make_error_law(
-    outputs: Outputs, frame: Frame, people: People, leanings: Leanings, passages: Passages, marking: Marking
+    outputs: Outputs, frame: Frame, people: People, leanings: ErrorLeanings, passages: ErrorPassages, marking: Marking
 ) -> ErrorCounts:
     """Return how many errors of each kind the raters are expected to mark, and how they come about."""
     points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight

@@ -77,7 +77,7 @@ def weights(effects: Effects) -> Floats:
 
 
 def draw_world(
-    rng: np.random.Generator, effects: Effects, frame: Frame, *, potential: bool, others: Others | None = None
+    rng: np.random.Generator, effects: Effects, frame: Frame, *, potential: bool, others: FittedSources | None = None
 ) -> World:
     """Draw a world for a given frame: who sits where is given, what they would say is drawn.
 
@@ -86,12 +86,12 @@ def draw_world(
     """
     passages, of_systems = draw_passages(rng, effects, frame.document), taste_of_systems(rng, effects)
     factors = Factors(*passages, *draw_leanings(rng, effects, of_systems, frame.document))
-    made = Made(effects, frame, passages, of_systems, _shared_part(rng, effects, frame))
+    made = FittedParts(effects, frame, passages, of_systems, _shared_part(rng, effects, frame))
     world = _make_world(made, factors, rng, mean_scores(effects), potential=potential)
     return world if others is None else _add_others(world, made, others, potential=potential)
 
 
-class Made(NamedTuple):
+class FittedParts(NamedTuple):
     """Hold what a world is made of, so that raters, or documents, can be drawn anew and the others kept.
 
     `of_systems[system, 1, rater]` belongs to raters, `passages` and `shared[kind, system, item]` to documents.
@@ -99,19 +99,19 @@ class Made(NamedTuple):
 
     effects: Effects
     frame: Frame
-    passages: Passages
+    passages: FittedPassages
     of_systems: Floats
     shared: Floats
 
 
-class Others(NamedTuple):
+class FittedSources(NamedTuple):
     """Say where other raters and documents come from: the effects with other raters, the frame of other documents."""
 
     raters: Callable[[np.random.Generator], Effects]
     documents: Callable[[np.random.Generator], Frame]
 
 
-def _add_others(world: World, made: Made, others: Others, *, potential: bool) -> World:
+def _add_others(world: World, made: FittedParts, others: FittedSources, *, potential: bool) -> World:
     """Let a world draw other raters and documents; what its systems are truly worth stays what it is."""
     if world.truth is None:
         raise ValueError("a fitted world knows what its systems are worth")
@@ -133,7 +133,9 @@ def _add_others(world: World, made: Made, others: Others, *, potential: bool) ->
     return replace(world, again=again)
 
 
-def _make_world(made: Made, factors: Factors, rng: np.random.Generator, truth: Floats, *, potential: bool) -> World:
+def _make_world(
+    made: FittedParts, factors: Factors, rng: np.random.Generator, truth: Floats, *, potential: bool
+) -> World:
     """Let raters expect what the factors say; `rng` draws their ratings where these are fixed."""
     effects, frame = made.effects, made.frame
     system, item = np.arange(frame.n_systems)[:, None, None], np.arange(len(frame.document))[:, None]
@@ -217,7 +219,7 @@ class Factors:
     objections: Floats | None
 
 
-class Passages(NamedTuple):
+class FittedPassages(NamedTuple):
     """Hold what belongs to documents whoever rates them: `Factors` without taste and objections."""
 
     by_item: Floats
@@ -226,7 +228,7 @@ class Passages(NamedTuple):
     by_kind: Floats | None
 
 
-class Leanings(NamedTuple):
+class FittedLeanings(NamedTuple):
     """Hold what belongs to raters on documents: `Factors` less those of the documents."""
 
     taste: Floats
@@ -239,13 +241,13 @@ def draw_factors(rng: np.random.Generator, effects: Effects, document: Ints) -> 
     return Factors(*passages, *draw_leanings(rng, effects, taste_of_systems(rng, effects), document))
 
 
-def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) -> Passages:
+def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) -> FittedPassages:
     """Draw documents and segments."""
     n_systems, n_documents = len(effects.system_mean), int(document.max()) + 1
     by_document = draw_lognormal(rng, effects.document_sd, n_documents)
     by_segment = draw_skewed(rng, effects.segment_sd, effects.segment_skew, len(document))
     by_both = draw_lognormal(rng, effects.system_document_sd, (n_systems, n_documents))
-    return Passages(by_document[document] * by_segment, by_segment, by_both, draw_kinds(rng, effects, document))
+    return FittedPassages(by_document[document] * by_segment, by_segment, by_both, draw_kinds(rng, effects, document))
 
 
 def draw_kinds(rng: np.random.Generator, effects: Effects, document: Ints) -> Floats | None:
@@ -265,7 +267,7 @@ def taste_of_systems(rng: np.random.Generator, effects: Effects) -> Floats:
     return np.asarray(taste * effects.rater_weight.sum() / (taste @ effects.rater_weight)[..., None])
 
 
-def draw_leanings(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> Leanings:
+def draw_leanings(rng: np.random.Generator, effects: Effects, of_systems: Floats, document: Ints) -> FittedLeanings:
     """Draw how raters differ on documents, outputs and segments; `taste` is times that on systems."""
     n_systems, n_raters, n_documents = len(effects.system_mean), len(effects.leniency), int(document.max()) + 1
     taste = (
@@ -274,6 +276,6 @@ def draw_leanings(rng: np.random.Generator, effects: Effects, of_systems: Floats
         * draw_lognormal(rng, effects.rater_output_sd, (n_systems, n_documents, n_raters))
     )
     if effects.rater_segment_sd == 0:
-        return Leanings(np.asarray(taste), None)
+        return FittedLeanings(np.asarray(taste), None)
     shape = 2, len(document), n_raters
-    return Leanings(np.asarray(taste), draw_skewed(rng, effects.rater_segment_sd, effects.segment_skew, shape))
+    return FittedLeanings(np.asarray(taste), draw_skewed(rng, effects.rater_segment_sd, effects.segment_skew, shape))

@@ -28,7 +28,7 @@ class Judges:
     noise: float
 
 
-class Sample(NamedTuple):
+class OutputSample(NamedTuple):
     """Hold outputs `[system, output]`: the human score, whether it is adequate or not, and what the metric says.
 
     `score` is on the scale that the judges perceive: latent, or skewed. `said` is None without a metric.
@@ -37,10 +37,10 @@ class Sample(NamedTuple):
     score: Floats
     said: Floats | None
 
-    def take(self, chosen: Ints) -> Sample:
+    def take(self, chosen: Ints) -> OutputSample:
         """Take outputs `[system, k]`."""
         system = np.arange(len(chosen))[:, None]
-        return Sample(self.score[system, chosen], None if self.said is None else self.said[system, chosen])
+        return OutputSample(self.score[system, chosen], None if self.said is None else self.said[system, chosen])
 
 
 class Needs(NamedTuple):
@@ -58,7 +58,7 @@ class Needs(NamedTuple):
     payers: int
     shared: bool
     replacement: bool
-    test_set: Sample | None
+    test_set: OutputSample | None
     law_of_metric: OutputMetric | None
     each: bool = False
 
@@ -134,7 +134,7 @@ class Judgements:
             others=others if needs.each else None,
         )
 
-    def mean_of(self, test_set: Sample) -> Floats:
+    def mean_of(self, test_set: OutputSample) -> Floats:
         """Return each system's mean over a test set, as an oracle would judge."""
         score = test_set.score > 0 if self.judges.scale == "binary" else test_set.score
         return np.asarray(score.mean(1))
@@ -152,7 +152,7 @@ class Judgements:
         """Work out how good judgements and metric are; see `quality`."""
         return quality(self, metric)
 
-    def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[Sample, Ints | None]:
+    def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[OutputSample, Ints | None]:
         """Draw the outputs that are judged, and say which document each `[system, n]` belongs to (None: its own)."""
         documents = self.contest.documents
         if needs.test_set is not None:
@@ -165,7 +165,7 @@ class Judgements:
         """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
         return Answers(noise.y[unit, item], None)
 
-    def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> Sample:
+    def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:
         """Draw n outputs of each system, of the same inputs (`shared`) or each system's of its own."""
         law, n_systems, documents = self.latent, len(self.contest.system_names), self.contest.documents
         if shared or (law.item_sd == 0 and law.shared_sd == 0):
@@ -176,7 +176,7 @@ class Judgements:
             own = latent_scores(rng, law, whole * n_systems, documents).reshape(n_systems, n_systems, whole)
             latent = own[np.arange(n_systems), np.arange(n_systems), :n]
         said = None if metric is None else self._say(rng, metric, latent)
-        return Sample(human_scores(self.judges.scale, latent, law), said)
+        return OutputSample(human_scores(self.judges.scale, latent, law), said)
 
     def judge(self, rng: np.random.Generator, score: Floats, *, shared: bool) -> Floats:
         """Draw human judgements of outputs `[system, n]`, dealt to the raters evenly and at random.

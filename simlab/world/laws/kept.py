@@ -43,14 +43,14 @@ class KeptAnswers:
         return np.asarray(self.value.mean(-1)[system, self.segment[:, None], self.person])
 
 
-class Documents(NamedTuple):
+class DrawnDocuments(NamedTuple):
     """Hold documents that were drawn: their frame, and which kept segment each item is."""
 
     frame: Frame
     segment: Ints
 
 
-class Population(NamedTuple):
+class AnswerPopulation(NamedTuple):
     """Hold what worlds are drawn from.
 
     `value[system, segment, person, answer]`: the first `pilot` people are the pilot's, others are those at large;
@@ -60,7 +60,7 @@ class Population(NamedTuple):
     value: Floats
     pilot: int
     raters: Callable[[np.random.Generator], Ints]
-    documents: Callable[[np.random.Generator], Documents]
+    documents: Callable[[np.random.Generator], DrawnDocuments]
 
     @property
     def truth(self) -> Floats:
@@ -68,7 +68,7 @@ class Population(NamedTuple):
         return np.asarray(self.value[:, :, self.pilot :].mean((1, 2, 3)))
 
 
-def draw_world(rng: np.random.Generator, population: Population, people: Ints, *, potential: bool) -> World:
+def draw_world(rng: np.random.Generator, population: AnswerPopulation, people: Ints, *, potential: bool) -> World:
     """Draw a world of these people, `[rater]`; with `potential` every rating is fixed, as in a recorded table.
 
     Other raters and documents can be drawn for it.
@@ -77,7 +77,7 @@ def draw_world(rng: np.random.Generator, population: Population, people: Ints, *
 
 
 def _world(
-    rng: np.random.Generator, population: Population, people: Ints, documents: Documents, potential: bool
+    rng: np.random.Generator, population: AnswerPopulation, people: Ints, documents: DrawnDocuments, potential: bool
 ) -> World:
     frame, value = documents.frame, population.value
 

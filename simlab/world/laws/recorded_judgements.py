@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from simlab.types import Floats, Ints, OutputMetric
-from simlab.world.laws.judgements import Judgements, Needs, Potential, Quality, Sample, chosen_outputs
+from simlab.world.laws.judgements import Judgements, Needs, OutputSample, Potential, Quality, chosen_outputs
 
 Judgement = Literal["one", "mean"]
 
@@ -48,12 +48,12 @@ class RecordedJudgements(Judgements):
             said = said[system, item] if said.ndim == 2 else said[system, item, slot]
         return Potential(y=y, said=said, rest=None, calibration=None)
 
-    def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> Sample:
+    def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:
         """Return the table's outputs, all of them: nothing is drawn."""
         said = self._said(metric)
-        return Sample(self.score, said if said is None or said.ndim == 2 else said.reshape(len(said), -1))
+        return OutputSample(self.score, said if said is None or said.ndim == 2 else said.reshape(len(said), -1))
 
-    def mean_of(self, test_set: Sample) -> Floats:
+    def mean_of(self, test_set: OutputSample) -> Floats:
         """Return each system's mean over the table."""
         return np.asarray(test_set.score.mean(1))
 

@@ -56,7 +56,7 @@ class ScaledRatings:
         return expected_scores(self.scale, self.latent, self.residual_sd)
 
 
-class Others(NamedTuple):
+class ScaleSources(NamedTuple):
     """Say where others come from: effects with other raters, the frame of other documents and what these bring."""
 
     raters: Callable[[np.random.Generator], ScaleEffects]
@@ -69,7 +69,7 @@ def draw_world(
     frame: Frame,
     *,
     potential: bool,
-    others: Others | None = None,
+    others: ScaleSources | None = None,
     seen: Floats | None = None,
 ) -> World:
     """Draw a world for a given frame: who sits where is given, what they would say is drawn.
@@ -81,11 +81,11 @@ def draw_world(
     if seen is None:
         seen = latent_draw(rng, effects, frame.document)
     worth = truth(effects)
-    world = _draw_ratings(rng, Made(effects, frame, seen), worth, potential=potential)
-    return world if others is None else _add_others(world, Made(effects, frame, seen), others, worth, potential)
+    world = _draw_ratings(rng, ScaleParts(effects, frame, seen), worth, potential=potential)
+    return world if others is None else _add_others(world, ScaleParts(effects, frame, seen), others, worth, potential)
 
 
-class Made(NamedTuple):
+class ScaleParts(NamedTuple):
     """Hold what a world is made of: `effects` belong to raters, `frame` and `seen[system, item]` to documents."""
 
     effects: ScaleEffects
@@ -93,7 +93,7 @@ class Made(NamedTuple):
     seen: Floats
 
 
-def _add_others(world: World, made: Made, others: Others, worth: Floats, potential: bool) -> World:
+def _add_others(world: World, made: ScaleParts, others: ScaleSources, worth: Floats, potential: bool) -> World:
     """Let a world draw other raters and documents; what its systems are truly worth stays what it is."""
 
     def again(anew: Anew) -> World:
@@ -108,7 +108,7 @@ def _add_others(world: World, made: Made, others: Others, worth: Floats, potenti
     return replace(world, again=again)
 
 
-def _draw_ratings(rng: np.random.Generator, made: Made, worth: Floats, *, potential: bool) -> World:
+def _draw_ratings(rng: np.random.Generator, made: ScaleParts, worth: Floats, *, potential: bool) -> World:
     """Let raters think of the outputs; `rng` draws what they make of documents, and ratings that are fixed."""
     effects, frame = made.effects, made.frame
     on_document = effects.rater_document_sd * rng.standard_normal((frame.n_documents, frame.n_raters))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from working_crews import worked
 
-from simlab.studies.clock_checks import Planned, refuse_misfit
+from simlab.studies.clock_checks import CampaignTasks, refuse_misfit
 from simlab.types import CONTROL, DROPPED_OUT, EXCLUDED, HANDED_IN, DesignFailure, Log, Tasks, Work
 
 KEYS = st.fixed_dictionaries(
@@ -77,7 +77,7 @@ def test_what_every_log_keeps_to(work: Work, keys: dict[str, Any], seed: int) ->
     if log is None:
         assert keys["replacement"] == "newcomers"
         return
-    refuse_misfit("crew", log, Planned(work.tasks, None), work.deadline)
+    refuse_misfit("crew", log, CampaignTasks(work.tasks, None), work.deadline)
     check_people(log, keys)
     check_days(work, log, keys)
     check_answers(work, log, keys)

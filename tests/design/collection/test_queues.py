@@ -9,7 +9,7 @@ import pytest
 from working_crews import IDEAL, dealt, one_stream, worked
 
 from simlab.design.collection.crew import log_of
-from simlab.design.collection.floor import Controls, Floor, Piles, Rules
+from simlab.design.collection.floor import ControlRules, Floor, Piles, Rules
 from simlab.design.collection.people import Habits, Seats, lay_out_week
 from simlab.rng import stream
 from simlab.types import Chances, Floats, Log, Work
@@ -36,7 +36,7 @@ def queue(seed: int, servers: int) -> tuple[Log, Floats]:
     people = Chances(stream(seed, "people"), stream(seed, "clock"))
     seats = Seats(people, servers, Habits(0.0, 0.0, 0.0, 0.0, 0.0))
     piles = Piles(servers, lambda tasks: rng.standard_exponential(len(tasks.size)), None)
-    rules = Rules(lay_out_week(0, 24.0, 7), Controls(0.0, 1.0, None, 0.0), 0.0, 0.0, "colleagues", 0.0, math.inf)
+    rules = Rules(lay_out_week(0, 24.0, 7), ControlRules(0.0, 1.0, None, 0.0), 0.0, 0.0, "colleagues", 0.0, math.inf)
     floor = Floor(Work(one_stream(TASKS, ready=ready), servers), seats, piles, rules, people.work, people.work)
     floor.run()
     return log_of(people.work, floor, seats.people, piles, deadline=None), ready

@@ -10,12 +10,12 @@ from simlab.config import compose
 from simlab.drawing.reports import datasheet
 from simlab.drawing.reports.datasheet import ANSWERS, UNKNOWN, of_plan, sections
 from simlab.drawing.reports.heds_questions import QUESTIONS
-from simlab.drawing.reports.terms import Table
+from simlab.drawing.reports.terms import ReportTable
 
 
 def answers(known: dict[str, Any]) -> dict[str, str]:
     (section,) = sections(known)
-    tables = [block for block in section.blocks if isinstance(block, Table) and len(block.columns) == 3]
+    tables = [block for block in section.blocks if isinstance(block, ReportTable) and len(block.columns) == 3]
     return {str(number): str(text) for table in tables for number, _, text in table.rows}
 
 

@@ -18,7 +18,7 @@ from simlab.answers.records import Record, read_record
 from simlab.commands import saving
 from simlab.drawing.reports import html, markdown, text
 from simlab.drawing.reports.answers import MODELS, of
-from simlab.drawing.reports.terms import Chart, Report, Table, Value
+from simlab.drawing.reports.terms import Chart, Report, ReportTable, Value
 from simlab.types import InputError
 
 KEPT = Path(__file__).parent / "kept"
@@ -39,7 +39,11 @@ def kept(name: str) -> dict[str, Any]:
 def values(report: Report) -> list[Value]:
     """Return all numbers of the figures and tables of a report."""
     blocks = [block for section in report.sections for block in section.blocks]
-    found = [block if isinstance(block, Table) else block.table for block in blocks if isinstance(block, Table | Chart)]
+    found = [
+        block if isinstance(block, ReportTable) else block.table
+        for block in blocks
+        if isinstance(block, ReportTable | Chart)
+    ]
     cells = [cell for table in found if table for row in table.rows for cell in row]
     return [*report.figures, *(cell for cell in cells if isinstance(cell, Value))]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simlab.drawing.reports import latex
-from simlab.drawing.reports.terms import PairMatrix, Report, Section, Table, Value
+from simlab.drawing.reports.terms import PairMatrix, Report, ReportTable, Section, Value
 
 HOSTILE = [
     "[x]", "*", r"\input{/etc/passwd}", "a_b^c~d", "50 % & #1 $x$", "{", "}", '"`\'', "line\nbreak\\\\", "< | >",
@@ -22,7 +22,7 @@ DOCUMENT = (
 )
 
 
-def _report(*blocks: Table | PairMatrix) -> Report:
+def _report(*blocks: ReportTable | PairMatrix) -> Report:
     return Report("A report", "Which?", ("This one.",), (Section("Numbers", blocks),), data=[])
 
 
@@ -50,7 +50,7 @@ def _pairs(systems: int) -> PairMatrix:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stand_in_first_cells_as_they_are(name: str, tmp_path: Path) -> None:
     # The first cell of a row follows the end of the row before it, which takes a bracket or a star for its own.
-    page = latex.page(_report(Table(f"Of {name}", (name, "n"), (("plain", 1), (name, 2), (name, 3)))))
+    page = latex.page(_report(ReportTable(f"Of {name}", (name, "n"), (("plain", 1), (name, 2), (name, 3)))))
     rows = [line for line in page.splitlines() if line.endswith(r" & 2 \\")]
     assert len(rows) == 1
     assert not rows[0].startswith(("[", "*"))
@@ -61,8 +61,8 @@ def test_names_stand_in_first_cells_as_they_are(name: str, tmp_path: Path) -> No
 def test_wide_tables_stay_within_the_page(tmp_path: Path) -> None:
     columns = tuple(f"a rather long heading of column {k}" for k in range(9))
     value = Value(12.345, low=11.1, high=13.3, unit="points")
-    narrow = latex.page(_report(Table("Narrow", columns[:2], ((1, 2),))))
-    wide = latex.page(_report(Table("Wide", columns, ((value,) * 9,))))
+    narrow = latex.page(_report(ReportTable("Narrow", columns[:2], ((1, 2),))))
+    wide = latex.page(_report(ReportTable("Wide", columns, ((value,) * 9,))))
     assert r"\resizebox{\linewidth}" in wide
     assert r"\resizebox" not in narrow
     assert r"\shortstack[r]{a rather long \\ heading of \\ column 0}" in narrow
@@ -71,9 +71,11 @@ def test_wide_tables_stay_within_the_page(tmp_path: Path) -> None:
 
 def test_long_tables_go_over_pages(tmp_path: Path) -> None:
     rows = tuple((f"row {k}", k) for k in range(latex.LONG + 80))
-    page = latex.page(_report(Table("Long", ("name", "n"), rows)))
+    page = latex.page(_report(ReportTable("Long", ("name", "n"), rows)))
     assert page.count(r"\begin{longtable}") == 1
-    assert latex.page(_report(Table("Short", ("name", "n"), rows[: latex.LONG]))).count("longtable}") == 1  # the head
+    assert (
+        latex.page(_report(ReportTable("Short", ("name", "n"), rows[: latex.LONG]))).count("longtable}") == 1
+    )  # the head
     said = _set(page, tmp_path)
     assert "Overfull" not in said
     assert int(re.findall(r"\((\d+) pages?", said)[0]) > 1

@@ -17,7 +17,7 @@ from simlab.answers.plan import SIZE, PlanAnswer, StudyPlan, Target
 from simlab.answers.records import read_record
 from simlab.drawing.reports import answers, html, latex, markdown, text
 from simlab.drawing.reports.answers import plan
-from simlab.drawing.reports.terms import Chart, Report, Table, Value
+from simlab.drawing.reports.terms import Chart, Report, ReportTable, Value
 from simlab.types import InputError
 from tests.drawing.reports.test_kept_answers import changed, places
 
@@ -67,9 +67,13 @@ def kept(name: str) -> dict[str, Any]:
     return {"simlab": "0.2.0", "command": COMMAND, "schema": schemas.ANSWER, "answer": json.loads(_text(name))}
 
 
-def tables(report: Report) -> list[Table]:
+def tables(report: Report) -> list[ReportTable]:
     blocks = [block for section in report.sections for block in section.blocks]
-    found = [block if isinstance(block, Table) else block.table for block in blocks if isinstance(block, Table | Chart)]
+    found = [
+        block if isinstance(block, ReportTable) else block.table
+        for block in blocks
+        if isinstance(block, ReportTable | Chart)
+    ]
     return [one for one in found if one is not None]
 
 

@@ -20,8 +20,8 @@ from simlab.commands.plan import PlanOptions, keep
 from simlab.config import compose
 from simlab.drawing.reports import markdown, plan_folder
 from simlab.drawing.reports.paper import still
-from simlab.drawing.reports.terms import Report, Table, Value
-from simlab.tables.held import Told
+from simlab.drawing.reports.terms import Report, ReportTable, Value
+from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 
 STUDY = (
@@ -41,7 +41,7 @@ ASKED = PlanOptions(
     at_most="90s",
     out=Path("elsewhere"),
     jobs=2,
-    told=Told({"score": "mark"}, "higher", (0.0, 100.0)),
+    told=ColumnOverrides({"score": "mark"}, "higher", (0.0, 100.0)),
 )
 HOSTILE = '<script>alert("x")</script>'
 
@@ -90,9 +90,9 @@ def report(folder: Path) -> Report:
     return plan_folder.report(report_plans.read(folder), folder)
 
 
-def table(of: Report, caption: str) -> Table:
+def table(of: Report, caption: str) -> ReportTable:
     tables = (still(block) for section in of.sections for block in section.blocks)
-    return next(one for one in tables if isinstance(one, Table) and one.caption == caption)
+    return next(one for one in tables if isinstance(one, ReportTable) and one.caption == caption)
 
 
 def headings(of: Report) -> list[str]:

@@ -24,7 +24,7 @@ from simlab.drawing.reports.sweep import report
 from simlab.drawing.reports.sweeping import answering, mistakes, seeing
 from simlab.drawing.reports.sweeping.comparing import PLAIN_WORDS
 from simlab.drawing.reports.sweeping.seeing import see
-from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Points, Report, ReportTable, Section, Value
 from simlab.measures import errors, stability
 from simlab.measures.labels import LABELS
 from simlab.store import filling
@@ -54,7 +54,7 @@ def blocks(of: Report, kind: type[Part]) -> list[Part]:
 
 
 def values(of: Report) -> list[Value]:
-    return [cell for table in blocks(of, Table) for row in table.rows for cell in row if isinstance(cell, Value)]
+    return [cell for table in blocks(of, ReportTable) for row in table.rows for cell in row if isinstance(cell, Value)]
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_comparisons_are_those_of_the_command(made: Report, folder: Path) -> Non
     told = json.loads(compare.write(compare.ask(folder, [], "grouping", "srp", None, None), "json", {}).text)
     told.sort(key=lambda row: -row["documents"])
     both = [section(made, heading) for heading in ("Comparisons", "Comparisons elsewhere")]
-    tables = [block for part in both for block in part.blocks if isinstance(block, Table)]
+    tables = [block for part in both for block in part.blocks if isinstance(block, ReportTable)]
     assert [part.folded for part in both] == [False, True]
     assert [table.caption.rpartition(", ")[2] for table in tables] == ["documents=12", "documents=8"]
     lines = [row for table in tables for row in table.rows]
@@ -154,7 +154,7 @@ def test_config_provenance_methods_and_references_are_there(made: Report, folder
     with open_results(folder) as dataset:
         for name in ("seal", "seed", "commit", "schema", "simlab"):
             assert made.provenance[name] == str(dataset.attrs[name])
-    measures, parts = (block for block in section(made, "Methods").blocks if isinstance(block, Table))
+    measures, parts = (block for block in section(made, "Methods").blocks if isinstance(block, ReportTable))
     assert "srp" in {row[0] for row in measures.rows}
     assert {"permutation", "pseudo_side_by_side", "ungrouped", "mqm"} <= {row[1] for row in parts.rows}
     assert {"riley2024", "gelman2014", "simlab"} <= {one.key for one in made.references}
@@ -170,7 +170,7 @@ def test_errors_are_counted_pair_by_pair_as_power_counts_them(made: Report) -> N
         assert np.mean(shares[0]) == pytest.approx(row["power"], abs=1e-4)
         assert np.sum(shares, 0) == pytest.approx(np.ones(3), abs=5e-4)
     table = section(made, "How errors were made").blocks[-1]
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     place_of = table.columns.index("found")
     for cells, row in zip(table.rows, made.data, strict=True):
         found = cells[place_of]
@@ -252,7 +252,7 @@ def test_a_store_of_many_cells_stays_small(tmp_path: Path, monkeypatch: pytest.M
     assert "held_fixed" not in made.data[0]
     assert len(json.dumps(made.data)) < 400 * 600
     told = section(made, "Comparisons").blocks
-    assert sum(isinstance(block, Table) for block in told) == 1
+    assert sum(isinstance(block, ReportTable) for block in told) == 1
     assert "1 of 10 tables are shown" in str(told[-1])
 
 

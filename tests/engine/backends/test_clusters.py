@@ -11,11 +11,11 @@ import pytest
 
 from simlab.cli import answer
 from simlab.engine import ledger
-from simlab.engine.run import Summary
+from simlab.engine.run import RunSummary
 from simlab.store import filling
 
 
-def fill(folder: Path, block: str = "block", jobs: int = 2, *, quiet: bool = True, **engine: object) -> Summary:
+def fill(folder: Path, block: str = "block", jobs: int = 2, *, quiet: bool = True, **engine: object) -> RunSummary:
     return filling.fill(
         fake_studies.sweep(limits=engine),
         folder,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.means.bootstrap import bootstrap_interval
-from simlab.analysis.means.estimates import Interval
+from simlab.analysis.means.estimates import IntervalBounds
 from simlab.types import Floats
 from tests.oracles.outside import ours, samples, theirs
 from tests.oracles.outside.theirs import LEVEL, RESAMPLES, Numbers
@@ -56,7 +56,7 @@ def _error_of_quantiles(name: str) -> Callable[[int], Mapping[str, float]]:
     return error
 
 
-def _bounds(seed: int, level: float, *, studentise: bool) -> Interval:
+def _bounds(seed: int, level: float, *, studentise: bool) -> IntervalBounds:
     rng, y = np.random.default_rng([seed, 50]), samples.skewed(seed)
     return bootstrap_interval(rng, y, level=level, resamples=RESAMPLES, studentise=studentise)
 

@@ -18,8 +18,8 @@ from simlab.analysis.preferences import strengths
 from simlab.analysis.raters import t_tests
 from simlab.concluding.standing import within
 from simlab.fitting import agreement, agreement_coefficients
-from simlab.fitting.components import Components, coefficients, variances
-from simlab.types import Estimates, Floats, Judged, Rated, Seen
+from simlab.fitting.components import PilotComponents, coefficients, variances
+from simlab.types import Estimates, Floats, Judged, ScoredRatings, Seen
 from tests.oracles.outside import samples
 from tests.oracles.outside.theirs import LEVEL, MARGINS, RESAMPLES, Numbers
 from tests.rated_tables import rated
@@ -115,7 +115,7 @@ def two_way(seed: int) -> Numbers:
     return {"p_value": t_tests.two_way(np.random.default_rng(0), held, rater_alone=3)[0]}
 
 
-def _all_by_all(score: Floats) -> Rated:
+def _all_by_all(score: Floats) -> ScoredRatings:
     by = np.broadcast_to(np.arange(score.shape[2]), (score.shape[1], score.shape[0], score.shape[2]))
     return rated(score.transpose(1, 0, 2), by)
 
@@ -170,7 +170,7 @@ def generalisability(seed: int) -> Numbers:
     score = samples.crossed(seed)
     variance = {name: np.atleast_1d(value) for name, value in _components(score).items()}
     _, n, raters = score.shape
-    held = Components(variance, 1.0, raters, n, frozenset())
+    held = PilotComponents(variance, 1.0, raters, n, frozenset())
     return {one.name: one.value for one in coefficients(held, raters, [n]) if one.raters == "drawn"}
 
 

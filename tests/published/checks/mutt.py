@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simlab.metric_tests import files, metrics, pass_rates, scoring
-from simlab.metric_tests.metrics import Metric
+from simlab.metric_tests.metrics import TestedMetric
 from simlab.metric_tests.trials import Trials
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "mutt"
@@ -42,6 +42,6 @@ def _trials() -> dict[str, list[Trials]]:
 
 
 @cache
-def _metric(family: str) -> Metric:
+def _metric(family: str) -> TestedMetric:
     (metric,) = metrics.built_in_metrics([family])
     return metric

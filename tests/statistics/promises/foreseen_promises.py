@@ -20,7 +20,7 @@ from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_varian
 from simlab.analysis.settling import POWER
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.concluding.ratings.standing import Spans, needed_more, spans
-from simlab.types import Floats, Rated
+from simlab.types import Floats, ScoredRatings
 from tests.statistics.null_tables import NULLS, Meeting, Null, drawn_table, rated_table
 
 LEVEL = 0.05
@@ -37,7 +37,7 @@ LEAST, MOST, WIDEST = 0.77, 0.83, 1.2
 """Shares between which what is said to be found with .80 is found, and how far above known variances it may lie."""
 
 
-def spans_of(rated: Rated) -> Spans:
+def spans_of(rated: ScoredRatings) -> Spans:
     n_pairs = rated.n_systems * (rated.n_systems - 1) // 2
     return spans(TEST, rated, np.ones(n_pairs, bool), LEVEL, np.random.default_rng(0))
 
@@ -71,7 +71,7 @@ def planted(rng: np.random.Generator, null: Null) -> Planted:
     return Planted(float(said[k]), bool(found), known_difference(table, null)[k] if at_large else np.nan)
 
 
-def known_difference(rated: Rated, null: Null) -> Floats:
+def known_difference(rated: ScoredRatings, null: Null) -> Floats:
     """Return the difference of each pair that is found with .80 where the components are known, `[pair]`."""
     terms = list_terms(rated.system, rated.rater, rated.item, rated.document)
     design = make_design(rated.system, terms, rated.n_systems)
@@ -121,7 +121,7 @@ class Study(NamedTuple):
     level: Floats
     score: Floats
 
-    def table(self, documents: int, raters: int = 0) -> Rated:
+    def table(self, documents: int, raters: int = 0) -> ScoredRatings:
         """Return the table with so many more documents, which so many more raters rate (0: those of the table)."""
         n, k = self.of.n_documents + documents, self.of.n_systems
         width = 1 if self.of.side_by_side else k

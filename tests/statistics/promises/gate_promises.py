@@ -19,9 +19,9 @@ from slowness import SHORT
 from table_promises import row
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import use_effort
-from simlab.types import Rated
+from simlab.types import ScoredRatings
 from tests.statistics.null_tables import NULLS, null_table
 
 BY_DOCUMENT = ("analysis.test=permutation",)
@@ -80,7 +80,7 @@ def gates(n: int, names: tuple[str, ...] = (*HOLD, *ERR), studies: int | None = 
 
 def _concluded(asked: Gated, name: str, n: int, studies: int) -> tuple[list[bool], list[bool], list[bool]]:
     withdrawn, kept, claimed = [], [], []
-    wanted = Wanted(overrides=asked.words, again=False)
+    wanted = ConcludeOptions(overrides=asked.words, again=False)
     with tempfile.TemporaryDirectory() as folder, use_effort(SHORT._replace(equal_studies=studies)):
         for number in range(n):
             table = null_table(stream(41, name, number), NULLS[asked.null], asked.scale)
@@ -93,7 +93,7 @@ def _concluded(asked: Gated, name: str, n: int, studies: int) -> tuple[list[bool
     return withdrawn, kept, claimed
 
 
-def write_table(table: Rated, path: Path) -> Path:
+def write_table(table: ScoredRatings, path: Path) -> Path:
     with path.open("w", newline="", encoding="utf-8") as text:
         rows = csv.writer(text)
         rows.writerow(["system", "document", "segment", "rater", "score"])

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from simlab.analysis.means.document_pairs import compare_by_flips, influence, intervals
 from simlab.analysis.means.metric_gain import gain
 from simlab.concluding.judgements.estimates import laid
-from simlab.concluding.judgements.gathering import Evidence
+from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.judgements.quality import binary, posteriors
 from simlab.concluding.judgements.verdicts import width_of
 from simlab.types import Floats
@@ -174,7 +174,7 @@ def mcse(share: float, tables: int) -> float:
     return float(np.sqrt(share * (1 - share) / tables))
 
 
-def _by_item(evidence: Evidence, value: Floats) -> Floats:
+def _by_item(evidence: OutputEvidence, value: Floats) -> Floats:
     laid_out = np.full((len(evidence.system_names), int(evidence.item.max()) + 1), np.nan)
     laid_out[evidence.system, evidence.item] = value
     return laid_out

@@ -10,7 +10,7 @@ from promise_rows import Row, stream
 
 from simlab.config.until import Target
 from simlab.engine.allocation import Goal, onwards, questions
-from simlab.engine.ledger import Entry
+from simlab.engine.ledger import LedgerEntry
 from simlab.measures.labels import measure_range
 from simlab.measures.precision import LEAST_CLUSTERS, interval
 from simlab.types import Estimate, Floats
@@ -111,7 +111,7 @@ def _rows(name: str, law: Law, ends: list[Stopped]) -> tuple[Row, Row]:
 def _stopped(law: Law, rng: np.random.Generator) -> Stopped:
     """Go from round to round as the engine does, in a sweep of one cell."""
     goal = Goal({"cell": LEAST_CLUSTERS}, STUDIES, chosen=True)
-    asked = questions([Target(law.measure, law.target)], [Entry((), "cell", {}, ())])
+    asked = questions([Target(law.measure, law.target)], [LedgerEntry((), "cell", {}, ())])
     worlds = law.draw(rng, LEAST_CLUSTERS)
     while True:
         following = onwards(goal, asked, {"cell": {law.measure: _estimate(worlds)}})

@@ -13,13 +13,13 @@ import numpy as np
 from promise_rows import Row, numbers, stream
 from rated_tables import from_totals, rated
 
-from simlab.analysis.multiplicity import Family
+from simlab.analysis.multiplicity import FlipFamily
 from simlab.analysis.raters.flips import compare_by_flips
 from simlab.analysis.significance import compare_by_permutation
 from simlab.config import compose
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
-from simlab.types import Campaign, Place, Rated
+from simlab.types import Campaign, Place, ScoredRatings
 
 POOLS = (3, 7, 30)
 GROUPINGS = ("pseudo_side_by_side", "system_balanced", "ungrouped")
@@ -133,7 +133,7 @@ LAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = 
 }
 
 
-def ratings(rng: np.random.Generator, law: str, n_raters: int, different: int, n_systems: int = 8) -> Rated:
+def ratings(rng: np.random.Generator, law: str, n_raters: int, different: int, n_systems: int = 8) -> ScoredRatings:
     """Draw side-by-side ratings, 10 documents a rater; the last systems differ much, the others not at all."""
     by = np.repeat(np.arange(n_raters), 10)
     liking = LAWS[law](rng, (n_raters, n_systems))
@@ -142,7 +142,9 @@ def ratings(rng: np.random.Generator, law: str, n_raters: int, different: int, n
     return rated(score[:, :, None], np.broadcast_to(by[:, None, None], (*score.shape, 1)))
 
 
-def documents(rng: np.random.Generator, law: str, n_documents: int, different: int, n_systems: int = 8) -> Rated:
+def documents(
+    rng: np.random.Generator, law: str, n_documents: int, different: int, n_systems: int = 8
+) -> ScoredRatings:
     """Draw documents' scores by raters who are not in question."""
     total = LAWS[law](rng, (n_documents, n_systems))
     total[:, n_systems - different :] += 3 * np.arange(1, different + 1)
@@ -161,11 +163,11 @@ def families(n: int, laws: tuple[str, ...] = tuple(LAWS), sizes: tuple[int, ...]
                 yield from _family(f"permutation max_t, {n_documents} documents", law, different, n, make, _swaps)
 
 
-def _flips(rng: np.random.Generator, data: Rated) -> Family:
+def _flips(rng: np.random.Generator, data: ScoredRatings) -> FlipFamily:
     return compare_by_flips(rng, data, flips=512)
 
 
-def _swaps(rng: np.random.Generator, data: Rated) -> Family:
+def _swaps(rng: np.random.Generator, data: ScoredRatings) -> FlipFamily:
     return compare_by_permutation(rng, data, permutations=500, p_value="add_one")
 
 
@@ -174,8 +176,8 @@ def _family(
     law: str,
     different: int,
     n: int,
-    make: Callable[[np.random.Generator], Rated],
-    test: Callable[[np.random.Generator, Rated], Family],
+    make: Callable[[np.random.Generator], ScoredRatings],
+    test: Callable[[np.random.Generator, ScoredRatings], FlipFamily],
 ) -> Iterator[Row]:
     equal = np.triu_indices(8, 1)[1] < 8 - different
     wrong, right = [], []

@@ -17,9 +17,9 @@ from slowness import SHORT
 from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import use_effort
-from simlab.tables.held import Told
+from simlab.tables.held import ColumnOverrides
 from tests.statistics.null_tables import NULLS, null_table
 
 NAMES = ("crossed", "by output, half missing")
@@ -27,7 +27,7 @@ APART = 2.0
 """Standard deviation of systems, in errors of a difference: some pairs are claimed, others are not."""
 OFF = 0.05
 """Foreseen chances may be off by so much on average."""
-HIGHER = Told(better="higher")
+HIGHER = ColumnOverrides(better="higher")
 
 
 def repetitions(n: int, nulls: tuple[str, ...] = NAMES, scale: str = "skewed") -> Iterator[Row]:
@@ -44,9 +44,9 @@ def repetitions(n: int, nulls: tuple[str, ...] = NAMES, scale: str = "skewed") -
                     write_table(null_table(rng, NULLS[null], scale, effect), Path(folder) / f"{k}.csv") for k in "ab"
                 )
                 with use_effort(SHORT._replace(equal_studies=20)):
-                    found = conclude(first, Wanted(told=HIGHER), lambda _: None)
+                    found = conclude(first, ConcludeOptions(told=HIGHER), lambda _: None)
                 with use_effort(SHORT._replace(equal_studies=0)):
-                    fresh = conclude(second, Wanted(told=HIGHER), lambda _: None)
+                    fresh = conclude(second, ConcludeOptions(told=HIGHER), lambda _: None)
             if found.repetition is None:
                 continue
             same, claimed = come_again(found, fresh)

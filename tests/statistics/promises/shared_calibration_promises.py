@@ -9,7 +9,7 @@ import numpy as np
 from promise_rows import Row, Side, stream
 from scipy.special import expit, logit
 
-from simlab.analysis.adequacy.joint import Counts
+from simlab.analysis.adequacy.joint import AdequacyCounts
 from simlab.analysis.sharing import estimate_with_joint_rates, estimate_with_own_rates, estimate_with_partial_rates
 from simlab.types import Estimates, Floats
 
@@ -27,14 +27,14 @@ class Setting(NamedTuple):
     metric: int = 5000
     calibration: int = 25
 
-    def draw(self, rng: np.random.Generator) -> tuple[Counts, Floats]:
+    def draw(self, rng: np.random.Generator) -> tuple[AdequacyCounts, Floats]:
         """Draw the counts and each system's calibration; 25 of each of two systems are 50 shared ones."""
         ones, positive = np.ones(len(self.alpha)), rng.binomial(self.calibration, self.alpha)
         negative = self.calibration - positive
         right = rng.binomial(positive, self.rho), rng.binomial(negative, self.eta)
         q = self.alpha * self.rho + (1 - self.alpha) * (1 - self.eta)
         n_plus, m_plus = rng.binomial(self.human, self.alpha), rng.binomial(self.metric, q)
-        counts = Counts(n_plus.astype(float), self.human * ones, m_plus.astype(float), self.metric * ones)
+        counts = AdequacyCounts(n_plus.astype(float), self.human * ones, m_plus.astype(float), self.metric * ones)
         return counts, np.stack([right[0], positive, right[1], negative], 1).astype(float)
 
 
@@ -44,20 +44,20 @@ def two(alpha: float, difference: float, rho: float = 0.8, eta: float = 0.8, oth
     return Setting(alpha + difference * np.array([0.5, -0.5]), rho * ones - [0, other], eta * ones)
 
 
-def own(counts: Counts, calibration: Floats) -> Estimates:
+def own(counts: AdequacyCounts, calibration: Floats) -> Estimates:
     return estimate_with_own_rates(counts, calibration, False, 0.05)
 
 
-def pooled_as_own(counts: Counts, calibration: Floats) -> Estimates:
+def pooled_as_own(counts: AdequacyCounts, calibration: Floats) -> Estimates:
     """Analyse as before: the shared calibration taken for each system's own."""
     return estimate_with_own_rates(counts, np.tile(calibration.sum(0), (len(calibration), 1)), False, 0.05)
 
 
-def joint(counts: Counts, calibration: Floats, bound: float = 0.0) -> Estimates:
+def joint(counts: AdequacyCounts, calibration: Floats, bound: float = 0.0) -> Estimates:
     return estimate_with_joint_rates(counts, calibration.sum(0), False, 0.05, bound)
 
 
-def partial(counts: Counts, calibration: Floats) -> Estimates:
+def partial(counts: AdequacyCounts, calibration: Floats) -> Estimates:
     return estimate_with_partial_rates(counts, calibration, False, 0.05)
 
 
@@ -91,7 +91,7 @@ def found(estimates: Estimates, alpha: Floats) -> Found:
 
 def studies(
     setting: Setting | Callable[[np.random.Generator], Setting],
-    analysis: Callable[[Counts, Floats], Estimates],
+    analysis: Callable[[AdequacyCounts, Floats], Estimates],
     n: int,
     seed: int,
 ) -> list[Found]:

@@ -12,13 +12,13 @@ from scipy.special import ndtri
 
 from simlab.analysis import stopping_rules
 from simlab.analysis.means.intervals import wilson
-from simlab.types import Floats, Followed, Stops
+from simlab.types import Floats, JudgementSequence, Stops
 
 LEVEL, PLANNED, WIDTH = 0.05, 400, 0.2
 ALPHAS = (0.6, 0.9, 0.98)
 _OWN = {"level": LEVEL, "width": WIDTH, "batch_size": 10}
 _ENDS: dict[str, Any] = {**_OWN, "low": None, "high": None}
-RULES: dict[str, Callable[[Followed], Stops]] = {
+RULES: dict[str, Callable[[JudgementSequence], Stops]] = {
     "fixed_width": partial(stopping_rules.fixed_width, **_OWN, form="spread"),
     "betting_width": partial(stopping_rules.betting_width, **_ENDS),
 }
@@ -65,7 +65,7 @@ def _judged(word: str, alpha: float, worlds: int) -> Iterator[Floats]:
         yield (rng.random(PLANNED) < alpha).astype(float)
 
 
-def _labels(y: Floats, *, normal: bool = False) -> Followed:
+def _labels(y: Floats, *, normal: bool = False) -> JudgementSequence:
     def interval(n: int, level: float) -> tuple[float, float]:
         mean = y[:n].mean()
         if not normal:
@@ -74,17 +74,17 @@ def _labels(y: Floats, *, normal: bool = False) -> Followed:
         reach = -ndtri(level / 2) * y[:n].std(ddof=1) / np.sqrt(n)
         return float(mean - reach), float(mean + reach)
 
-    return Followed(y, None, None, 0, (0.0, 0.0), (0.0, 1.0), interval, LEVEL, PLANNED)
+    return JudgementSequence(y, None, None, 0, (0.0, 0.0), (0.0, 1.0), interval, LEVEL, PLANNED)
 
 
-def _with_metric(rng: np.random.Generator, follows: float, fresh: int) -> Followed:
+def _with_metric(rng: np.random.Generator, follows: float, fresh: int) -> JudgementSequence:
     """Judge outputs adequate whose latent score is positive; a metric of mean 0 follows it, cut off at 3."""
     quality = rng.standard_normal(PLANNED)
     own = np.sqrt(1 - follows**2)
     g = np.clip(follows * quality + own * rng.standard_normal(PLANNED), -3, 3)
     others = np.clip(rng.standard_normal((PLANNED, fresh)), -3, 3).mean(1) if fresh else np.zeros(PLANNED)
     y = (quality > 0).astype(float)
-    return Followed(y, g, others, fresh, (-3.0, 3.0), (0.0, 1.0), lambda n, level: (0.0, 1.0), LEVEL, PLANNED)
+    return JudgementSequence(y, g, others, fresh, (-3.0, 3.0), (0.0, 1.0), lambda n, level: (0.0, 1.0), LEVEL, PLANNED)
 
 
 def _held(ended: Stops, truth: float) -> bool:

@@ -16,14 +16,14 @@ from made_ratings import Plan, made
 from promise_rows import Row, Side, stream
 
 from simlab.analysis.raters.leniency import leniency as leniency_of
-from simlab.analysis.raters.model_comparisons import Comparisons
+from simlab.analysis.raters.model_comparisons import ModelComparisons
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.ratings.collecting import collected, config_of, in_order, in_whole, of_ratings
-from simlab.concluding.ratings.findings import Table, concluded
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.ratings.findings import TableReading, concluded
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables.held import Ratings
-from simlab.types import Rated
+from simlab.types import ScoredRatings
 from tests.statistics.null_tables import NULLS, null_table
 
 GIVEN = Plan(raters=3, taste=0.0, leniency=0.0)
@@ -59,12 +59,12 @@ def conclusion(ratings: Ratings, words: tuple[str, ...] = (), **asked: Any) -> C
     """Conclude from a table that was made, as from one that was read."""
     whole = in_order(in_whole(of_ratings(ratings, np.ones(len(ratings.score), bool))).ratings)
     config = _config(words)
-    return concluded(config, collected(whole, 1), Wanted(overrides=words, **asked), Table({}, ""))
+    return concluded(config, collected(whole, 1), ConcludeOptions(overrides=words, **asked), TableReading({}, ""))
 
 
 @functools.cache
 def _config(words: tuple[str, ...]) -> Mapping[str, Any]:
-    return config_of(Wanted(overrides=words, seed=1))
+    return config_of(ConcludeOptions(overrides=words, seed=1))
 
 
 def row(name: str, setting: str, bound: float, values: list[float], side: Side = "at most") -> Row:
@@ -105,7 +105,7 @@ def strangers(
             yield row("differences found", setting, 0.1, power, "at least")
 
 
-def compare_by_default(table: Rated) -> Comparisons:
+def compare_by_default(table: ScoredRatings) -> ModelComparisons:
     """Compare all pairs by the test of every table."""
     return moderated_comparisons(table, "apart", 1999)
 
@@ -124,7 +124,7 @@ def leniency(n: int, nulls: tuple[str, ...] = LENIENT, scales: tuple[str, ...] =
             yield row("differences found", setting, 0.1, found, "at least")
 
 
-def _not_lenient(table: Rated) -> np.ndarray:
+def _not_lenient(table: ScoredRatings) -> np.ndarray:
     """True for each rater whose interval holds 0; those of whom there is no interval are left out."""
     of = leniency_of(table, int(table.rater.max()) + 1, 0.05)
     known = np.isfinite(of.above) & np.isfinite(of.width)

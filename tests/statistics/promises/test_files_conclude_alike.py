@@ -21,7 +21,7 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.judgements.estimates import FLIPS, laid
 from simlab.concluding.preferences.claims import PATTERNS
 from simlab.concluding.preferences.votes import pair_of
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import use_effort
 from simlab.rng import stream
 from simlab.types import Ints
@@ -34,7 +34,7 @@ def concluded(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
     with use_effort(SHORT._replace(equal_studies=0)):
-        return conclude(path, Wanted(), lambda line: None)
+        return conclude(path, ConcludeOptions(), lambda line: None)
 
 
 def told(found: Conclusion) -> list[tuple[float, ...]]:

@@ -14,8 +14,8 @@ from promise_rows import Row
 
 from simlab import rng
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
-from simlab.tables.held import Ratings, Told
+from simlab.concluding.wanted import ConcludeOptions
+from simlab.tables.held import ColumnOverrides, Ratings
 
 WRITTEN = promise_table.written(promise_table.DOCS.read_text(encoding="utf-8"))
 ROWS = [row for rows in WRITTEN.values() for row in rows]
@@ -113,7 +113,7 @@ def write(table: Ratings, path: Path) -> Path:
 def test_a_table_of_ratings_is_concluded_as_its_file_is(name: str, tmp_path: Path) -> None:
     (table,) = table_promises._tables(name, table_promises.TABLES[name], 1)
     better = "lower" if table.lower_is_better else "higher"
-    asked = Wanted(again=False, seed=1, told=Told(better=better))
+    asked = ConcludeOptions(again=False, seed=1, told=ColumnOverrides(better=better))
     of_file = conclude(write(table, tmp_path / "table.csv"), asked, lambda _: None)
     of_table = table_promises.conclusion(table, seed=1, again=False)
     assert of_file.about["test"] == of_table.about["test"]

@@ -12,7 +12,7 @@ from repetition_promises import HIGHER, NAMES, come_again, repetitions
 from slowness import SHORT
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import use_effort
 from tests.statistics.null_tables import NULLS, null_table
 
@@ -20,7 +20,7 @@ from tests.statistics.null_tables import NULLS, null_table
 def test_what_comes_again_is_counted_by_signs_and_by_claims(tmp_path: Path) -> None:
     table = null_table(stream(1, "again"), NULLS["crossed"], "normal", np.array([5.0, 0.0, -5.0]))
     with use_effort(SHORT._replace(equal_studies=0)):
-        found = conclude(write_table(table, tmp_path / "table.csv"), Wanted(told=HIGHER), lambda _: None)
+        found = conclude(write_table(table, tmp_path / "table.csv"), ConcludeOptions(told=HIGHER), lambda _: None)
     assert sum(pair.verdict != 0 for pair in found.pairs) == 3
     assert come_again(found, found) == (1.0, 1.0)
     unclaimed = found.changed(pairs=[pair.changed(verdict=0) for pair in found.pairs])

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.analysis.raters.contributions import lay_out_by_pair, spread
 from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.moderated import moderated_comparisons
-from simlab.types import Bools, Floats, Ints, Rated
+from simlab.types import Bools, Floats, Ints, ScoredRatings
 from tests.statistics import null_tables
 
 LEVEL, DRAWS = 0.05, 1999
@@ -65,7 +65,7 @@ def moderated(system: Ints, document: Ints, rater: Ints, score: Floats) -> Found
 TESTS: Mapping[str, Test] = {"mixed_model": mixed_model, "by_rater": by_rater, "moderated": moderated}
 
 
-def _rated(system: Ints, document: Ints, rater: Ints, score: Floats) -> Rated:
+def _rated(system: Ints, document: Ints, rater: Ints, score: Floats) -> ScoredRatings:
     return null_tables.rated_table(null_tables.Meeting(system, rater, document, document), score)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import Wanted
+from simlab.concluding.wanted import ConcludeOptions
 from simlab.types import Floats, Ints
 from tests.statistics.suite import other_tables
 from tests.statistics.suite.build_suite import covers, digests
@@ -134,7 +134,7 @@ def test_a_file_concludes_as_the_moderated_test_does(tmp_path: Path) -> None:
         writer.writerow(("system", "document", "rater", "score"))
         for s, d, r, score in zip(*drawn, strict=True):
             writer.writerow((f"s{s:02}", f"d{d:03}", f"r{r:02}", repr(float(score))))
-    concluded = conclude(path, Wanted(gate=False, again=False), lambda line: None)
+    concluded = conclude(path, ConcludeOptions(gate=False, again=False), lambda line: None)
     found = TESTS["moderated"](*drawn)
     assert [pair.scope for pair in concluded.pairs] == ["raters_at_large"] * len(found.difference)
     names = [(pair.first, pair.second) for pair in concluded.pairs]

@@ -26,7 +26,7 @@ sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1])]
 from slowness import SHORT  # noqa: E402
 
 from simlab.concluding.concluding import conclude  # noqa: E402
-from simlab.concluding.wanted import Wanted  # noqa: E402
+from simlab.concluding.wanted import ConcludeOptions  # noqa: E402
 from simlab.effort import use_effort  # noqa: E402
 from tests.statistics.suite.suite_rows import Row, read_rows  # noqa: E402
 from tests.statistics.suite.suite_tables import Table, comparable, table, truth  # noqa: E402
@@ -63,7 +63,7 @@ def get(row: Row, seed: int, folder: Path) -> Gotten:
     different = told_apart & (true != 0)
     begun = time.process_time()
     try:
-        found = conclude(write(table(row, seed), folder / "table.csv"), Wanted(again=False), lambda _: None)
+        found = conclude(write(table(row, seed), folder / "table.csv"), ConcludeOptions(again=False), lambda _: None)
     except ValueError:
         power = 0.0 if different.any() else float("nan")
         return Gotten(row.number, seed, refused=1, power=power, test=power)

@@ -15,7 +15,17 @@ from simlab.answers.agreement import (
     RaterScores,
 )
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import (
+    Cell,
+    Chart,
+    ChartPoint,
+    Points,
+    Report,
+    ReportTable,
+    Section,
+    Value,
+    value_or_reason,
+)
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -204,7 +214,7 @@ def _charts(found: Agreement) -> Iterator[Chart]:
 def _scores(found: Agreement) -> Chart:
     """Draw the middle half of each rater's scores, the harshest first, with the table of all."""
     order = sorted(found.raters, key=lambda row: row.mean, reverse=found.read.better == "lower")
-    marks = tuple(Mark(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in _drawn(order))
+    marks = tuple(ChartPoint(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in _drawn(order))
     least, most = (f"{row.rater} {tables.number(row.q50, 1)}" for row in (order[0], order[-1]))
     return Chart(
         "intervals",
@@ -223,9 +233,9 @@ def _drawn(raters: list[Rater]) -> list[Rater]:
     return raters if len(raters) <= MOST_MARKS else raters[: MOST_MARKS // 2] + raters[-MOST_MARKS // 2 :]
 
 
-def _mark(row: RaterBesideOthers, name: str, n: str) -> Mark:
+def _mark(row: RaterBesideOthers, name: str, n: str) -> ChartPoint:
     value = _bounded(row, name, n)
-    return Mark(getattr(row, name), row.rater, value.low, value.high, n=value.n)
+    return ChartPoint(getattr(row, name), row.rater, value.low, value.high, n=value.n)
 
 
 def _words_on_traits(found: Agreement) -> Iterator[str]:
@@ -274,25 +284,25 @@ def _ranking(row: MeanAgreement, label: str = "") -> Value:
     return value_or_reason(row.kendall, UNKNOWN, standard_error=row.standard_error, n=row.rater_pairs, label=label)
 
 
-def _table_of_coefficients(found: Agreement) -> Table:
+def _table_of_coefficients(found: Agreement) -> ReportTable:
     body = tuple(
         (_name(row), _coefficient(row), row.outputs, row.ratings, row.raters, row.documents)
         for row in _known_coefficients(found)
     )
     columns = ("agreement on outputs", "value", "outputs", "ratings", "raters", "documents")
-    return Table("Agreement of scores, with 95 % intervals over documents", columns, body)
+    return ReportTable("Agreement of scores, with 95 % intervals over documents", columns, body)
 
 
-def _table_of_rankings(found: Agreement) -> Table:
+def _table_of_rankings(found: Agreement) -> ReportTable:
     body = tuple(
         (row.kind, _ranking(row), row.rater_pairs, row.documents, row.comparisons, row.undefined)
         for row in _known_rankings(found)
     )
     columns = ("over", "Kendall's tau", "pairs of raters", "documents", "comparisons", "without a ranking")
-    return Table("Agreement of rankings of the systems, ± standard error over pairs of raters", columns, body)
+    return ReportTable("Agreement of rankings of the systems, ± standard error over pairs of raters", columns, body)
 
 
-def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> Table:
+def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> ReportTable:
     """Lay out raters beside the others; what nobody knows of anyone has no column."""
     columns: dict[str, tuple[Cell, ...]] = {"rater": tuple(row.rater for row in rows)}
     for name, title in (("leniency", "leniency [points]"), ("sharpness", "sharpness")):
@@ -308,7 +318,7 @@ def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> Table:
         columns["failed"] = tuple(row.failed for row in rows)
         columns["share failed"] = tuple(_bounded(row, "failed_share", "controls") for row in rows)
     caption = "Each rater beside the others, with 95 % intervals"
-    return Table(caption, tuple(columns), tuple(zip(*columns.values(), strict=True)))
+    return ReportTable(caption, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
 def _bounded(row: RaterBesideOthers, name: str, n: str) -> Value:
@@ -317,17 +327,17 @@ def _bounded(row: RaterBesideOthers, name: str, n: str) -> Value:
     return value_or_reason(getattr(row, name), UNKNOWN, low=low, high=high, n=getattr(row, n))
 
 
-def _table_of_scores(found: Agreement) -> Table:
+def _table_of_scores(found: Agreement) -> ReportTable:
     shown = [name for name in SCORES if any(isfinite(getattr(row, name)) for row in found.raters)]
     body: Rows = tuple(
         (row.rater, row.ratings, row.documents, *(value_or_reason(getattr(row, name), UNKNOWN) for name in shown))
         for row in found.raters
     )
     columns = ("rater", "ratings", "documents", *(SCORES[name] for name in shown))
-    return Table("Scores of each rater [points]", columns, body)
+    return ReportTable("Scores of each rater [points]", columns, body)
 
 
-def _table_of_pairs(found: Agreement) -> Table:
+def _table_of_pairs(found: Agreement) -> ReportTable:
     body: Rows = tuple(
         (
             row.first,
@@ -339,19 +349,19 @@ def _table_of_pairs(found: Agreement) -> Table:
         if isfinite(row.single) or isfinite(row.shared)
     )
     columns = ("rater", "and rater", "per document", "all shared documents", "documents")
-    return Table("Kendall's tau between the rankings of systems by two raters", columns, body)
+    return ReportTable("Kendall's tau between the rankings of systems by two raters", columns, body)
 
 
-def _table_of_hours(found: Agreement) -> Table:
+def _table_of_hours(found: Agreement) -> ReportTable:
     body = tuple(
         (f"{row.cut:,g}", Value(row.hours), Value(row.seconds), row.answers, row.logins, row.people)
         for row in found.hours
     )
     columns = ("gaps cut at [s]", "hours", "seconds an answer", "answers", "logins", "people")
-    return Table("Hours of work, gaps between answers cut", columns, body)
+    return ReportTable("Hours of work, gaps between answers cut", columns, body)
 
 
-def _table_of_predictions(rows: Sequence[HoursPredicted]) -> Table:
+def _table_of_predictions(rows: Sequence[HoursPredicted]) -> ReportTable:
     """Lay out what speeds of other people predict of the hours."""
     body = tuple(
         (
@@ -364,4 +374,4 @@ def _table_of_predictions(rows: Sequence[HoursPredicted]) -> Table:
         for row in rows
     )
     columns = ("people whose speeds were learnt", "gaps cut at [s]", "hours predicted", "happened", "inside")
-    return Table("Hours predicted from the speeds of other people, with 90 % intervals", columns, body)
+    return ReportTable("Hours predicted from the speeds of other people, with 90 % intervals", columns, body)

@@ -17,7 +17,17 @@ from simlab.answers.backtest import (
 )
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import backtest_advice, backtest_papers
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import (
+    Cell,
+    Chart,
+    ChartPoint,
+    Points,
+    Report,
+    ReportTable,
+    Section,
+    Value,
+    value_or_reason,
+)
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -118,7 +128,7 @@ def _sections(found: Backtest) -> Iterator[Section]:
     yield Section("What this rests on", (Points(tuple(_words(found))),))
 
 
-def _chart(measure: Measure, averages: Sequence[Prediction], table: Table) -> Chart | None:
+def _chart(measure: Measure, averages: Sequence[Prediction], table: ReportTable) -> Chart | None:
     """Draw what was predicted of a measure against what was observed, design by design."""
     drawn = [one for one in averages if one.measure == measure and one.method != "own" and one.judged]
     fits = [one for one in drawn if one.method == "fit"]
@@ -144,11 +154,11 @@ def _line(one: Prediction) -> tuple[int, int]:
     return list(METHODS).index(one.method), list(TARGETS).index(one.target)
 
 
-def _mark(one: Prediction) -> Mark:
+def _mark(one: Prediction) -> ChartPoint:
     note = f"{one.grouping}, {one.documents} x {one.ratings_per_item}, {one.normalization}"
     if one.method == "naive":
-        return Mark(one.observed, one.predicted, line=METHODS["naive"], note=note)
-    return Mark(one.observed, one.predicted, *_interval(one), line=TARGETS[one.target], note=note)
+        return ChartPoint(one.observed, one.predicted, line=METHODS["naive"], note=note)
+    return ChartPoint(one.observed, one.predicted, *_interval(one), line=TARGETS[one.target], note=note)
 
 
 def _interval(one: Prediction) -> tuple[float | None, float | None]:
@@ -160,7 +170,7 @@ def _number(value: float, reason: str = "not known") -> Value:
     return value_or_reason(round(value, 3), reason)
 
 
-def _table_of_errors(found: Backtest) -> Table:
+def _table_of_errors(found: Backtest) -> ReportTable:
     """Lay out how far measures were off, fitted worlds beside other methods."""
     others = [method for method in METHODS if method != "fit" and any(row.method == method for row in found.summary)]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -175,10 +185,10 @@ def _table_of_errors(found: Backtest) -> Table:
         for row in _errors_of_fits(found)
     )
     columns = ("measure", "studies on", "ratings", "mean abs. error", "bias", "90 % cover", "width", "n", *others)
-    return Table("Mean absolute errors; those of other methods in the last columns", columns, rows)
+    return ReportTable("Mean absolute errors; those of other methods in the last columns", columns, rows)
 
 
-def _table_of_designs(found: Backtest, target: Target) -> Table:
+def _table_of_designs(found: Backtest, target: Target) -> ReportTable:
     """Lay out what fitted worlds predicted of each design, and what was observed."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -194,7 +204,7 @@ def _table_of_designs(found: Backtest, target: Target) -> Table:
         if one.method == "fit" and one.target == target
     )
     columns = ("measure", "grouping", "normalization", "documents", "ratings", "predicted", "observed")
-    return Table("Averages over splits; predictions with 90 % intervals", columns, rows)
+    return ReportTable("Averages over splits; predictions with 90 % intervals", columns, rows)
 
 
 def _predicted(one: Prediction) -> Value:

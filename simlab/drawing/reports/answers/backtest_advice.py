@@ -7,7 +7,7 @@ from math import isfinite
 
 from simlab.answers.backtest import ADVICE, BacktestAdvice, DesignShape, RuleName, RuleResult
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, Points, Report, ReportTable, Section, Value
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -115,14 +115,16 @@ def _chart(found: BacktestAdvice) -> Chart:
     )
 
 
-def _mark(rule: RuleResult) -> Mark:
+def _mark(rule: RuleResult) -> ChartPoint:
     share, error = rule.significant_share, rule.significant_share_mcse
     known = isfinite(error)
     low, high = (max(share - error, 0.0), min(share + error, 1.0)) if known else (None, None)
-    return Mark(share, RULES[rule.rule], low, high, standard_error=error if known else None, chosen=rule.rule == ADVICE)
+    return ChartPoint(
+        share, RULES[rule.rule], low, high, standard_error=error if known else None, chosen=rule.rule == ADVICE
+    )
 
 
-def _table_of_rules(found: BacktestAdvice) -> Table:
+def _table_of_rules(found: BacktestAdvice) -> ReportTable:
     """Lay out what each rule named, most often first, and how it did."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -135,7 +137,7 @@ def _table_of_rules(found: BacktestAdvice) -> Table:
         for k, (design, times) in enumerate(rule.named)
     )
     columns = ("rule", "design", "named", "significant", "confirmed", "shortfall")
-    return Table("Means over splits ± standard errors; splits share one table", columns, rows)
+    return ReportTable("Means over splits ± standard errors; splits share one table", columns, rows)
 
 
 def _numbers(rule: RuleResult) -> tuple[Value, Value, Value]:
@@ -144,7 +146,7 @@ def _numbers(rule: RuleResult) -> tuple[Value, Value, Value]:
     return share, confirmed, _value(rule.shortfall, rule.shortfall_mcse)
 
 
-def _table_of_candidates(found: BacktestAdvice) -> Table:
+def _table_of_candidates(found: BacktestAdvice) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             one.split + 1,
@@ -159,7 +161,7 @@ def _table_of_candidates(found: BacktestAdvice) -> Table:
     )
     predicted = ("significant, predicted", "confirmed, predicted")
     columns = ("split", "design", *predicted, "significant", "confirmed", "named by")
-    return Table("Designs of equal cost", columns, rows)
+    return ReportTable("Designs of equal cost", columns, rows)
 
 
 def _reservations(found: BacktestAdvice) -> Iterator[str]:

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from simlab.answers.backtest import AdviceName, AdviceTest, AdviceVerdict, BacktestPapers, Measure, TestName
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import (
+    Cell,
+    Chart,
+    ChartPoint,
+    Points,
+    Report,
+    ReportTable,
+    Section,
+    Value,
+    value_or_reason,
+)
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -97,14 +107,16 @@ def _name(one: AdviceTest) -> str:
     return f"{ADVICE[one.advice]}, {one.source}, {TESTS[one.test]}"
 
 
-def _chart(tried: list[AdviceTest], table: Table) -> Chart:
+def _chart(tried: list[AdviceTest], table: ReportTable) -> Chart:
     held = sum(one.verdict == "holds" for one in tried)
     return Chart(
         "intervals",
         "Effects of following each advice",
         "advised less its alternative, 95 % interval",
         "advice",
-        tuple(Mark(one.effect, _name(one), one.low, one.high, standard_error=one.error, n=one.n) for one in tried),
+        tuple(
+            ChartPoint(one.effect, _name(one), one.low, one.high, standard_error=one.error, n=one.n) for one in tried
+        ),
         f"Effects of following each advice, with 95 % intervals: {held} of {len(tried)} lie wholly above 0.",
         target=0.0,
         table=table,
@@ -112,7 +124,7 @@ def _chart(tried: list[AdviceTest], table: Table) -> Chart:
     )
 
 
-def _table(tried: list[AdviceTest]) -> Table:
+def _table(tried: list[AdviceTest]) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             ADVICE[one.advice],
@@ -128,18 +140,18 @@ def _table(tried: list[AdviceTest]) -> Table:
         for one in tried
     )
     columns = ("advice", "source", "test", "measure", "advised", "other", "effect", "n", "verdict")
-    return Table("Effects ± standard errors over n parts of the documents, or fitted worlds", columns, rows)
+    return ReportTable("Effects ± standard errors over n parts of the documents, or fitted worlds", columns, rows)
 
 
-def _table_of_claims(tried: list[AdviceTest]) -> Table:
+def _table_of_claims(tried: list[AdviceTest]) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (ADVICE[one.advice], one.source, TESTS[one.test], Value(one.advised_found), Value(one.other_found))
         for one in tried
     )
-    return Table("Shares of pairs told apart", ("advice", "source", "test", "advised", "other"), rows)
+    return ReportTable("Shares of pairs told apart", ("advice", "source", "test", "advised", "other"), rows)
 
 
-def _table_of_prices(tried: list[AdviceTest]) -> Table:
+def _table_of_prices(tried: list[AdviceTest]) -> ReportTable:
     """Lay out what a study asks for, which is the same under both tests."""
     each = {(one.advice, one.source): one for one in tried}
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -155,7 +167,7 @@ def _table_of_prices(tried: list[AdviceTest]) -> Table:
         for one in each.values()
     )
     columns = ("advice", "source", "documents", "other", "repeated with", "ratings", "hours")
-    return Table("A study of either design: as many ratings, so times your price the same money", columns, rows)
+    return ReportTable("A study of either design: as many ratings, so times your price the same money", columns, rows)
 
 
 def _words(tried: list[AdviceTest]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from simlab.answers.compare import ChangedStores, ChangedValue
-from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value
 from simlab.messages import legible, several, shown
 
 MOST_ROWS = 30
@@ -20,7 +20,7 @@ def report(found: ChangedStores) -> Report:
     sections = [Section("Values that moved", (_table(moved[:MOST_ROWS]),))] if moved else []
     if found.keys:
         rows = tuple((one.key, shown(one.old), shown(one.new)) for one in found.keys)
-        sections.append(Section("Settings that differ", (Table("", ("key", "old", "new"), rows),)))
+        sections.append(Section("Settings that differ", (ReportTable("", ("key", "old", "new"), rows),)))
     sections.append(Section("", (Points(tuple(_notes(found))),)))
     return Report(
         "Two stores held against each other",
@@ -30,9 +30,9 @@ def report(found: ChangedStores) -> Report:
     )
 
 
-def _table(rows: Sequence[ChangedValue]) -> Table:
+def _table(rows: Sequence[ChangedValue]) -> ReportTable:
     axes = list(dict.fromkeys(name for row in rows for name in row.at))
-    return Table(
+    return ReportTable(
         "",
         ("measure", *axes, "old", "new", "difference", "p"),
         tuple((row.measure, *(legible(row.at.get(name, ""), 60) for name in axes), *_numbers(row)) for row in rows),

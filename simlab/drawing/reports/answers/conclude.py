@@ -16,7 +16,7 @@ from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.answers.conclude_charts import finite
-from simlab.drawing.reports.terms import Block, Points, Prose, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Block, Points, Prose, Report, ReportTable, Section, Value
 from simlab.messages import legible, several
 from simlab.types import InputError
 
@@ -79,7 +79,7 @@ def _sections(found: Conclusion) -> Iterator[Section]:
     yield from _metrics(found)
     if found.plan is not None and found.plan.targets:
         rows = tuple(map(words.compare_with_plan, found.plan.targets))
-        yield Section("What was planned, and what is found", (Table("", ("what", "planned", "found"), rows),))
+        yield Section("What was planned, and what is found", (ReportTable("", ("what", "planned", "found"), rows),))
     if (chart := charts.raters(found)) is not None:
         yield Section("Raters", (chart,), light=True)
     if others := [*_table_says(found)]:
@@ -124,7 +124,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
             f"A repetition, after the fact, 90 % intervals ({again.studies:,} studies in worlds fitted to this table: "
             f"{again.world}); {chance} has the same sign"
         )
-        blocks += [Table(caption, ("by", f"same sign of {what}", "share claimed again"), rows)] if rows else []
+        blocks += [ReportTable(caption, ("by", f"same sign of {what}", "share claimed again"), rows)] if rows else []
     if (held := found.control) is not None:
         best = held.best_excluded is not None
         value, error = (
@@ -138,7 +138,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
         claims = "excludes one that is a best, at most" if best else "makes some claim"
         world = "" if again is not None and again.world == held.world else f" ({held.world})"
         caption = f"Check: {held.studies:,} studies like this one, simulated with equal systems{world}"
-        blocks.append(Table(caption, ("analysis", claims), checks))
+        blocks.append(ReportTable(caption, ("analysis", claims), checks))
     blocks += [Prose(one) for one in (words.at_large(held), *words.missing(found)) if one]
     if blocks:
         yield Section("If the study were repeated, and if systems were equal", tuple(blocks))
@@ -161,7 +161,7 @@ def _metrics(found: Conclusion) -> Iterator[Section]:
             yield Section(f"Metric {one.name}", tables, light=True)
 
 
-def _estimates(found: Conclusion, one: Metric) -> Iterator[Table]:
+def _estimates(found: Conclusion, one: Metric) -> Iterator[ReportTable]:
     by = {(each.method, each.system): each for each in one.estimates}
     ways, systems = charts.ways_of(one), [each.system for each in words.order_systems(found)]
     rows = tuple(
@@ -175,10 +175,10 @@ def _estimates(found: Conclusion, one: Metric) -> Iterator[Table]:
         for system in systems
     )
     if ways:
-        yield Table(f"Means ({charts.axis(found)})", ("system", *(charts.METHODS[way] for way in ways)), rows)
+        yield ReportTable(f"Means ({charts.axis(found)})", ("system", *(charts.METHODS[way] for way in ways)), rows)
 
 
-def _errors(one: Metric) -> Iterator[Table]:
+def _errors(one: Metric) -> Iterator[ReportTable]:
     errors = [(f"{each.first} - {each.second}", each) for each in one.bias_pairs]
     for title, of, rows in (
         ("Errors of the metric's own differences (metric less people), bounds for all pairs at once", "pair", errors),
@@ -195,7 +195,7 @@ def _errors(one: Metric) -> Iterator[Table]:
     ):
         if rows:
             cells = tuple((name, charts.known(each.value, each.low, each.high)) for name, each in rows)
-            yield Table(title, (of, "points"), cells)
+            yield ReportTable(title, (of, "points"), cells)
 
 
 def _table_says(found: Conclusion) -> Iterator[str]:

@@ -10,7 +10,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import Metric, Pair, System
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_words as words
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, ReportTable, Value
 from simlab.drawing.text.tables import number
 from simlab.messages import several
 
@@ -63,14 +63,15 @@ def ordered_systems(found: Conclusion) -> Chart:
     cut = numbers.short([one.system for one in systems], MOST_LETTERS)
     names = {one.system: f"{cut[one.system]} ({numbers.rank(one.rank_low, one.rank_high)})" for one in systems}
     marks = [
-        Mark(one.estimate, names[one.system], one.low, one.high, n=one.n, note=_rank(one), line="") for one in systems
+        ChartPoint(one.estimate, names[one.system], one.low, one.high, n=one.n, note=_rank(one), line="")
+        for one in systems
     ]
     metric = estimated_with(found.metrics)
     if metric is not None:
         methods = [(name, METHODS[name]) for name in ways_of(metric)]
         of = {(one.method, one.system): one for one in metric.estimates}
         marks = [
-            Mark(one.value, names[system], one.low, one.high, line=said)
+            ChartPoint(one.value, names[system], one.low, one.high, line=said)
             for name, said in methods
             for system in names
             if (one := of.get((name, system))) is not None and math.isfinite(one.value)
@@ -136,7 +137,7 @@ def _between(
     return apart and mid in reach[better] and worse in reach[mid]
 
 
-def table_of_systems(found: Conclusion, metric: Metric | None = None) -> Table:
+def table_of_systems(found: Conclusion, metric: Metric | None = None) -> ReportTable:
     """List systems, best first: their ranks, estimates, and whom they are claimed to be better than."""
     systems, below = words.order_systems(found), words.beaten(found.pairs)
     names, counts = [one.system for one in systems], [one.n for one in systems]
@@ -156,7 +157,7 @@ def table_of_systems(found: Conclusion, metric: Metric | None = None) -> Table:
     level = confidence(found)
     estimates = [METHODS[name] for name in methods] or [f"{axis(found)} ({level} interval)"]
     of_what = f" ({axis(found)}, {level} intervals)" if methods else ""
-    return Table(
+    return ReportTable(
         f"Systems, best first{of_what}",
         ("rank", "system", *(["n"] if uneven else []), *estimates, "better than"),
         tuple(rows),
@@ -183,7 +184,7 @@ def pairs(found: Conclusion) -> Chart:
     shown = _hardest([one for one in each if words.is_compared(one)])
     cut = numbers.short(list(place), MOST_LETTERS // 2)
     marks = tuple(
-        Mark(
+        ChartPoint(
             one.difference,
             f"{cut[one.first]} - {cut[one.second]}",
             one.low,
@@ -231,7 +232,7 @@ def _edge(pair: Pair) -> float:
     return distance if math.isfinite(distance) else math.inf
 
 
-def table_of_pairs(found: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> Table:
+def table_of_pairs(found: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> ReportTable:
     """List pairs: their differences, what is claimed of them, and what would settle those that are open.
 
     `brief`: all are open, and how far they are from a claim is said by what settles them, where that is known.
@@ -254,7 +255,7 @@ def table_of_pairs(found: Conclusion, each: Sequence[Pair], caption: str, *, bri
     more = ("settled with 80 % by",) if settled else ()
     ranges = "; numbers that settle are for half of such pairs" if settled else ""
     differences = f"; differences: {unit}" if unit else ""
-    return Table(f"{caption}{differences}{ranges}", (*columns, *more), rows)
+    return ReportTable(f"{caption}{differences}{ranges}", (*columns, *more), rows)
 
 
 def _claim(one: Pair) -> str:
@@ -271,7 +272,7 @@ def raters(found: Conclusion) -> Chart | None:
     half = MOST_RATERS // 2
     few = len(by_leniency) > MOST_RATERS
     shown = [*by_leniency[:half], *by_leniency[-half:]] if few else by_leniency
-    marks = tuple(Mark(one.leniency, one.rater, one.low, one.high, n=one.n) for one in shown)
+    marks = tuple(ChartPoint(one.leniency, one.rater, one.low, one.high, n=one.n) for one in shown)
     rows = tuple((one.rater, one.n, known(one.leniency, one.low, one.high)) for one in by_leniency)
     name = f"leniency, {found.unit}" if found.unit else "leniency"
     cut = f" ({len(shown)} of {len(found.raters):,})" if few else ""
@@ -284,7 +285,7 @@ def raters(found: Conclusion) -> Chart | None:
             marks,
             f"Leniency of {several(len(shown), 'rater')} with intervals, the most lenient first",
             target=0.0,
-            table=Table(
+            table=ReportTable(
                 "Each rater's scores less those of the others on the same outputs", ("rater", "answers", name), rows
             ),
             interval=f"{confidence(found)} interval",
@@ -296,7 +297,7 @@ def metrics(found: Conclusion) -> Chart | None:
     """Show how good each metric is for each system; None without any whose quality is known."""
     names = [one.system for one in words.order_systems(found)]
     marks = tuple(
-        Mark(one.value, one.system, one.low, one.high, metric.name)
+        ChartPoint(one.value, one.system, one.low, one.high, metric.name)
         for metric in found.metrics
         for one in sorted(
             metric.quality, key=lambda one: names.index(one.system) if one.system in names else len(names)
@@ -322,7 +323,7 @@ def metrics(found: Conclusion) -> Chart | None:
     )
 
 
-def table_of_metrics(found: Conclusion, quality: str) -> Table:
+def table_of_metrics(found: Conclusion, quality: str) -> ReportTable:
     """List metrics: the verdict, how good they are, and which further human labels would settle the verdict."""
     columns = ("metric", "verdict", f"{quality} of systems", "they differ by", "width", "settled by")
     rows = tuple(
@@ -336,7 +337,7 @@ def table_of_metrics(found: Conclusion, quality: str) -> Table:
         )
         for one in found.metrics
     )
-    return Table("Metrics; width: of a corrected interval, over that of humans alone", columns, rows)
+    return ReportTable("Metrics; width: of a corrected interval, over that of humans alone", columns, rows)
 
 
 def _range(metric: Metric) -> str:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, Counted, PlannedFigure, Repetition
-from simlab.answers.standings import Candidate, Family, Interval, Metric, Pair, Rated, System, WithinMargin
+from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, PlannedFigure, ReadCounts, Repetition
+from simlab.answers.standings import Candidate, Family, Interval, Metric, MetricQuality, Pair, System, WithinMargin
 from simlab.concluding.simulations import NOT_ASKED, withdrawal
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.text.tables import measured, number
@@ -354,7 +354,7 @@ def _moved(found: Conclusion, other: Conclusion) -> tuple[str, float] | None:
 
 def count_answers(found: Conclusion) -> str:
     """Say how many answers were read, about what, by whom, on which scale, and which rows count."""
-    read = Counted(**found.read)
+    read = ReadCounts(**found.read)
     names = ("systems", "documents", "items", "raters")
     about = [several(n, name[:-1]) for name in names if (n := getattr(read, name)) is not None]
     about += [several(read.gaps, "gap")] if read.gaps else []
@@ -527,7 +527,7 @@ def _favour(one: Metric) -> str:
     )
 
 
-def _largest(rows: Sequence[Rated]) -> str:
+def _largest(rows: Sequence[MetricQuality]) -> str:
     """Write the largest values, of those whose bounds leave 0 out first."""
     digits = numbers.decimals_of([(row.high - row.low) / 2 for row in rows])
     ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))

@@ -16,7 +16,7 @@ from simlab.drawing.reports.answers.detect_words import (
     settings,
     written,
 )
-from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value, value_or_reason
 from simlab.messages import join_words, several
 
 MOST_SENTENCES = 3
@@ -131,11 +131,11 @@ def _value(row: Detection, name: str, label: str = "") -> Value:
     return value_or_reason(float("nan") if held is None else float(held), reason, label=label, unit=unit)
 
 
-def _table(rows: Sequence[Detection]) -> Table:
+def _table(rows: Sequence[Detection]) -> ReportTable:
     results = [name for name in ("price", *DIFFERENCES, *POWERS, *CHAINS) if name in rows[0].model_fields_set]
     columns = (*(name for name in settings(rows) if name not in fixed(rows)), *results)
     body = tuple(tuple(_cell(row, name) for name in columns) for row in rows)
-    return Table("A row a setting, ratings per system", columns, body)
+    return ReportTable("A row a setting, ratings per system", columns, body)
 
 
 def _cell(row: Detection, name: str) -> Cell:

@@ -7,14 +7,14 @@ from math import isfinite
 
 from simlab.answers.detect import Detection
 from simlab.drawing.reports.answers.detect_words import LABELS, WORDS, setting, varied, written
-from simlab.drawing.reports.terms import Chart, Mark, Table
+from simlab.drawing.reports.terms import Chart, ChartPoint, ReportTable
 
 MOST_LINES, MOST_CHARTS = 8, 4
 ACROSS = ("n_human", "n_metric", "n_calibration", "correlation", "rho", "eta", "alpha", "n_systems")
 """What can go across, the first that differs before others that have as many values."""
 
 
-def charts(rows: Sequence[Detection], table: Table) -> Iterator[Chart]:
+def charts(rows: Sequence[Detection], table: ReportTable) -> Iterator[Chart]:
     """Draw what was looked for in all rows; nothing where no number differs. Further charts are of further settings."""
     names = varied(rows)
     numbers = [name for name in ACROSS if name in names and all(row.known(name) is not None for row in rows)]
@@ -40,7 +40,7 @@ def _apart(rows: Sequence[Detection], names: Sequence[str]) -> tuple[list[str], 
     return lines, [name for name in names if name not in lines]
 
 
-def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where: str, table: Table) -> Chart:
+def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where: str, table: ReportTable) -> Chart:
     first, name = group[0], group[0].sought
     unit = ("points" if first.unit else "share") if name == "detectable" else ""
     marks = tuple(sorted((_mark(row, across, lines) for row in group), key=lambda mark: float(mark.x)))
@@ -59,16 +59,16 @@ def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where:
     )
 
 
-def _mark(row: Detection, across: str, lines: Sequence[str]) -> Mark:
+def _mark(row: Detection, across: str, lines: Sequence[str]) -> ChartPoint:
     values = {name: row.known(name) for name in lines}
     said = "; ".join(
         "known" if name == "n_calibration" and held is None else written(held) for name, held in values.items()
     )
     note = f"measurable difference {written(row.epsilon)}"
-    return Mark(float(getattr(row, across)), float(getattr(row, row.sought)), line=said, note=note)
+    return ChartPoint(float(getattr(row, across)), float(getattr(row, row.sought)), line=said, note=note)
 
 
-def _alt(marks: Sequence[Mark], name: str, of: str) -> str:
+def _alt(marks: Sequence[ChartPoint], name: str, of: str) -> str:
     said = [f"{written(float(one.y))} at {written(float(one.x))}" for one in (marks[0], marks[-1])]
     count = len({one.line for one in marks})
     many = f" {count} lines." if count > 1 else ""

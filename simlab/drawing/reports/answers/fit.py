@@ -7,7 +7,17 @@ from math import isfinite
 from simlab.answers.fit import CheckedTrait, Component, Fit, LawScore
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import fit_charts, fit_words
-from simlab.drawing.reports.terms import Block, Cell, Points, Prose, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import (
+    Block,
+    Cell,
+    Points,
+    Prose,
+    Report,
+    ReportTable,
+    Section,
+    Value,
+    value_or_reason,
+)
 
 UNKNOWN = "not known from this pilot"
 MANY = "Intervals of checks hold all traits of a table at once in 19 of 20 tables of the law."
@@ -69,7 +79,7 @@ def _differs(fit: Fit) -> Section:
     assumed = ("assumed instead",) if any(isfinite(one.assumed) for one in fit.components) else ()
     columns = (f"what makes {kind} differ", f"sd{unit}", f"{fit.interval} % from", "to", *assumed)
     rows = tuple(_row(one)[: len(columns)] for one in fit.components)
-    table = Table("Standard deviations" + (", and a share of ties" if fit.compares else ""), columns, rows)
+    table = ReportTable("Standard deviations" + (", and a share of ties" if fit.compares else ""), columns, rows)
     chart = fit_charts.components(fit, table)
     missing = tuple(f"{fit_words.component(one)}: {UNKNOWN}" for one in fit.components if not isfinite(one.sd))
     left = (Points(missing),) if missing and chart else ()
@@ -93,7 +103,7 @@ def _checks(fit: Fit) -> Section:
         (one.name, value_or_reason(one.real, UNKNOWN), _simulated(one), "yes" if one.inside else "NO")
         for one in fit_charts.ordered(fit)
     )
-    table = Table("The pilot against tables of its law", ("trait", "pilot", "simulated", "inside"), rows)
+    table = ReportTable("The pilot against tables of its law", ("trait", "pilot", "simulated", "inside"), rows)
     wrong = [f"{fit_words.erring(one)}." for one in fit.checks.erring]
     notes = Points((MANY, *(f"{one[0].upper()}{one[1:]}" for one in wrong)))
     return Section("Checks", (fit_charts.checks(fit, table), notes), folded=not fit.failed, light=not fit.failed)
@@ -124,7 +134,7 @@ def _each(fit: Fit) -> Section | None:
 def _laws(fit: Fit) -> Section | None:
     """Show how well laws predict documents held out, and which ones the table does not allow."""
     rows = tuple((one.law, Value(one.log_score), _behind(one)) for one in fit.compared if isfinite(one.log_score))
-    table = Table("Laws on documents held out", ("law", "log score a rating [nats]", "behind the best"), rows)
+    table = ReportTable("Laws on documents held out", ("law", "log score a rating [nats]", "behind the best"), rows)
     refused = Points(tuple(f"{law}: {why}" for law, why in fit.refused.items()))
     blocks: tuple[Block, ...] = (*([table] if rows else []), *([refused] if fit.refused else []))
     return Section("Laws", blocks, folded=True, light=True) if blocks else None
@@ -143,7 +153,7 @@ def _speeds(fit: Fit) -> Section | None:
         for name, one in raters.items()
     )
     columns = ("rater", "median [s an answer]", "sd of log")
-    tables = (Table("Each rater", columns, rows),) if rows else ()
+    tables = (ReportTable("Each rater", columns, rows),) if rows else ()
     return Section("How fast people worked", (Prose(fit_words.speeds(fit.speeds)), *tables), folded=True, light=True)
 
 

@@ -6,7 +6,7 @@ from math import isfinite
 
 from simlab.answers.fit import CheckedTrait, Component, Dependability, Fit
 from simlab.drawing.reports.answers import fit_words
-from simlab.drawing.reports.terms import Chart, Mark, Table, Value
+from simlab.drawing.reports.terms import Chart, ChartPoint, ReportTable, Value
 from simlab.drawing.text import tables
 
 PEOPLE = {"drawn": "other raters", "fixed": "these raters"}
@@ -33,7 +33,7 @@ FARTHEST = 5.0
 """Traits that lie farther out than so many intervals stand there: what is near would be one dot otherwise."""
 
 
-def components(fit: Fit, table: Table) -> Chart | None:
+def components(fit: Fit, table: ReportTable) -> Chart | None:
     """Draw standard deviations with their intervals; None where the pilot tells none."""
     shown = [one for one in fit.components if isfinite(one.sd) and fit_words.is_spread(one)]
     if not shown:
@@ -55,9 +55,9 @@ def components(fit: Fit, table: Table) -> Chart | None:
     )
 
 
-def _spread(one: Component) -> Mark:
+def _spread(one: Component) -> ChartPoint:
     name = fit_words.component(one)
-    return Mark(one.sd, SHORT.get(one.name, name), one.low, one.high, note=name)
+    return ChartPoint(one.sd, SHORT.get(one.name, name), one.low, one.high, note=name)
 
 
 def ordered(fit: Fit) -> list[CheckedTrait]:
@@ -65,12 +65,14 @@ def ordered(fit: Fit) -> list[CheckedTrait]:
     return sorted(fit.checks.all, key=lambda one: (one.inside, -abs(_away(one))))
 
 
-def checks(fit: Fit, table: Table) -> Chart:
+def checks(fit: Fit, table: ReportTable) -> Chart:
     """Draw where the pilot lies in the interval that its law gives each trait: -1 and 1 are the ends."""
     shown = [one for one in ordered(fit) if isfinite(_away(one))]
-    simulated = [Mark(0.0, one.name, -1.0, 1.0, line="tables of the law", note=_note(one)) for one in shown]
+    simulated = [ChartPoint(0.0, one.name, -1.0, 1.0, line="tables of the law", note=_note(one)) for one in shown]
     pilot = [
-        Mark(max(min(_away(one), FARTHEST), -FARTHEST), one.name, line="pilot", note=_note(one), chosen=not one.inside)
+        ChartPoint(
+            max(min(_away(one), FARTHEST), -FARTHEST), one.name, line="pilot", note=_note(one), chosen=not one.inside
+        )
         for one in shown
     ]
     failed = sum(not one.inside for one in shown)
@@ -99,7 +101,9 @@ def _note(one: CheckedTrait) -> str:
 
 def dependable(fit: Fit) -> Chart:
     """Draw how dependable studies of more documents would be, a line for each coefficient and whose raters it has."""
-    marks = tuple(Mark(float(one.documents), one.value, one.low, one.high, _line(one)) for one in fit.coefficients)
+    marks = tuple(
+        ChartPoint(float(one.documents), one.value, one.low, one.high, _line(one)) for one in fit.coefficients
+    )
     each = fit.coefficients[0].each
     return Chart(
         "lines",
@@ -119,7 +123,7 @@ def _line(one: Dependability) -> str:
     return f"{'differences' if one.name == 'e_rho2' else 'scores'}, {PEOPLE[one.raters]}"
 
 
-def _coefficients(fit: Fit) -> Table:
+def _coefficients(fit: Fit) -> ReportTable:
     """Lay coefficients out with a column for each number of documents."""
     documents = list(dict.fromkeys(one.documents for one in fit.coefficients))
     kinds = dict.fromkeys((one.name, one.raters) for one in fit.coefficients)
@@ -134,15 +138,15 @@ def _coefficients(fit: Fit) -> Table:
         )
         for kind in kinds
     )
-    return Table("By new documents, 95 % intervals", ("dependable", *(f"{n:,}" for n in documents)), rows)
+    return ReportTable("By new documents, 95 % intervals", ("dependable", *(f"{n:,}" for n in documents)), rows)
 
 
 def trade(fit: Fit) -> Chart:
     """Draw the error of a difference by how many ratings each output gets, at equal cost."""
     rows, ratings = fit.each, fit_words.ratings_of_system(fit)
     best = max(rows, key=lambda row: row.best)
-    marks = tuple(Mark(float(one.each), one.error, one.low, one.high, chosen=one is best) for one in rows)
-    table = Table(
+    marks = tuple(ChartPoint(float(one.each), one.error, one.low, one.high, chosen=one is best) for one in rows)
+    table = ReportTable(
         f"{ratings:.0f} ratings a system",
         ("ratings of each output", "documents", "error of a difference [points]", "best in a share of draws"),
         tuple(

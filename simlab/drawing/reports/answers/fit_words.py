@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from simlab.answers.fit import CheckedTrait, Component, Fit, LawScore, PredictionError, Speeds
+from simlab.answers.fit import CheckedTrait, Component, Fit, LawScore, PilotSpeeds, PredictionError
 from simlab.answers.tables import ReadTable
 from simlab.drawing.text import tables
 from simlab.messages import several
@@ -214,7 +214,7 @@ def _price(price: tuple[float, float, float]) -> str:
     return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings ({span})"
 
 
-def speeds(held: Speeds | None) -> str:
+def speeds(held: PilotSpeeds | None) -> str:
     """Say hours under which rule, how fast people are at large, and what the same work would take others."""
     if held is None:
         return ""

@@ -8,7 +8,17 @@ from math import isfinite, nan
 from simlab.answers.mutt import MetricAgreement, PassRate, PassRates
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import mutt_agreement
-from simlab.drawing.reports.terms import Block, Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import (
+    Block,
+    Chart,
+    ChartPoint,
+    Points,
+    Report,
+    ReportTable,
+    Section,
+    Value,
+    value_or_reason,
+)
 from simlab.drawing.text import tables
 from simlab.messages import join_words, several
 
@@ -146,12 +156,12 @@ def _groups(rows: Sequence[PassRate]) -> dict[str, list[PassRate]]:
     return groups
 
 
-def _chart(title: str, rows: Sequence[PassRate], table: Table) -> Chart:
+def _chart(title: str, rows: Sequence[PassRate], table: ReportTable) -> Chart:
     up, line = ("corruption", "metric") if title.endswith("corruptions") else ("metric", "corruption")
     lines = len(_names(rows, line)) > 1
     values = [_value(row) for row in rows]
     marks = tuple(
-        Mark(row.pass_rate, getattr(row, up), one.low, one.high, getattr(row, line) if lines else "", n=row.n)
+        ChartPoint(row.pass_rate, getattr(row, up), one.low, one.high, getattr(row, line) if lines else "", n=row.n)
         for row, one in zip(rows, values, strict=True)
     )
     least, most = (pick(rows, key=lambda row: row.pass_rate) for pick in (min, max))
@@ -172,7 +182,7 @@ def _chart(title: str, rows: Sequence[PassRate], table: Table) -> Chart:
     )
 
 
-def _table(rows: Sequence[PassRate]) -> Table:
+def _table(rows: Sequence[PassRate]) -> ReportTable:
     counts = sorted({row.references for row in rows})
     by_row: dict[tuple[str, str, str], dict[int, PassRate]] = {}
     for row in rows:
@@ -182,7 +192,9 @@ def _table(rows: Sequence[PassRate]) -> Table:
         for names, held in by_row.items()
     )
     columns = ("corruption", "kind", "metric", *(several(n, "reference") for n in counts), "n")
-    return Table("Pass rates with exact 95 % binomial intervals; n = trials with two finite scores", columns, body)
+    return ReportTable(
+        "Pass rates with exact 95 % binomial intervals; n = trials with two finite scores", columns, body
+    )
 
 
 def _span(counts: Sequence[int]) -> str | int:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from simlab.answers.mutt import ALL, EqualVerdicts, MetricAgreement
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Chart, Mark, Points, Report, Section, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import Chart, ChartPoint, Points, Report, ReportTable, Section, Value, value_or_reason
 from simlab.drawing.text import tables
 from simlab.messages import several
 
@@ -89,7 +89,7 @@ def _sections(
         yield Section("Each corruption", (_table(others, "Each corruption"),), folded=True)
 
 
-def _chart(known: Sequence[EqualVerdicts], table: Table) -> Chart:
+def _chart(known: Sequence[EqualVerdicts], table: ReportTable) -> Chart:
     return Chart(
         "intervals",
         "In how many of the trials are the verdicts of two metrics equal?",
@@ -103,15 +103,15 @@ def _chart(known: Sequence[EqualVerdicts], table: Table) -> Chart:
     )
 
 
-def _mark(row: EqualVerdicts) -> Mark:
+def _mark(row: EqualVerdicts) -> ChartPoint:
     value = _value(row, "agreement")
     low = None if value.error is None else max(row.agreement - 1.96 * value.error, 0.0)
     high = None if value.error is None else min(row.agreement + 1.96 * value.error, 1.0)
     pair = f"{row.metric} and {row.other}"
-    return Mark(row.agreement, pair, low, high, standard_error=value.error, n=row.n, clusters=row.originals)
+    return ChartPoint(row.agreement, pair, low, high, standard_error=value.error, n=row.n, clusters=row.originals)
 
 
-def _table(rows: Sequence[EqualVerdicts], caption: str) -> Table:
+def _table(rows: Sequence[EqualVerdicts], caption: str) -> ReportTable:
     columns = ("corruption", "metric", "other", "references", "agreement", "correlation", "n", "originals")
     body = tuple(
         (
@@ -127,7 +127,7 @@ def _table(rows: Sequence[EqualVerdicts], caption: str) -> Table:
         for row in rows
     )
     first = 0 if len({row.corruption for row in rows}) > 1 else 1
-    return Table(caption, columns[first:], tuple(row[first:] for row in body))
+    return ReportTable(caption, columns[first:], tuple(row[first:] for row in body))
 
 
 def _notes(pooled: Sequence[EqualVerdicts], known: Sequence[EqualVerdicts]) -> Iterator[str]:

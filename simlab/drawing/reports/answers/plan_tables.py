@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from simlab.answers.plan import ACCOUNTS, EACH, DesignRow, Figure, Figures, StudyPlan, TriedDesign
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Table, Value, value_or_reason
+from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, ReportTable, Value, value_or_reason
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.drawing.text.tables import number
 from simlab.messages import several
@@ -67,12 +67,12 @@ def _account(name: str, plan: StudyPlan) -> str:
     return name if name != "money" else f"cost, {currency}" if currency else "cost"
 
 
-def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ()) -> Table:
+def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ()) -> ReportTable:
     """Show the advice (for these raters, also for others), rivals at its cost, and the most that the limits allow."""
     rows = [(label(row, plan), row.figures) for row in plan.rows]
     if plan.new_figures:
         rows.insert(1, ("  the same, for other raters", _for_others(plan.new_figures)))
-    return Table(
+    return ReportTable(
         "Designs in worlds that no choice has seen",
         ("design", *map(plan_words.heading, names), *(_account(one, plan) for one in accounts)),
         tuple((name, *_cells(figures, names, accounts)) for name, figures in rows),
@@ -102,12 +102,12 @@ def label(row: DesignRow, plan: StudyPlan) -> str:
     return f"same money: {beside}"
 
 
-def differences(plan: StudyPlan, names: Sequence[str]) -> tuple[Table, ...]:
+def differences(plan: StudyPlan, names: Sequence[str]) -> tuple[ReportTable, ...]:
     """Show each rival minus the advice, by pairs of worlds; nothing without rivals."""
     shown = [name for name in names if any(name in row.less for row in plan.runners)]
     rows = tuple((label(row, plan), *_differences(row, shown)) for row in plan.runners)
     caption = "Each design minus this one in the same worlds, with 95 % intervals"
-    table = Table(caption, ("design", *map(plan_words.heading, shown), "cost, in %"), rows)
+    table = ReportTable(caption, ("design", *map(plan_words.heading, shown), "cost, in %"), rows)
     return (table,) if rows and shown else ()
 
 
@@ -183,15 +183,17 @@ def _kind(own: Design) -> str:
     return ", ".join([*([words] if words != "the same" else []), *each]) or "all designs"
 
 
-def _mark(one: TriedDesign, across: str, measure: str, kind: str) -> Mark:
+def _mark(one: TriedDesign, across: str, measure: str, kind: str) -> ChartPoint:
     said = plan_designs.short(one.design) + ("" if one.within else "; beyond the limits")
     return _marked(one.figures, across, measure, kind, said, chosen=one.front)
 
 
-def _marked(held: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False) -> Mark:
+def _marked(held: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False) -> ChartPoint:
     one = held[measure]
     x, low, high = held[across].value, known(one.low), known(one.high)
-    return Mark(x, one.value, low, high, line, known(one.mcse), one.studies or None, one.worlds or None, note, chosen)
+    return ChartPoint(
+        x, one.value, low, high, line, known(one.mcse), one.studies or None, one.worlds or None, note, chosen
+    )
 
 
 def _alt(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
@@ -206,7 +208,7 @@ def _alt(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
     )
 
 
-def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> Table:
+def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> ReportTable:
     measure = plan.first_target.measure
     rows = tuple(
         (
@@ -221,7 +223,7 @@ def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> Table:
     )
     titles = ("design", _account(across, plan), plan_words.heading(measure))
     said = "What was looked at while searching, the least first"
-    return Table(said, (*titles, "on the front", "reaches all targets", "within the limits"), rows)
+    return ReportTable(said, (*titles, "on the front", "reaches all targets", "within the limits"), rows)
 
 
 def _yes(held: bool) -> str:

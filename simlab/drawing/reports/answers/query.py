@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from simlab.answers.query import WITHIN_ERROR, CellFields, CellStatistics, QueriedCells
 from simlab.drawing.reports import cells, references
 from simlab.drawing.reports.answers import query_statistics
-from simlab.drawing.reports.terms import Points, Report, Section, Table
+from simlab.drawing.reports.terms import Points, Report, ReportTable, Section
 from simlab.drawing.wording import say_drawn
 from simlab.messages import join_words, several, word
 
@@ -101,13 +101,13 @@ def _marked(found: QueriedCells) -> list[CellFields]:
     return [cell for cell in found.cells if cell.get(WITHIN_ERROR)]
 
 
-def _mark(found: QueriedCells, table: Table) -> Table:
+def _mark(found: QueriedCells, table: ReportTable) -> ReportTable:
     """Add a column that says within the error of which bounds cells lie, where any does."""
     if not _marked(found):
         return table
     marks = [_say_within(found, cell.get(WITHIN_ERROR)) for cell in found.cells]
     body = tuple((*row, mark) for row, mark in zip(table.rows, marks, strict=True))
-    return Table(table.caption, (*table.columns, "note"), body)
+    return ReportTable(table.caption, (*table.columns, "note"), body)
 
 
 def _say_within(found: QueriedCells, bounds: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from simlab.answers.query import CellStatistics
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Cell, Chart, Mark, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, Points, Report, ReportTable, Section, Value
 from simlab.drawing.reports.values import said
 from simlab.drawing.wording import say_drawn
 from simlab.messages import several, word
@@ -78,7 +78,7 @@ def _removed(found: CellStatistics) -> str:
     return f"the noise of studies is removed; {rest} is chance of worlds that nothing here explains"
 
 
-def _quantiles(found: CellStatistics) -> Table:
+def _quantiles(found: CellStatistics) -> ReportTable:
     """Give each quantile a column, so that the worlds of a cell stand in a row."""
     axes = [axis for axis in found.axes if axis != "quantile"]
     places: dict[tuple[Any, ...], dict[float, Row]] = {}
@@ -90,27 +90,27 @@ def _quantiles(found: CellStatistics) -> Table:
         for place, of in places.items()
     ]
     columns = [text for level in levels for text in (f"quantile {word(level)}", f"{100 * found.level:.0f} % interval")]
-    return Table("", (*axes, *columns), tuple(rows))
+    return ReportTable("", (*axes, *columns), tuple(rows))
 
 
-def _values(found: CellStatistics) -> Table:
+def _values(found: CellStatistics) -> ReportTable:
     rows: list[tuple[Cell, ...]] = [
         (*(word(row[axis]) for axis in found.axes), *_with_interval(row)) for row in found.rows
     ]
-    return Table("", (*found.axes, "share of worlds", f"{100 * found.level:.0f} % interval"), tuple(rows))
+    return ReportTable("", (*found.axes, "share of worlds", f"{100 * found.level:.0f} % interval"), tuple(rows))
 
 
-def _importance(found: CellStatistics) -> Table:
+def _importance(found: CellStatistics) -> ReportTable:
     """List axes, the one that decides most first."""
     rows: list[tuple[Cell, ...]] = [
         (row["axis"], *_with_interval(row, "main"), *_with_interval(row, "total"))
         for row in sorted(found.rows, key=lambda row: -(row["total"] or 0.0))
     ]
     interval = f"{100 * found.level:.0f} % interval"
-    return Table("", ("axis", "alone", interval, "with interactions", interval), tuple(rows))
+    return ReportTable("", ("axis", "alone", interval, "with interactions", interval), tuple(rows))
 
 
-def _solved(found: CellStatistics) -> Table:
+def _solved(found: CellStatistics) -> ReportTable:
     words = {"crossed": "", "not_reached": "not reached within the sweep", "reached_everywhere": "reached everywhere"}
     rows: list[tuple[Cell, ...]] = []
     for row in found.rows:
@@ -120,7 +120,7 @@ def _solved(found: CellStatistics) -> Table:
         ends += "beyond the sweep" if row["high"] is None else said(Value(row["high"], digits=_digits(row)))
         value = Value(row["value"], digits=_digits(row)) if known else None
         rows.append((*place, value, ends if known else "", words[row["reach"]]))
-    return Table("", (*found.axes, found.quantity, f"{100 * found.level:.0f} % interval", "note"), tuple(rows))
+    return ReportTable("", (*found.axes, found.quantity, f"{100 * found.level:.0f} % interval", "note"), tuple(rows))
 
 
 def _digits(row: Row) -> int:
@@ -139,10 +139,10 @@ def _with_interval(row: Row, name: str = "value") -> tuple[Cell, Cell]:
     return Value(value.value, mcse=value.mcse), "" if None in ends else f"{ends[0]} to {ends[1]}"
 
 
-def _chart(found: CellStatistics, table: Table) -> Chart:
+def _chart(found: CellStatistics, table: ReportTable) -> Chart:
     """Draw main and total shares of each axis with their intervals."""
     marks = tuple(
-        Mark(row[name], row["axis"], low=row[f"{name}_low"], high=row[f"{name}_high"], line=line)
+        ChartPoint(row[name], row["axis"], low=row[f"{name}_low"], high=row[f"{name}_high"], line=line)
         for row in sorted(found.rows, key=lambda row: row["total"] or 0.0)
         for name, line in (("main", "alone"), ("total", "with interactions"))
     )

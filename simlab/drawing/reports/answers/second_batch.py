@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simlab.answers.plan import SecondStudy
 from simlab.drawing.reports import references
-from simlab.drawing.reports.terms import Report, Section, Table, Value
+from simlab.drawing.reports.terms import Report, ReportTable, Section, Value
 from simlab.messages import several
 
 
@@ -28,7 +28,7 @@ def report(found: SecondStudy) -> Report:
     )
 
 
-def _table(found: SecondStudy) -> Table:
+def _table(found: SecondStudy) -> ReportTable:
     rows = tuple((one.first, one.second, Value(one.number)) for one in found.pairs)
     said = "Each pair, and what settles it with 80 % at the middle of what its difference may be"
-    return Table(said, ("system", "and system", "new documents that settle it"), rows)
+    return ReportTable(said, ("system", "and system", "new documents that settle it"), rows)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from simlab.answers.show import StoredSweep, StoredSweeps
-from simlab.drawing.reports.terms import Block, Cell, Code, Prose, Report, Section, Table
+from simlab.drawing.reports.terms import Block, Cell, Code, Prose, Report, ReportTable, Section
 from simlab.drawing.wording import say_drawn
 from simlab.messages import legible, several, size, word
 
@@ -37,9 +37,9 @@ def report(found: StoredSweeps) -> Report:
     )
 
 
-def _table(rows: Sequence[StoredSweep]) -> Table:
+def _table(rows: Sequence[StoredSweep]) -> ReportTable:
     columns = ("store", "sweep", "cells", "precision", "simlab", "size")
-    return Table("", columns, tuple(_line(row) for row in rows))
+    return ReportTable("", columns, tuple(_line(row) for row in rows))
 
 
 def _line(row: StoredSweep) -> tuple[Cell, ...]:

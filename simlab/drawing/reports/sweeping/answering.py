@@ -9,8 +9,8 @@ from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better
 from simlab.drawing import view
 from simlab.drawing.reports import cells, values
 from simlab.drawing.reports.sweeping import comparing
-from simlab.drawing.reports.sweeping.seeing import Record, Seen, compared, largest, named, place
-from simlab.drawing.reports.terms import Points, Section, Table, Value
+from simlab.drawing.reports.sweeping.seeing import Record, StoreView, compared, largest, named, place
+from simlab.drawing.reports.terms import Points, ReportTable, Section, Value
 from simlab.drawing.text import tables
 from simlab.drawing.view import cluster
 from simlab.drawing.wording import axis_label, currency_of, measured_axis
@@ -24,7 +24,7 @@ MOST_TABLES = 40
 """So many tables of comparisons are shown; the rest is left to `simlab compare`."""
 
 
-def sentences(seen: Seen) -> tuple[str, ...]:
+def sentences(seen: StoreView) -> tuple[str, ...]:
     """Say which design is best in each cell at the largest value across, by how much, and what was found there."""
     if not seen.measures:
         return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
@@ -37,22 +37,22 @@ def sentences(seen: Seen) -> tuple[str, ...]:
     return (_opening(seen), *told, *more)
 
 
-def _opening(seen: Seen) -> str:
+def _opening(seen: StoreView) -> str:
     less = " (less is better)" if less_is_better(seen.measure) else ""
     label = measured_axis(seen.dataset, seen.measure)
     at = f", at the largest {axis_label(seen.x)} ({_most(seen, seen.x)})" if seen.x else ""
     return f"Compared by {label}{less}{at}, along {axis_label(str(seen.by))}."
 
 
-def _most(seen: Seen, axis: str) -> str:
+def _most(seen: StoreView, axis: str) -> str:
     return word(max(seen.dataset[axis].values.tolist()))
 
 
-def _reasons(seen: Seen) -> list[str]:
+def _reasons(seen: StoreView) -> list[str]:
     return [f"{name}: {why}." for name, why in seen.undefined.items() if why]
 
 
-def _alone(seen: Seen) -> list[str]:
+def _alone(seen: StoreView) -> list[str]:
     """Say what the measures of a store are in which there is nothing to compare."""
     record = seen.records[0]
     names = [seen.measure, *([seen.found] if seen.found else [])]
@@ -60,7 +60,7 @@ def _alone(seen: Seen) -> list[str]:
     return [*told, *([] if len(seen.measures) <= len(names) else ["All other measures are in the table below."])]
 
 
-def _of_cell(seen: Seen, rows: Sequence[Row]) -> list[str]:
+def _of_cell(seen: StoreView, rows: Sequence[Row]) -> list[str]:
     """Say, in one sentence, who leads a cell, by how much, and what was found."""
     where = {name: value for name, value in rows[0].at.items() if name != seen.x}
     head = f"{place(where)}: " if where else ""
@@ -71,7 +71,7 @@ def _of_cell(seen: Seen, rows: Sequence[Row]) -> list[str]:
     return [f"{head}{text}" if head else f"{text[0].upper()}{text[1:]}"]
 
 
-def _told(seen: Seen, rows: Sequence[Row]) -> str:
+def _told(seen: StoreView, rows: Sequence[Row]) -> str:
     lead = next((row for row in rows if row.contrast is None), rows[0])
     shown = [comparing.value(row) for row in rows]
     written = {id(row): values.said(one, values.places(shown)) for row, one in zip(rows, shown, strict=True)}
@@ -94,7 +94,7 @@ def _verb(lead: Row, rows: Sequence[Row]) -> str:
     return "is best"
 
 
-def _next(seen: Seen, others: Sequence[Row], written: dict[int, str]) -> str:
+def _next(seen: StoreView, others: Sequence[Row], written: dict[int, str]) -> str:
     """Say how far the next design is behind, with the error and the interval of that difference."""
     if not others:
         return ""
@@ -115,7 +115,7 @@ def _difference(gap: Value | None) -> str:
     return f"{values.said(gap)} (95 % interval {interval})" if interval else values.said(gap)
 
 
-def _beside(seen: Seen, row: Row) -> str:
+def _beside(seen: StoreView, row: Row) -> str:
     """Say what was found where a value may be one of emptiness."""
     if seen.found is None:
         return ""
@@ -123,12 +123,12 @@ def _beside(seen: Seen, row: Row) -> str:
     return f"; {seen.found} {amount(seen, record, seen.found)}" if record else ""
 
 
-def _record(seen: Seen, row: Row) -> Record | None:
+def _record(seen: StoreView, row: Row) -> Record | None:
     at = {**row.at, str(seen.by): row.design}
     return next((one for one in seen.records if all(one[name] == value for name, value in at.items())), None)
 
 
-def amount(seen: Seen, record: Record, name: str) -> str:
+def amount(seen: StoreView, record: Record, name: str) -> str:
     """Write a measure of a cell with its error."""
     return cells.write_value(record, name)
 
@@ -149,7 +149,7 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
     return f"In {tables.counted([len(cells)], 'further cell')}: {told}. The tables below have all of them."
 
 
-def large(seen: Seen) -> tuple[Value, ...]:
+def large(seen: StoreView) -> tuple[Value, ...]:
     """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
     comparison = compared(seen)
     if comparison is None:
@@ -162,7 +162,7 @@ def large(seen: Seen) -> tuple[Value, ...]:
     return tuple(value(seen, record, name, seen.by) for name in (seen.measure, seen.found) if name)
 
 
-def value(seen: Seen, record: Record, name: str, by: str | None = None) -> Value:
+def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> Value:
     """Hold a measure of a cell with all that is known of its error."""
     found = record[name]
     of = f", {named(by, record[by])}" if by else ""
@@ -180,13 +180,13 @@ def value(seen: Seen, record: Record, name: str, by: str | None = None) -> Value
     )
 
 
-def unit(seen: Seen, name: str) -> str:
+def unit(seen: StoreView, name: str) -> str:
     """Return the unit of a measure; nothing for shares and other pure numbers, and of money its name."""
     held = str(seen.dataset[name].attrs.get("units", ""))
     return "" if held == "1" else (currency_of(seen.dataset) or held) if held == "currency" else held
 
 
-def _error(seen: Seen, record: Record, name: str) -> float | None:
+def _error(seen: StoreView, record: Record, name: str) -> float | None:
     """Return the error of a measure; None of what is calculated, and where too few clusters agree."""
     if seen.calculated or not math.isfinite(record[name]):
         return None
@@ -198,7 +198,7 @@ def _known(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def sections(seen: Seen, command: str) -> tuple[Section, ...]:
+def sections(seen: StoreView, command: str) -> tuple[Section, ...]:
     """Hold the designs against each other, a table for each cell of the axes that are not compared.
 
     Cells at the largest value across come first; the others are folded away.
@@ -219,7 +219,7 @@ def sections(seen: Seen, command: str) -> tuple[Section, ...]:
     return (compared_, elsewhere) if rest else (compared_,)
 
 
-def paragraph(seen: Seen) -> str:
+def paragraph(seen: StoreView) -> str:
     """Write a paragraph for a paper: what was simulated, what it shows, and what errors are."""
     sweep = view.declared(seen.dataset)
     version = seen.dataset.attrs.get("simlab", "")
@@ -235,22 +235,24 @@ def paragraph(seen: Seen) -> str:
     return " ".join(filter(None, (opening, *sentences(seen), f"{ending}{f'; held fixed: {fixed}' if fixed else ''}.")))
 
 
-def _table(seen: Seen, rows: Sequence[Row]) -> Table:
+def _table(seen: StoreView, rows: Sequence[Row]) -> ReportTable:
     by, at = str(seen.by), place(rows[0].at)
     label, found = measured_axis(seen.dataset, seen.measure), (seen.found,) if seen.found else ()
     body = tuple(
         (named(by, row.design), *line, *(_found(seen, row) for _ in found))
         for row, line in zip(rows, comparing.lines(rows), strict=True)
     )
-    return Table(f"{label}{f', {at}' if at else ''}", (axis_label(by), label, *comparing.columns(rows), *found), body)
+    return ReportTable(
+        f"{label}{f', {at}' if at else ''}", (axis_label(by), label, *comparing.columns(rows), *found), body
+    )
 
 
-def _found(seen: Seen, row: Row) -> Value | str:
+def _found(seen: StoreView, row: Row) -> Value | str:
     record = _record(seen, row)
     return value(seen, record, str(seen.found)) if record else ""
 
 
-def _notes(seen: Seen, comparison: Comparison, shown: Sequence[Table]) -> list[str]:
+def _notes(seen: StoreView, comparison: Comparison, shown: Sequence[ReportTable]) -> list[str]:
     """Say what the columns of the comparisons rest on, as `simlab compare` says it."""
     beside = [f"{seen.measure} is best where nothing is found: read it beside {seen.found}."] if seen.found else []
     if seen.measure in EMPTINESS and not seen.found:
@@ -260,7 +262,7 @@ def _notes(seen: Seen, comparison: Comparison, shown: Sequence[Table]) -> list[s
     return [*notes, *_largest_error(seen), *beside]
 
 
-def _largest_error(seen: Seen) -> list[str]:
+def _largest_error(seen: StoreView) -> list[str]:
     """Return a line on the largest Monte-Carlo error of the measure, and how many more clusters would halve it."""
     errors = [(error, record) for record in seen.records if (error := _error(seen, record, seen.measure))]
     if not errors:

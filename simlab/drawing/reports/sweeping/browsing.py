@@ -13,8 +13,8 @@ import numpy as np
 
 from simlab.drawing.reports.sweeping.exploring import axis
 from simlab.drawing.reports.sweeping.origin import SIZES, shown_folder
-from simlab.drawing.reports.sweeping.seeing import Seen
-from simlab.drawing.reports.terms import Axis, Cell, Code, Drill, Prose, Section, Table, Value
+from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.terms import Cell, Code, Drill, Prose, ReportAxis, ReportTable, Section, Value
 from simlab.drawing.view import declared
 from simlab.drawing.wording import measured_axis
 from simlab.messages import word
@@ -36,7 +36,7 @@ FAILED, NOT_RUN = -1, -2
 Numbers = Mapping[tuple[Any, ...], int]
 
 
-def section(seen: Seen, whole: xr.Dataset, folder: Path, numbers: Numbers | None) -> Section | None:
+def section(seen: StoreView, whole: xr.Dataset, folder: Path, numbers: Numbers | None) -> Section | None:
     """Lay out all cells of a store; `numbers` is how its ledger counts them, by their values on the axes.
 
     Without `numbers` there is no ledger to replay from. None for a calculation, which has no campaigns. Of more cells
@@ -89,7 +89,7 @@ def _commands(where: str, numbers: Numbers | None) -> Code:
     return Code("\n".join(lines), "console")
 
 
-def _axis(seen: Seen, whole: xr.Dataset, name: str) -> Axis:
+def _axis(seen: StoreView, whole: xr.Dataset, name: str) -> ReportAxis:
     return axis(replace(seen, dataset=whole), name)
 
 
@@ -124,7 +124,9 @@ def _rounded(values: Floats) -> list[float | None]:
     return [float(f"{one:.{DIGITS}g}") if math.isfinite(one) else None for one in values.ravel().tolist()]
 
 
-def _table(whole: xr.Dataset, axes: Sequence[str], measure: str, counted: Sequence[int | None], replay: str) -> Table:
+def _table(
+    whole: xr.Dataset, axes: Sequence[str], measure: str, counted: Sequence[int | None], replay: str
+) -> ReportTable:
     """Write the first cells with the line that replays a campaign of each."""
     flat = whole[measure].transpose(*axes).values.ravel(), whole[f"{measure}_mcse"].transpose(*axes).values.ravel()
     shape = [whole.sizes[name] for name in axes]
@@ -137,4 +139,4 @@ def _table(whole: xr.Dataset, axes: Sequence[str], measure: str, counted: Sequen
         line = f"{replay} {counted[k]}.0.0" if replay else ""
         rows.append((*(word(of[int(j)]) for of, j in zip(held, place, strict=True)), shown, line))
     caption = f"The first campaign of {len(rows)} of {len(counted):,} cells"
-    return Table(caption, (*axes, measured_axis(whole, measure), "its replay"), tuple(rows))
+    return ReportTable(caption, (*axes, measured_axis(whole, measure), "its replay"), tuple(rows))

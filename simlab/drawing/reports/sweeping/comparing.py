@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from simlab.comparing.contrasts import BETTER_BY, Comparison, Row, by_cell, less_is_better, rests_on_few
 from simlab.drawing.reports.cells import BOUNDS, replication
-from simlab.drawing.reports.terms import Cell, Points, Report, Section, Table, Value
+from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value
 from simlab.drawing.reports.values import between, cells, places, said
 from simlab.drawing.text import tables
 from simlab.drawing.view import cluster_word
@@ -51,7 +51,7 @@ def report(comparison: Comparison) -> Report:
     at = [tuple(word(row.at[name]) for name in others) for row in rows]
     named = [(*cell, word(row.design)) for cell, row in zip(at, rows, strict=True)]
     tail = [(_share(row, less=less_is_better(comparison.measure)),) if shared else () for row in rows]
-    table = Table(
+    table = ReportTable(
         "", head, tuple((*name, *line, *more) for name, line, more in zip(named, lines(rows), tail, strict=True))
     )
     return Report(
@@ -162,7 +162,7 @@ def standing(row: Row) -> str:
     return PLAIN_WORDS[row.standing] if math.isfinite(row.value) or row.standing == "unreached" else "no value"
 
 
-def notes(comparison: Comparison, shown: Sequence[Table]) -> Iterator[str]:
+def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]:
     """Say what tables of `lines` rest on, and what their signs mean."""
     rows = [row for row in comparison.rows if row.standing != "unreached"]
     cluster = cluster_word(comparison.cluster)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from simlab.drawing.reports.sweeping.seeing import Seen
-from simlab.drawing.reports.terms import Prose, Section, Table
+from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.terms import Prose, ReportTable, Section
 from simlab.drawing.wording import axis_label, value_label
 from simlab.messages import flat, shown
 from simlab.parts import name_of
@@ -18,25 +18,25 @@ MATTER = ("design", "budget", "decision", "analysis", "raters", "systems", "metr
 MOST_VALUES = 12
 
 
-def section(seen: Seen) -> Section:
+def section(seen: StoreView) -> Section:
     """List the axes with their values."""
     said = "The sweep varies nothing: it is of one design."
     return Section("Designs", (_axes(seen) if seen.axes else Prose(said),))
 
 
-def shared(seen: Seen) -> Section:
+def shared(seen: StoreView) -> Section:
     """List the settings that all cells share."""
-    table = Table("Settings of all designs", ("setting", "value"), settings(seen.dataset.attrs))
+    table = ReportTable("Settings of all designs", ("setting", "value"), settings(seen.dataset.attrs))
     return Section("What all designs share", (table,), folded=True)
 
 
-def _axes(seen: Seen) -> Table:
+def _axes(seen: StoreView) -> ReportTable:
     rows = tuple((axis_label(name), str(seen.dataset[name].attrs.get("key", name)), _values(seen, name))
                  for name in seen.axes)  # fmt: skip
-    return Table("What the sweep varies", ("axis", "key", "values"), rows)
+    return ReportTable("What the sweep varies", ("axis", "key", "values"), rows)
 
 
-def _values(seen: Seen, name: str) -> str:
+def _values(seen: StoreView, name: str) -> str:
     values = [value_label(name, value) for value in as_written(seen.dataset[name].values)]
     if len(values) <= MOST_VALUES:
         return ", ".join(values)

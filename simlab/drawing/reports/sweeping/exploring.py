@@ -8,8 +8,8 @@ from typing import Any
 from simlab.drawing import view
 from simlab.drawing.figures import sweep as figures
 from simlab.drawing.reports.sweeping.answering import unit, value
-from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell
-from simlab.drawing.reports.terms import Axis, Cell, Explorer, Quantity, Table
+from simlab.drawing.reports.sweeping.seeing import StoreView, axis_cell
+from simlab.drawing.reports.terms import Cell, Explorer, Quantity, ReportAxis, ReportTable
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
 from simlab.measures.labels import measure_range
@@ -28,7 +28,7 @@ COSTS = ("money", "hours", "days", "cost", "human_cost", "ratings_used")
 ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
 
 
-def rows(seen: Seen) -> tuple[Mapping[str, Any], ...]:
+def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
     """List the cells as `query --format json` does; of a large store without what its measures say for all cells."""
     listed = tables.plain(records(seen.dataset, measures_of(seen.dataset)))
     if len(listed) <= MOST_WHOLE:
@@ -41,7 +41,7 @@ def _told(key: str, held: Any) -> bool:
     return held is not None or not key.endswith("_reason")
 
 
-def explorer(seen: Seen, question: str, listed: Sequence[Mapping[str, Any]]) -> Explorer | None:
+def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]) -> Explorer | None:
     """Lay out a store with axes; None for one of a single cell, or without a value."""
     if not seen.axes or not seen.measures:
         return None
@@ -62,11 +62,11 @@ def explorer(seen: Seen, question: str, listed: Sequence[Mapping[str, Any]]) -> 
     )
 
 
-def axis(seen: Seen, name: str) -> Axis:
+def axis(seen: StoreView, name: str) -> ReportAxis:
     """Describe an axis: its values as they stand in rows, and as a reader of figures would say them."""
     held = seen.dataset[name]
     values = as_written(held.values)
-    return Axis(
+    return ReportAxis(
         name,
         str(held.attrs.get("key", name)),
         axis_label(name),
@@ -76,7 +76,7 @@ def axis(seen: Seen, name: str) -> Axis:
     )
 
 
-def quantity(seen: Seen, name: str) -> Quantity:
+def quantity(seen: StoreView, name: str) -> Quantity:
     """Describe a measure: its unit, its range, whether less is better, and what its studies share."""
     about = seen.dataset[name].attrs
     within = range_in(seen.dataset, name) if name in seen.dataset else measure_range(name)
@@ -92,13 +92,13 @@ def quantity(seen: Seen, name: str) -> Quantity:
     )
 
 
-def costs(seen: Seen) -> tuple[str, ...]:
+def costs(seen: StoreView) -> tuple[str, ...]:
     """Name the measures of what campaigns take that differ from cell to cell."""
     held = [name for name in COSTS if name in seen.measures]
     return tuple(name for name in held if len({record[name] for record in seen.records}) > 1)
 
 
-def alt(seen: Seen) -> str:
+def alt(seen: StoreView) -> str:
     """Say what the figure shows, for those who do not see it."""
     shown = view.view(seen.dataset, seen.measure)
     values = [record[seen.measure] for record in seen.records if record[seen.measure] == record[seen.measure]]
@@ -111,7 +111,7 @@ def alt(seen: Seen) -> str:
     )
 
 
-def table(seen: Seen) -> Table:
+def table(seen: StoreView) -> ReportTable:
     """Write the measure of the figure in all cells, or of a large store in those of its first panel."""
     shown = view.view(seen.dataset, seen.measure)
     order = [*shown.panels, *([shown.line] if shown.line else []), shown.x]
@@ -123,20 +123,20 @@ def table(seen: Seen) -> Table:
     columns = (*map(axis_label, order), *(measured_axis(seen.dataset, name) for name in names), "campaigns", "clusters")
     body = tuple(_line(seen, record, order, names) for record in kept)
     part = "" if len(kept) == len(seen.records) else f", {len(kept)} of {len(seen.records)} cells"
-    return Table(f"{measured_axis(seen.dataset, seen.measure)} by cell{part}", columns, body)
+    return ReportTable(f"{measured_axis(seen.dataset, seen.measure)} by cell{part}", columns, body)
 
 
-def _line(seen: Seen, record: Mapping[str, Any], order: Sequence[str], names: Sequence[str]) -> tuple[Cell, ...]:
+def _line(seen: StoreView, record: Mapping[str, Any], order: Sequence[str], names: Sequence[str]) -> tuple[Cell, ...]:
     numbers = [int(record[f"{seen.measure}{end}"]) for end in ("_n", "_clusters")]
     held = (value(seen, record, name) for name in names)
     return (*(axis_cell(name, record[name]) for name in order), *held, *numbers)
 
 
-def all_measures(seen: Seen) -> Table:
+def all_measures(seen: StoreView) -> ReportTable:
     """Write all measures of a store of one cell."""
     record = seen.records[0]
     body = tuple(
         (measured_axis(seen.dataset, name), value(seen, record, name), unit(seen, name), int(record[f"{name}_n"]))
         for name in seen.measures
     )
-    return Table("All measures of the study", ("measure", "value", "unit", "campaigns"), body)
+    return ReportTable("All measures of the study", ("measure", "value", "unit", "campaigns"), body)

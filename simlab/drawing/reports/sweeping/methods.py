@@ -12,8 +12,8 @@ from simlab import parts
 from simlab.config.explaining import Measure, explain_measures, source_of
 from simlab.config.groups import find_options, section_of
 from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, named_in
-from simlab.drawing.reports.sweeping.seeing import Seen
-from simlab.drawing.reports.terms import Prose, Reference, Section, Table
+from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.terms import CitedWork, Prose, ReportTable, Section
 from simlab.drawing.text.references import METHODS
 from simlab.types import InputError
 
@@ -27,12 +27,12 @@ class Used(NamedTuple):
     source: str
 
 
-def measures(seen: Seen) -> list[Measure]:
+def measures(seen: StoreView) -> list[Measure]:
     """Explain the measures of a store that simlab knows, from their docstrings and comments."""
     return explain_measures((*seen.measures, *seen.undefined), seen.plugins)
 
 
-def used(seen: Seen) -> list[Used]:
+def used(seen: StoreView) -> list[Used]:
     """List the parts of all cells: those that they share, and the options on axes."""
     sweep, config = (json.loads(str(seen.dataset.attrs.get(name, "{}"))) for name in ("sweep", "config"))
     shared = [target for name, held in config.items() if name != "measure" for target in _targets(name, held)]
@@ -73,14 +73,14 @@ def _said(where: str, target: str, plugins: Sequence[str]) -> Used:
     return Used(where, name, " ".join(said.partition("\n\n")[0].split()), source_of(section, plugins))
 
 
-def section(seen: Seen) -> Section:
+def section(seen: StoreView) -> Section:
     """Explain every measure and every part: what it is, in which unit, which way is better, and whose it is."""
     told = measures(seen)
     rows = tuple((one.measure, one.sentence, one.unit, one.range, one.better, one.source) for one in told)
     columns = ("measure", "what it is", "unit", "range", "better", "source")
-    blocks = [Table("Measures", columns, rows)] if rows else []
+    blocks = [ReportTable("Measures", columns, rows)] if rows else []
     of_parts = tuple((one.where, one.name, one.says, one.source) for one in used(seen))
-    blocks += [Table("Parts", ("setting", "part", "what it does", "source"), of_parts)] if of_parts else []
+    blocks += [ReportTable("Parts", ("setting", "part", "what it does", "source"), of_parts)] if of_parts else []
     strange = [name for name in (*seen.measures, *seen.undefined) if name not in {one.measure for one in told}]
     notes = (
         [Prose(f"Not simlab's own: {', '.join(strange)}. With --plugins PACKAGE they are explained.")]
@@ -90,7 +90,7 @@ def section(seen: Seen) -> Section:
     return Section("Methods", (*blocks, *notes), folded=True)
 
 
-def references(seen: Seen) -> tuple[Reference, ...]:
+def references(seen: StoreView) -> tuple[CitedWork, ...]:
     """Cite all that the sources of measures and parts name, what is known of the parts' methods, and simlab."""
     sources = [*(one.source for one in measures(seen)), *(one.source for one in used(seen))]
     names = [*(one.name for one in used(seen)), *seen.measures]

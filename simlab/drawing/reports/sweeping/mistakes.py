@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.comparing.kinds_of_errors import KINDS, Kinds, known, of_cell
-from simlab.drawing.reports.sweeping.seeing import Seen, axis_cell, place
-from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, Section, Table, Value
+from simlab.drawing.reports.sweeping.seeing import StoreView, axis_cell, place
+from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, ReportTable, Section, Value
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label
 from simlab.store.coordinates import as_written
@@ -26,7 +26,7 @@ MOST_NUMBERS = 6000
 Position = tuple[int, ...]
 
 
-def section(seen: Seen) -> Section | None:
+def section(seen: StoreView) -> Section | None:
     """Show the errors of the designs; None for a store without campaigns."""
     if seen.calculated or not seen.measures:
         return None
@@ -43,7 +43,7 @@ def section(seen: Seen) -> Section | None:
     return Section("How errors were made", tuple(blocks))
 
 
-def chosen(seen: Seen) -> tuple[list[Position], str]:
+def chosen(seen: StoreView) -> tuple[list[Position], str]:
     """Choose the cells whose errors are shown: all, or those at the largest value across, or the first of these."""
     shape = tuple(seen.dataset.sizes[axis] for axis in seen.axes)
     places = list(np.ndindex(*shape))
@@ -80,7 +80,7 @@ def _what(dataset: xr.Dataset, found: Sequence[Kinds]) -> str:
     )
 
 
-def _matrix(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> PairMatrix:
+def _matrix(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> PairMatrix:
     first = held[0][1]
     pairs = tuple(zip(first.first.tolist(), first.second.tolist(), strict=True))
     wrong = [float(found.shares[1:4].sum(0).mean()) for _, found in held]
@@ -103,16 +103,16 @@ def _rounded(found: Kinds) -> tuple[tuple[float | None, ...], ...]:
     return tuple(tuple(round(float(share), 4) for share in kind) for kind in found.shares)
 
 
-def _design(seen: Seen, place_: Position) -> str:
+def _design(seen: StoreView, place_: Position) -> str:
     return place(_at(seen, place_)) or "all campaigns"
 
 
-def _at(seen: Seen, place_: Position) -> dict[str, object]:
+def _at(seen: StoreView, place_: Position) -> dict[str, object]:
     """Return the values of the axes at a place."""
     return {axis: as_written(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, place_, strict=True)}
 
 
-def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:
+def _shares(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> ReportTable:
     """Write, design by design, the mean share of each sort of claim over all pairs."""
     axes = [name for name in seen.axes if seen.dataset.sizes[name] > 1]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -122,7 +122,7 @@ def _shares(seen: Seen, held: Sequence[tuple[Position, Kinds]]) -> Table:
     n = {found.n for _, found in held}
     counted = f"{min(n):,}" if len(n) == 1 else f"{min(n):,} to {max(n):,}"
     caption = f"Mean share of pairs of each sort, by design, in {counted} campaigns"
-    return Table(caption, (*map(axis_label, axes), *KINDS), rows)
+    return ReportTable(caption, (*map(axis_label, axes), *KINDS), rows)
 
 
 def _mean(one: Estimate) -> Value:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simlab.drawing.reports.sweeping.seeing import Seen
+from simlab.drawing.reports.sweeping.seeing import StoreView
 from simlab.drawing.reports.terms import Code, Section
 from simlab.messages import word
 from simlab.store.readme import command_in
@@ -23,7 +23,7 @@ VERSIONS = ("simlab", "numpy", "scipy", "python", "commit", "lock")
 STORED = ("seed", "schema", "seal")
 
 
-def provenance(seen: Seen) -> Mapping[str, str]:
+def provenance(seen: StoreView) -> Mapping[str, str]:
     """Name the versions, the seed, and what seals the numbers of a store."""
     attributes = seen.dataset.attrs
     held = {name: str(attributes[name]) for name in (*VERSIONS, *STORED) if name in attributes}
@@ -33,7 +33,7 @@ def provenance(seen: Seen) -> Mapping[str, str]:
     return {**name, "cells": str(len(seen.records)), **size, **held}
 
 
-def reproduce(seen: Seen, folder: Path) -> tuple[str, ...]:
+def reproduce(seen: StoreView, folder: Path) -> tuple[str, ...]:
     """Return the command lines that give a store again, check it, and compare its designs."""
     where = shlex.quote(shown_folder(folder))
     made = command_in(folder) or command_of(seen.dataset)
@@ -43,7 +43,7 @@ def reproduce(seen: Seen, folder: Path) -> tuple[str, ...]:
     return (*([made] if made else []), *checked, *asked, f"simlab report {where} --out report.html")
 
 
-def compare_command(seen: Seen, folder: Path) -> str:
+def compare_command(seen: StoreView, folder: Path) -> str:
     """Return the command line that holds the designs of a store against each other."""
     return f"simlab compare {shlex.quote(shown_folder(folder))} --by {seen.by} --measure {seen.measure}"
 
@@ -67,7 +67,7 @@ def command_of(dataset: xr.Dataset) -> str:
     return shlex.join(["simlab", *words, *axes, *settings])
 
 
-def config(seen: Seen) -> Section:
+def config(seen: StoreView) -> Section:
     """Show all settings that the cells share, as YAML."""
     held = json.loads(str(seen.dataset.attrs.get("config", "{}")))
     sweep = {key: value for key, value in _sweep(seen.dataset).items() if key not in ("finding", "aim", "measure")}

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.comparing.promises import doubts
 from simlab.drawing import view
 from simlab.drawing.reports import cells
-from simlab.drawing.reports.sweeping.seeing import Record, Seen, place
+from simlab.drawing.reports.sweeping.seeing import Record, StoreView, place
 from simlab.drawing.text import tables
 from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
@@ -23,7 +23,7 @@ MOST_PLACES = 3
 """So many designs are named of which something is to be said; the others are counted."""
 
 
-def reservations(seen: Seen, found: Sequence[str] = ()) -> tuple[str, ...]:
+def reservations(seen: StoreView, found: Sequence[str] = ()) -> tuple[str, ...]:
     """Say what is to be held against a store: first what checks `found`, then what its own numbers tell."""
     dataset = seen.dataset
     stored = [str(dataset.attrs[RESERVATION])] if RESERVATION in dataset.attrs else []
@@ -34,11 +34,11 @@ def reservations(seen: Seen, found: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*lines, *_undefined(seen), *_dirty(seen)]))
 
 
-def _failed(seen: Seen) -> list[str]:
+def _failed(seen: StoreView) -> list[str]:
     return cells.failures(seen.records, seen.measures) if seen.measures else []
 
 
-def _without(seen: Seen) -> list[str]:
+def _without(seen: StoreView) -> list[str]:
     """Say of how many cells no campaign was carried out."""
     names = [*seen.measures, *seen.undefined]
     lacking: dict[str, list[str]] = {}
@@ -51,7 +51,7 @@ def _without(seen: Seen) -> list[str]:
     return [f"{why} in {len(at)} of {tables.counted([n], 'cell')}{_named(at)}" for why, at in lacking.items()]
 
 
-def _promises(seen: Seen) -> list[str]:
+def _promises(seen: StoreView) -> list[str]:
     """Say which designs break a promise, or are stable by emptiness, a line for each sort of reason."""
     held = doubts(seen.dataset, seen.measure, seen.axes)
     said: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def _named(at: Sequence[str]) -> str:
     return f" ({'; '.join(named[:MOST_PLACES])}{more})" if named else ""
 
 
-def _few(seen: Seen) -> list[str]:
+def _few(seen: StoreView) -> list[str]:
     """Say that values rest on few clusters: with more, another design may lead."""
     counts = {name: _clusters(seen, name) for name in seen.measures}
     known = {name: most for name, most in counts.items() if most}
@@ -91,12 +91,12 @@ def _few(seen: Seen) -> list[str]:
     ]
 
 
-def _clusters(seen: Seen, name: str) -> int:
+def _clusters(seen: StoreView, name: str) -> int:
     """Count the clusters behind a measure where it has most of them."""
     return max((int(one[f"{name}_clusters"]) for one in seen.records if math.isfinite(one[name])), default=0)
 
 
-def _errors(seen: Seen) -> list[str]:
+def _errors(seen: StoreView) -> list[str]:
     """Say of which measures no error is known in some cells, as all clusters agree."""
     lacking = {name: n for name in seen.measures if (n := sum(_untold(one, name) for one in seen.records))}
     if not lacking:
@@ -115,7 +115,7 @@ def _untold(record: Record, name: str) -> bool:
     return not math.isfinite(tables.told(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
 
 
-def _undefined(seen: Seen) -> list[str]:
+def _undefined(seen: StoreView) -> list[str]:
     """Say which measures have no value in any cell, a line for each reason."""
     said: dict[str, list[str]] = {}
     for name, why in seen.undefined.items():
@@ -123,12 +123,12 @@ def _undefined(seen: Seen) -> list[str]:
     return [f"no value in any cell: {', '.join(names)}{f' ({why})' if why else ''}" for why, names in said.items()]
 
 
-def _dirty(seen: Seen) -> list[str]:
+def _dirty(seen: StoreView) -> list[str]:
     dirty = bool(seen.dataset.attrs.get("dirty"))
     return ["simlab had changes that no commit holds when this was run"] if dirty else []
 
 
-def held_fixed(seen: Seen) -> tuple[str, ...]:
+def held_fixed(seen: StoreView) -> tuple[str, ...]:
     """Say what the measures hold fixed, and which designs share all else."""
     said: dict[str, list[str]] = {}
     for name in seen.measures:

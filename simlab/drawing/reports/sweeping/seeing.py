@@ -32,7 +32,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StoreView:
     """Hold a store and what its report shows: the measure of its figure, what was found beside it, its axes.
 
     `by` is the axis whose values are compared, `x` the one that goes across where that is another one; both are None
@@ -54,7 +54,7 @@ class Seen:
     plugins: tuple[str, ...] = ()
 
 
-def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> Seen:
+def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
     """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
     dataset, left_out = _within_bounds(dataset)
     dataset = with_found(dataset, measures_of(dataset))
@@ -66,7 +66,7 @@ def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> Seen:
     shown_ = view.view(dataset, measure) if axes else None
     by = _compared(dataset, (shown_.line, shown_.x, *shown_.panels)) if shown_ else None
     x = shown_.x if shown_ and shown_.x != by and view.is_numeric(dataset, shown_.x) else None
-    return Seen(
+    return StoreView(
         dataset,
         axes,
         measure,
@@ -115,14 +115,14 @@ def _reason(records: Sequence[Record], name: str) -> str:
     return "; ".join(dict.fromkeys(str(record[f"{name}_reason"]) for record in records if record.get(f"{name}_reason")))
 
 
-def compared(seen: Seen) -> Comparison | None:
+def compared(seen: StoreView) -> Comparison | None:
     """Hold the designs along the compared axis against each other, in every cell of the other axes; else nothing."""
     if seen.by is None or seen.measure not in seen.measures or f"{seen.measure}_influence" not in seen.dataset:
         return None
     return several_stores.compare_designs(seen.dataset, seen.by, seen.measure)
 
 
-def largest(seen: Seen, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
+def largest(seen: StoreView, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
     """Keep the cells at the largest value of the axis across; all of them where none goes across."""
     if seen.x is None:
         return list(cells)
