@@ -278,6 +278,7 @@ add(
     app,
     designs.detect,
     _written_by("detect"),
+    fill=lambda words, given: import_module("simlab.commands.detect").fill(words, given),
     example="simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6",
 )
 add(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,13 @@ class DetectedSettings(NamedTuple):
 
     detections: Detections
     given: Given
+
+
+def fill(words: Sequence[str], given: Given) -> Given:
+    """Return the options; raise InputError where an answer is to be kept of a page, which has none."""
+    if given["page"] is not None and given["save"] is not None:
+        raise InputError("--save: --page writes a page of all settings, and no answer to keep; leave one of them out")
+    return given
 
 
 def write(found: DetectedSettings | Path, form: Form, given: Mapping[str, Any]) -> Launched:

@@ -128,6 +128,7 @@ def add(
 
     def answer_words(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
         keep = _prepare_saving(save)
+        given |= {"save": save}
         to = next(iter(figures), "")
         with (
             _style_figure(given.get(to), f"--{to}", given.pop("style"), given.pop("width"))
@@ -136,7 +137,6 @@ def add(
         ):
             given = dict(fill(words, given)) if fill else given
             found = carry_out(*words, **{name: given[name] for name in given if name in taken}, **progress)
-        given |= {"save": save}
         launched = write(found, answer_form, given)
         if keep and launched.code != NOTHING:
             from simlab.commands import saving

@@ -21,7 +21,7 @@ def made(folder: Path, file: Path) -> dict[str, float]:
     for name in IMPORTED:
         import_module(name)
     before = time.monotonic()
-    report.answer([folder], file)
+    report.carry_out([folder], file)
     return {"seconds": time.monotonic() - before, "bytes": file.stat().st_size}
 
 

@@ -95,6 +95,10 @@ def test_programs_and_notebooks_are_told_which_file_was_written(
     assert json.loads(capsys.readouterr().out) == [{"page": "d.html", "bytes": size}]
     assert simlab.detect(page="e.html") == Path("e.html")
     assert Path("e.html").stat().st_size == size
+    assert answer(["detect", "--page", "g.html", "--save", "kept.json"]) == 2
+    assert "--save: --page writes a page of all settings, and no answer to keep" in capsys.readouterr().err
+    assert not Path("g.html").exists()
+    assert not Path("kept.json").exists()
     with pytest.raises(simlab.InputError, match="the page has sliders for all settings"):
         simlab.detect(n_human=100, page="f.html")
     assert not Path("f.html").exists()
