@@ -14,6 +14,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ _SOURCE = re.compile(r"\bSources?(?: of all four)?: (.*?\d{4}.*?)(?<!\bal)\.(?=\
 OWN = ""
 """The key of the option's own sentence."""
 _KEY = re.compile(r"([A-Za-z]\w*):(?=\s|$)((?:\"[^\"]*\"|'[^']*'|(?<=\S)#|[^\"'#])*)(?:#\s*(.*))?")
+_RANGE = re.compile(r"\bData leave open (\S+) to (\S+) \(")
 _UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
 
 
@@ -175,6 +177,18 @@ def sentences(content: str) -> dict[str, Sentence]:
         if text and (key != OWN or not said):
             said[key] = _sentence(text)
     return said
+
+
+@lru_cache(maxsize=64)
+def find_ranges(group: str, target: str) -> dict[str, tuple[float, float]]:
+    """Return what data leave open of the keys of a part: the range that the comments of its presets name, by key."""
+    ranges = {}
+    for file in find_options().get(group, {}).values():
+        if section_of(file).get("_target_") == target:
+            for key, said in sentences(file.read_text(encoding="utf-8")).items():
+                if told := _RANGE.search(said.text):
+                    ranges[key] = float(told[1]), float(told[2])
+    return ranges
 
 
 def _blocks(content: str) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ import yaml
 from simlab import files
 from simlab.config.overrides import element, plain
 from simlab.messages import legible, shown
+from simlab.studies.drawn_keys import FORMS
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000
@@ -84,6 +85,8 @@ def _content(node: Any) -> Any:
         if "${" in node.value:
             raise InputError(f"line {node.start_mark.line + 1}: ${{...}} is not filled in; write the value itself")
         return Plain(node.value) if node.style is None else node.value
+    if node is not None and node.flow_style:
+        _refuse_split_law(node)
     if isinstance(node, yaml.SequenceNode):
         return [_content(entry) for entry in node.value]
     content: dict[str, Any] = {}
@@ -93,6 +96,23 @@ def _content(node: Any) -> Any:
             raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice; keep one")
         content[key] = _content(value)
     return content
+
+
+def _refuse_split_law(node: Any) -> None:
+    """Refuse a law without quotes within {...} or [...], where YAML ends a value at each comma."""
+    inside = [one[-1] if isinstance(node, yaml.MappingNode) else one for one in node.value]
+    for entry in inside:
+        split = (
+            isinstance(entry, yaml.ScalarNode)
+            and entry.style is None
+            and entry.value.count("(") > entry.value.count(")")
+        )
+        if split and entry.value.partition("(")[0].strip() in FORMS:
+            raise InputError(
+                f"line {entry.start_mark.line + 1}: within {{...}} and [...] a comma ends a value, and "
+                f"{shown(entry.value)} is half of one; put the law in quotes, "
+                f'"{FORMS[entry.value.partition("(")[0].strip()]}"'
+            )
 
 
 def value_of(key: str, value: Any) -> Any:

@@ -34,6 +34,8 @@ _WORDS = {
 }
 _BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "a multiple of", "min_length": "of length >="}
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+RANGE = "range"
+"""In place of a number: each world draws it from the range that the presets name."""
 LEAST = 512 * 10**6
 """What a worker needs for the libraries that it loads, and something to compute with."""
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(MB|GB|MiB|GiB)", re.ASCII)
@@ -155,14 +157,28 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
 
 def _laws(own: Mapping[str, Any], section: Mapping[str, Any], where: str, plugins: tuple[str, ...]) -> dict[str, Law]:
     """Read the laws from which worlds draw a key; raise InputError for what is written as one and is none."""
-    calls = [name for name, value in own.items() if is_call(value)]
+    calls = [name for name, value in own.items() if is_call(value) or value == RANGE]
     rules = keys_of(section, where, plugins) if calls else {}
     laws = {}
     for name in calls:
         key = f"{where}.{name}".lstrip(".")
         if where in drawn_keys.SECTIONS and takes_number(rules.get(name)):
-            laws[name] = read_law(key, own[name])
+            text = _law_of_range(key, where, section) if own[name] == RANGE else own[name]
+            laws[name] = read_law(key, text)
     return laws
+
+
+def _law_of_range(key: str, where: str, section: Mapping[str, Any]) -> str:
+    """Write the law that is uniform over the range of a preset's key; raise InputError for a key without one."""
+    # What explains keys reads their rules here.
+    from simlab.config.explaining import find_ranges
+
+    ranges, name = find_ranges(where, section.get("_target_", "")), key.rpartition(".")[2]
+    if name not in ranges:
+        known = f", or take one of {', '.join(f'{where}.{one}' for one in sorted(ranges))}" if ranges else ""
+        raise InputError(f"{key}={RANGE}: its preset names no range of it; write {drawn_keys.HOW}{known}")
+    low, high = ranges[name]
+    return f"uniform({low},{high})"
 
 
 def _beyond(key: str, law: Law, reached: float, annotation: Any) -> str:

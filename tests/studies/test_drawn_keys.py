@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from scipy.stats import kstest, lognorm, norm, uniform
-from small_studies import study
+from shipped import content
+from small_studies import CONF, study
 
-from simlab.config import compose, compose_sweep
-from simlab.config.sweepfile import RUN
+from simlab.config import compose, compose_sweep, load_sweep
+from simlab.config.explaining import find_ranges, sentences
+from simlab.config.sweepfile import RUN, parse
 from simlab.planning.ground import compose_study
 from simlab.studies.drawn_keys import draw_keys, draw_value, laws_of, read_law
 from simlab.studies.worlds import address, draw_world, drawn_at
@@ -20,6 +23,7 @@ from simlab.types import InputError
 
 KEY = "raters.leniency_sd"
 WORLDS = range(400)
+BUILT_IN = CONF.parent / "simlab/world/data/fitted_sxs_mqm_generalMT2023_ende.yaml"
 OF_LAW = {
     "uniform(.1,.5)": uniform(0.1, 0.4),
     "normal(.3,.01)": norm(0.3, 0.01),
@@ -97,11 +101,17 @@ def test_laws_are_values_of_an_axis_and_are_always_written_alike() -> None:
         ("design.documents=uniform(10,20)", "worlds draw numbers of systems, raters and metric that are no counts"),
         ("budget.price_per_rating=uniform(1,2)", "worlds draw numbers of systems, raters and metric"),
         ("raters.noise=uniform(1,2)", "must be fresh or potential"),
+        ("raters.noise=range", "must be fresh or potential"),
+        ("raters.pool_size=range", "must be a whole number"),
+        ("raters.major_share=range", "its preset names no range of it; write uniform(A,B), "),
+        ("raters.major_share=range", "or take one of raters.dispersion, raters.leniency_sd"),
+        ("raters=esa raters.tail=range", "its preset names no range of it"),
+        ("design.documents=range", "must be a whole number"),
     ],
 )
 def test_what_is_no_law_of_a_key_is_refused_in_a_line(word: str, line: str) -> None:
     with pytest.raises(InputError) as error:
-        compose([word])
+        compose(word.split(" ") if "raters=esa" in word else [word])
     assert line in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -115,3 +125,53 @@ def test_a_plan_takes_no_drawn_keys() -> None:
 def test_worlds_of_a_law_are_drawn_once() -> None:
     config = study() | {"raters": study()["raters"] | {"leniency_sd": "uniform(0.1,0.9)"}}
     assert draw_world(config, 1) is draw_world(config, 1)
+
+
+PRESET = {"raters": "expert_pool.yaml", "systems": "mqm.yaml"}
+PARTS = {"raters": "simlab.world.raters.mqm_raters", "systems": "simlab.world.systems.mqm"}
+
+
+def test_a_range_is_the_uniform_law_that_presets_name() -> None:
+    low, high = find_ranges("raters", PARTS["raters"])["leniency_sd"]
+    assert compose([f"{KEY}=range"]) == compose([f"{KEY}=uniform({low},{high})"]) != compose([])
+    both = compose_sweep(replace(RUN, one_cell=False), [f"{KEY}=range,.3"])
+    assert both.axes[0].values == (f"uniform({low},{high})", 0.3)
+
+
+@pytest.mark.parametrize("group", PARTS)
+def test_presets_of_a_part_name_the_same_ranges_as_the_built_in_fit_allows(group: str) -> None:
+    ranges = find_ranges(group, PARTS[group])
+    files = [file for file in (CONF / group).glob("*.yaml") if content(file).get("_target_") == PARTS[group]]
+    fit = yaml.safe_load(BUILT_IN.read_text(encoding="utf-8"))["estimates"]
+    for name, (low, high) in ranges.items():
+        # Ends are rounded to two figures or so.
+        assert low <= fit[name]["low"] * 1.05 + 0.005
+        assert high >= fit[name]["high"] * 0.99
+        assert low <= content(CONF / group / PRESET[group])[name] <= high
+        said = {
+            sentences(file.read_text(encoding="utf-8"))[name].text.partition("Data leave open")[2] for file in files
+        }
+        assert len(said) == 1
+        assert "(95 % intervals of fits to WMT23 English-German and TED)" in said.pop()
+        compose([f"{group}.{name}=range"])
+    assert find_ranges(group, "simlab.world.judges.judges") == {}
+
+
+def test_the_sweep_of_the_papers_advice_draws_from_these_ranges() -> None:
+    sweep = compose_sweep(load_sweep("papers_advice"), [])
+    for key in ("leniency_sd", "rater_system_sd", "rater_document_sd", "noise_share"):
+        low, high = find_ranges("raters", PARTS["raters"])[key]
+        assert sweep.base["raters"][key] == f"uniform({low},{high})"
+
+
+@pytest.mark.parametrize(
+    "held", ["{raters.leniency_sd: uniform(.1,.5)}", "\n  raters.leniency_sd: [uniform(.1,.5), 1]"]
+)
+def test_a_law_that_yaml_cuts_at_its_comma_is_refused_and_in_quotes_it_is_one(held: str) -> None:
+    with pytest.raises(InputError, match=r"half of one; put the law in quotes, \"uniform\(A,B\)\""):
+        parse("mine", f"axes: {held}")
+    whole = parse(
+        "mine", "axes: {raters.leniency_sd: ['uniform(.1,.5)', 1]}\nset:\n  raters.noise_share: uniform(.1,.5)"
+    )
+    assert [setting.values for setting in whole.settings] == [("uniform(.1,.5)", 1), ("uniform(0.1,0.5)",)]
+    assert parse("mine", "axes: {design.documents: [10, 20]}\naim: rounds (of one) or two").aim
