@@ -21,7 +21,7 @@ FILES: Final[Mapping[str, str]] = {
     "judged.csv": "outputs that people and a metric called right or wrong: simlab fit-metric judged.csv",
     "items.csv": "outputs to hand out: simlab assign my --items items.csv",
     "sentences.jsonl": "sentences to corrupt, for unit tests of metrics",
-    "notebook.py": "a study as a notebook",
+    "notebook.ipynb": "a sweep as a notebook: from its cells to a campaign, carried out again",
     "house_rules": "a plug-in with parts of its own; its README says how",
 }
 """What there is, and what it is for."""

@@ -7,6 +7,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import yaml
+
+from simlab.config.groups import find_options
 from simlab.config.overrides import Setting
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import DESIGN, Declared
@@ -43,6 +46,29 @@ def write(declared: Declared, settings: Mapping[str, Setting], left_out: Collect
         "figure": dict(declared.figure),
         "precision": dict(declared.precision),
         "until": _until(declared.until) if declared.until else {},
+    }
+    return "\n".join(line for key, value in parts.items() if value for line in _lines(key, value)) + "\n"
+
+
+def write_calculation(declared: Mapping[str, Any]) -> str:
+    """Write a sweep file from a calculation as its store declares it; '' where no option of simlab makes it.
+
+    `declared` has the keys `calculation` (its section, with `_target_`), `axes`, `aim`, `measures` and `figure`.
+    """
+    section: Mapping[str, Any] = declared["calculation"]
+    options = {name: yaml.safe_load(file.read_bytes()) for name, file in find_options()["calculation"].items()}
+    name = next((name for name, option in options.items() if option["_target_"] == section["_target_"]), None)
+    if name is None:
+        return ""
+    axes = {axis["key"]: axis["values"] for axis in declared["axes"]}
+    defaults = options[name]
+    parts = {
+        "aim": declared["aim"].rstrip(),
+        "calculation": name,
+        "axes": axes,
+        "set": {key: value for key, value in section.items() if key not in axes and value != defaults[key]},
+        "measures": declared["measures"],
+        "figure": declared["figure"],
     }
     return "\n".join(line for key, value in parts.items() if value for line in _lines(key, value)) + "\n"
 

@@ -23,6 +23,7 @@ from zarr.storage import ZipStore
 from simlab import files
 from simlab.answers.show import StoredSweep
 from simlab.config.groups import folder as shipped
+from simlab.config.sweepwriting import write_calculation
 from simlab.engine import ledger
 from simlab.engine.ledger import FILE, STORE
 from simlab.engine.provenance import provenance
@@ -72,7 +73,7 @@ def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
 def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels: Labels) -> dict[str, str]:
     """Return the texts beside a store, from its attributes and its folder: whoever has the archive has no ledger.
 
-    The sweep file is that of the ledger, so that a calculation has none.
+    The sweep file is that of the ledger; a calculation, which has none, is written from what its store declares.
     """
     declared = {**json.loads(about["sweep"]), "base": json.loads(about["config"])}
     latest = {name: about[name] for name in provenance() if name in about}
@@ -82,7 +83,9 @@ def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels
         "versions": [*json.loads(about.get("earlier_versions", "[]")), latest],
     }
     beside = {VERSIONS: json.dumps(versions, indent=1) + "\n"}
-    if (folder / FILE).is_file():
+    if "calculation" in declared:
+        beside |= {SWEEP: made} if (made := write_calculation(declared)) else {}
+    elif (folder / FILE).is_file():
         with ledger.reading(folder) as book:
             beside |= {SWEEP: kept} if (kept := book.noted("file")) else {}
     beside[CITATION] = shipped(CITATION).read_text(encoding="utf-8")

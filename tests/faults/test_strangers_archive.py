@@ -18,7 +18,9 @@ import zarr
 from reading import READERS, Said, Undisturbed, ask, say, undisturbed
 
 import simlab
-from simlab.config import compose_sweep
+from simlab.config import compose_sweep, load_sweep
+from simlab.config.calculation import compose_calculation
+from simlab.config.sweepwriting import write_calculation
 from simlab.store import archive
 from simlab.store.folder import disk_bytes
 from simlab.types import InputError
@@ -77,6 +79,24 @@ def test_an_archive_says_where_its_numbers_come_from(sound: Undisturbed, packed:
     shown = say("show", str(packed))
     assert shown.code == 0
     assert "item_grouping" in shown.out
+
+
+def test_an_archive_of_a_calculation_carries_its_sweep_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = ["n_human=50,100", "accuracy=.7,.8", "alpha=.55", "n_metric=500"]
+    asked = compose_calculation(load_sweep("metric_accuracy"), settings)
+    assert say("sweep", "metric_accuracy", *settings, "--out", "c").code == 0
+    assert say("export", "c", "--as", "archive", "--out", "c.zip").code == 0
+    with zipfile.ZipFile("c.zip") as held:
+        Path("again.yaml").write_bytes(held.read("sweep.yaml"))
+        assert "sweep.yaml" in held.read("README.txt").decode()
+    again = compose_calculation(load_sweep("again.yaml"))
+    assert again.section == asked.section
+    assert again.measures == asked.measures
+    assert {axis.key: axis.values for axis in again.axes} == {axis.key: tuple(axis.values) for axis in asked.axes}
+    # The control: a calculation that no option of simlab makes has no file that would run it.
+    declared = {"calculation": {"_target_": "elsewhere.part"}, "axes": [], "aim": "", "measures": [], "figure": {}}
+    assert write_calculation(declared) == ""
 
 
 def test_an_archive_is_opened_without_simlab(sound: Undisturbed, packed: Path) -> None:

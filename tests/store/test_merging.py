@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simlab.config.sweep import Axis
 from simlab.engine import ledger
 from simlab.engine.addresses import Finished, pack, unpack
 from simlab.engine.ledger_rows import block_row
@@ -27,6 +28,7 @@ from simlab.engine.preparing import cell_names
 from simlab.engine.run import run
 from simlab.engine.shards import Shard
 from simlab.store.filling import MergeAnswer, fill, merge
+from simlab.store.opening import open_results
 from simlab.store.verifying import verify
 from simlab.types import InputError
 from tests import fake_studies as fake
@@ -91,6 +93,28 @@ def test_shards_give_the_store_of_one_run(parts: list[Path], tmp_path: Path) -> 
     assert found.merged.notes == ()
     assert fake.digest(tmp_path / "all") == direct(tmp_path / "direct")
     assert verify(tmp_path / "all").problems == ()
+
+
+def gaps() -> dict[str, Any]:
+    """Return named designs against seeds, with one cell that a condition leaves out."""
+    sets = ({"design.documents": 10, "price": 1.0}, {"design.documents": 20, "price": 2.0})
+    design = Axis("design", "design", ("ours", "theirs"), sets=sets, along={"design.documents": "documents"})
+    return {
+        "axes": (design, Axis("seed", "seed", (1, 2))),
+        "kept": frozenset([(0, 0), (1, 0), (1, 1)]),
+        "studies": 4,
+    }
+
+
+def test_shards_of_named_designs_with_gaps_give_the_store_of_one_run(tmp_path: Path) -> None:
+    folders = [part(tmp_path / str(k), k, **gaps()) for k in (2, 1, 3)]
+    assert merged(tmp_path / "all", folders[:2]).missing is not None
+    assert fake.digest(tmp_path / "all") != direct(tmp_path / "direct", **gaps())
+    assert merged(tmp_path / "all", folders[2:]).missing is None
+    assert fake.digest(tmp_path / "all") == fake.digest(tmp_path / "direct")
+    with open_results(tmp_path / "all") as results:
+        assert results["asked"].values.tolist() == [[True, False], [True, True]]
+        assert results["documents"].values.tolist() == [10, 20]
 
 
 def test_shards_of_other_jobs_in_another_order_give_it_too(tmp_path: Path) -> None:
