@@ -68,8 +68,10 @@ def _share(row: Row, *, less: bool) -> str:
     if row.contrast is None or row.better is None or row.worse is None:
         return ""
     ahead = row.contrast.difference < 0 if less else row.contrast.difference > 0
-    share = said(Value((row.better if ahead else row.worse).value, digits=2))
-    return f"{'better' if ahead else 'worse'} in {share} of worlds"
+    found = row.better if ahead else row.worse
+    # All worlds of some, or none, are a bound and no share: the error of what never varied is not 0.
+    sign, share = {1.0: ("≥ ", found.low), 0.0: ("≤ ", found.high)}.get(found.value, ("", found.value))
+    return f"{'better' if ahead else 'worse'} in {sign}{said(Value(share, digits=2))} of worlds"
 
 
 def _ranked(comparison: Comparison) -> Sequence[Row]:
