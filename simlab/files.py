@@ -115,7 +115,7 @@ def _refuse_constant(constant: str) -> Any:
 
 
 def not_utf8(byte: int) -> str:
-    """Say of a byte that it begins no character."""
+    """State of a byte that it begins no character."""
     return f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 text"
 
 
@@ -132,7 +132,7 @@ def refuse_change(now: str, declared: str | None, where: str) -> None:
 
 
 def needed(error: OSError) -> str:
-    """Say what a disk that did not take something needs.
+    """State what a disk that did not take something needs.
 
     >>> import errno
     >>> needed(OSError(errno.ENOSPC, "")), needed(OSError(errno.EROFS, ""))
@@ -144,7 +144,7 @@ def needed(error: OSError) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Say why a file could not be read, as the system puts it."""
+    """State why a file could not be read, as the system puts it."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return legible(said or type(error).__name__)
 

@@ -161,7 +161,7 @@ def best_threshold(correlation: Floats | float, alpha: Floats | float) -> Floats
 
 
 def passes(p_value: Array, level: float) -> Bools:
-    """Tell which p-values are at most the level, rounding aside.
+    """True where a p-value is at most the level, rounding aside.
 
     >>> passes(np.array([0.05, 0.051]), 0.05).tolist()
     [True, False]

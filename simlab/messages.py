@@ -122,7 +122,7 @@ def in_natural_order(names: Iterable[str]) -> dict[str, int]:
 
 
 def replicated(sizes: Mapping[str, Any], sign: str = "×") -> str:
-    """Say how often a cell is carried out, from what a sweep declares; one pool and one draw go without saying.
+    """State how often a cell is carried out, from what a sweep declares; one pool and one draw are not named.
 
     >>> replicated({"worlds": 5, "studies": 50}), replicated({"worlds": 5, "pools": 2, "studies": 10}, "x")
     ('5 worlds × 50 studies', '5 worlds x 2 pools x 10 studies')

@@ -61,12 +61,12 @@ def target_of(part: Callable[..., Any]) -> str:
 
 
 def is_own(section: Mapping[str, Any]) -> bool:
-    """Tell a part of simlab from one of a plug-in, which a file may name and nobody imports for that."""
+    """True if a part is simlab's, not one of a plug-in, which a file may name and nobody imports for that."""
     return _within(str(section.get("_target_", "")), PACKAGES)
 
 
 def chosen(section: Mapping[str, Any], part: Callable[..., Any], plugins: Sequence[str] = ()) -> bool:
-    """Tell whether a section has chosen this part."""
+    """True if a section has chosen this part."""
     return "_target_" in section and resolve(section["_target_"], plugins) is part
 
 

@@ -27,7 +27,7 @@ def descendants(process: int) -> dict[int, bytes]:
 
 
 def is_tracker(command: bytes) -> bool:
-    """Tell the processes that wait for the end of all others, to remove their semaphores: they end by themselves."""
+    """True if a process waits for the end of all others, to remove their semaphores: it ends by itself."""
     return b"resource_tracker" in command
 
 

@@ -40,7 +40,7 @@ def _answer() -> int:
 
 
 def _left(ended: CommandEnd) -> int:
-    """Say how a command ended that could not say so itself; return the exit code."""
+    """Report how a command ended that could not do so itself; return the exit code."""
     from simlab.commands.exit_codes import NOTHING, name_remains
 
     if ended.code is None:

@@ -73,7 +73,7 @@ def _running_sums(arrived: Arrived, value: Floats) -> tuple[Floats, Floats, Floa
 
 
 def _neighbours(mean: Floats, ranking: str) -> tuple[Ints, Ints]:
-    """Say which systems stand next to each other at each look, `[look, neighbours]`; who has no ratings stands last."""
+    """Return the systems that are neighbours at each look, `[look, neighbours]`; who has no ratings stands last."""
     if ranking == "current":
         order = np.argsort(mean, axis=1, kind="stable")
     else:

@@ -158,7 +158,7 @@ class BacktestAdvice(Record):
 
     @property
     def advice(self) -> RuleResult:
-        """How the designs that pilots named did."""
+        """Results of the designs that pilots named."""
         return self.rules[0]
 
 

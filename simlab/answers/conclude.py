@@ -143,7 +143,7 @@ class Control(Record):
         return self.some_claim, self.some_claim_mcse
 
     def contradicts(self, promise: Promise) -> bool:
-        """Tell whether wrong claims are more than promised, by more than three Monte-Carlo standard errors."""
+        """True if wrong claims are more than promised, by more than three Monte-Carlo standard errors."""
         share, mcse = self.gated(promise)
         return share - 3 * mcse > promise.level
 
@@ -312,10 +312,10 @@ class Conclusion(Record):
 
     @property
     def lower_is_better(self) -> bool:
-        """Tell whether the lower of two numbers is the better one."""
+        """True if the lower of two numbers is the better one."""
         return self.better == "lower"
 
     @property
     def withdrawn(self) -> bool:
-        """Tell whether the check on equal systems took the promise back."""
+        """True if the check on equal systems took the promise back."""
         return not self.promise.holds and self.control is not None and self.control.contradicts(self.promise)

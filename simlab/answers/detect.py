@@ -84,7 +84,7 @@ class Detection(Record):
 
     @property
     def is_reached(self) -> bool:
-        """Tell whether there is a value of what was looked for."""
+        """True if there is a value of what was looked for."""
         return self.known(self.sought) is not None and isfinite(self.epsilon)
 
     def known(self, name: str) -> float | str | None:

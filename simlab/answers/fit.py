@@ -188,7 +188,7 @@ class Fit(Record):
 
     @property
     def compares(self) -> bool:
-        """Tell whether the table compares outputs, and holds no ratings."""
+        """True if the table compares outputs, and holds no ratings."""
         return self.law == PREFERENCE
 
     @property
@@ -198,5 +198,5 @@ class Fit(Record):
 
     @property
     def interval(self) -> int:
-        """What the intervals of components hold [%]."""
+        """Level of the components' intervals [%]."""
         return 90 if self.compares else 95

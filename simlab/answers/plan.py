@@ -380,7 +380,7 @@ class StudyPlan(Record):
 
     @property
     def wanted_line(self) -> float:
-        """Where a figure draws the first target: less the margin where a design in it is said to reach it."""
+        """Height of the first target in a figure: less the margin where a design in it is said to reach it."""
         target, found = self.first_target, self.figures.get(self.first_target.measure)
         within = self.reached and found is not None and found.value < target.least
         return target.least - self.margin if within else target.least
@@ -397,7 +397,7 @@ class PlanAnswer(Rows[StudyPlan]):
 
     @property
     def plan(self) -> StudyPlan:
-        """The plan."""
+        """Plan of the study."""
         return self.root[0]
 
     def plain(self) -> list[dict[str, Any]]:
@@ -405,9 +405,9 @@ class PlanAnswer(Rows[StudyPlan]):
         return [self.plan.plain()]
 
 
-def known_figures(held: Figures) -> Figures:
+def known_figures(figures: Figures) -> Figures:
     """Return the figures whose values are known."""
-    return {name: one for name, one in held.items() if isfinite(one.value)}
+    return {name: one for name, one in figures.items() if isfinite(one.value)}
 
 
 def leading(targets: Sequence[Target]) -> Target:
@@ -422,12 +422,12 @@ def front_rows(plan: StudyPlan) -> list[dict[str, Any]]:
     return [_flat(one, levers, names) for one in plan.front]
 
 
-def _flat(one: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    held = dict(one.design)
+def _flat(design: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    held = dict(design.design)
     row: dict[str, Any] = {key: held.get(key) for key in levers}
-    row |= {"front": one.front, "reaches": one.reaches, "within": one.within}
+    row |= {"front": design.front, "reaches": design.reaches, "within": design.within}
     for name in names:
-        found = one.measures.get(name)
+        found = design.measures.get(name)
         parts = (found.value, found.mcse, found.low, found.high) if found else (nan,) * 4
         row |= dict(zip((name, f"{name}_mcse", f"{name}_low", f"{name}_high"), parts, strict=True))
     return row

@@ -181,7 +181,7 @@ def _path(where: str, parts: Sequence[int | str]) -> str:
 
 
 def _reason(error: Mapping[str, Any]) -> str:
-    """Say what is wrong with a value, in the words of the other messages."""
+    """State the rule that a value breaks, in the words of the other messages."""
     if error["type"] == "missing":
         return "is missing"
     if error["type"] == "extra_forbidden":

@@ -121,7 +121,7 @@ class Interval(Record):
         return self.value, self.low, self.high
 
     def is_finite(self) -> bool:
-        """Tell whether the number and both bounds are known, and no infinities."""
+        """True if the number and both bounds are known, and no infinities."""
         return all(map(math.isfinite, self.bounds()))
 
 

@@ -35,8 +35,8 @@ Index: TypeAlias = Annotated[int, typer.Option(min=0)]
 UNITS = {"money": "currency", "hours": "hours", "days": "days"}
 
 
-def _label_show(found: Shown) -> Shown:
-    return found
+def _label_show(shown_sweep: Shown) -> Shown:
+    return shown_sweep
 
 
 @verb(_label_show)
@@ -75,8 +75,8 @@ def show(
     return show_words(words, config_dir, plugins or [])
 
 
-def _label_verify(found: VerifiedStore) -> StoreCheck | ReplayedCampaign:
-    return found.record
+def _label_verify(store: VerifiedStore) -> StoreCheck | ReplayedCampaign:
+    return store.record
 
 
 @verb(_label_verify)
@@ -155,18 +155,18 @@ def _label_quote(quotes: Sequence[Quote]) -> xr.Dataset:
     return answer.assign_attrs(currency=quotes[0].currency or "")
 
 
-def _make_row(one: Quote) -> dict[str, Any]:
+def _make_row(quote: Quote) -> dict[str, Any]:
     from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
-    row: dict[str, Any] = dict(one.at)
+    row: dict[str, Any] = dict(quote.at)
     for name in UNITS:
-        span = getattr(one, name)
+        span = getattr(quote, name)
         ends = (math.nan, math.nan, math.nan) if span is None else (span.middle, span.low, span.high)
         row |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
     ways = {"as_planned": (ALL_CAME, DECIDED), "by_money": (MONEY,), "by_deadline": (DEADLINE,), "by_nobody": (NOBODY,)}
     for way, codes in ways.items():
-        row[f"ended_{way}"] = sum(one.ended.get(code, 0.0) for code in codes) if one.ended else math.nan
-    return row | {"campaigns": one.campaigns, "failed": one.failed}
+        row[f"ended_{way}"] = sum(quote.ended.get(code, 0.0) for code in codes) if quote.ended else math.nan
+    return row | {"campaigns": quote.campaigns, "failed": quote.failed}
 
 
 @verb(_label_quote)

@@ -21,15 +21,15 @@ from simlab.tables.times import CUT, check_cut
 from simlab.world.recorded import table
 
 
-def write(found: Agreement, form: Form, given: Given) -> Launched:
+def write(agreement: Agreement, form: Form, given: Given) -> Launched:
     """Write how far raters agree in a form."""
     if form != "table":
-        return Launched(write_tables(found, form))
-    return Launched(ended(page(report(found)), "fit", *words_of(given)))
+        return Launched(write_tables(agreement, form))
+    return Launched(ended(page(report(agreement)), "fit", *words_of(given)))
 
 
 def measure(
-    file: Path | None, plot: Path | None, told: ColumnOverrides, cut: float = CUT, speeds: Path | None = None
+    file: Path | None, plot: Path | None, overrides: ColumnOverrides, cut: float = CUT, speeds: Path | None = None
 ) -> Agreement:
     """Measure how far the raters of a table agree (None: of the built-in one); draw their scores if asked.
 
@@ -38,11 +38,11 @@ def measure(
     """
     check_cut(cut)
     files.check_suffix(plot, "--plot")
-    ratings = table(file, told)
+    ratings = table(file, overrides)
     measured = agreement_of(ratings, name_table(file), cut)
     if speeds is not None:
         # Which scores are better, and on which scale, is another table's own matter.
-        known = table(speeds, replace(told, better=None, scale=None))
+        known = table(speeds, replace(overrides, better=None, scale=None))
         hours = predict_hours(known.times, ratings.times, cut, f"--speeds {legible(speeds)}")
         measured = measured.model_copy(update={"predicted": (hours,)})
     if plot is not None:

@@ -54,42 +54,42 @@ class WrittenSheets(NamedTuple):
     files: list[Path]
 
 
-def carry_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -> WrittenSheets:
+def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> WrittenSheets:
     """Assign a study, or what a first batch left open, and write its sheets.
 
     Raises InputError, before anything is written, for what does not fit.
     """
     said: tuple[str, ...] = ()
-    if asked.after is not None:
+    if options.after is not None:
         from simlab.commands.assign_after import following
 
-        wanted = ConcludeOptions(told=asked.told, again=False)
-        second = following(folder, asked.after, asked.items, wanted, alone=asked.alone, plugins=plugins)
+        wanted = ConcludeOptions(told=options.told, again=False)
+        second = following(folder, options.after, options.items, wanted, alone=options.alone, plugins=plugins)
         folder, said = second.folder, (second.batch.why,)
-        asked = asked._replace(items=second.items, after=None)
-    assigned, files = carried_out(folder, asked, plugins)
+        options = options._replace(items=second.items, after=None)
+    assigned, files = carried_out(folder, options, plugins)
     return WrittenSheets(replace(assigned, said=(*said, *assigned.said)), folder, files)
 
 
-def write(found: WrittenSheets, form: Form, given: Given) -> Launched:
+def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
     """Write an assignment in a form; as csv it says who gets how many ratings."""
     if form == "table":
-        return Launched(text.page(_sheets(*found)))
-    record = _record(*found)
+        return Launched(text.page(_sheets(*sheets)))
+    record = _record(*sheets)
     return Launched(json.dumps(record, indent=1, ensure_ascii=False) if form == "json" else to_csv(record["loads"]))
 
 
-def carried_out(folder: Path, asked: AssignOptions, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
+def carried_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
     """Assign a study and write its sheets; return the assignment, and the sheets, the key and the study.
 
     Raises InputError, before anything is written, for what does not fit.
     """
-    languages = platforms.languages(asked.spoken)
+    languages = platforms.languages(options.spoken)
     study = study_of(folder, plugins)
     refuse_large(study.config)
-    out = writing.check(study.folder, asked.out, asked.form)
-    assigned = assign(study, asked.items, asked.raters, asked.seed, asked.share)
-    return assigned, writing.write(assigned, out, asked.form, languages)
+    out = writing.check(study.folder, options.out, options.form)
+    assigned = assign(study, options.items, options.raters, options.seed, options.share)
+    return assigned, writing.write(assigned, out, options.form, languages)
 
 
 def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.AssignmentSummary:

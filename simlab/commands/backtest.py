@@ -57,20 +57,20 @@ class BacktestOptions(NamedTuple):
 
     @property
     def size(self) -> SimulationSize:
-        """Say how much is simulated."""
+        """Return how much is simulated."""
         return QUICK if self.quick else FULL
 
 
-def write(found: Backtest | BacktestAdvice | BacktestPapers, form: Form, given: Given) -> Launched:
+def write(answer: Backtest | BacktestAdvice | BacktestPapers, form: Form, given: Given) -> Launched:
     """Write how far predictions, or advice, came true in a form."""
     if form == "json":
-        return Launched(tables.write_tables(found, form))
+        return Launched(tables.write_tables(answer, form))
     if form != "table":
-        return Launched(tables.write([dict(one) for one in found.records], form))
+        return Launched(tables.write([dict(one) for one in answer.records], form))
     from simlab.drawing.reports.answers.backtest import report
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(found)), "fit", *words_of(given)))
+    return Launched(ended(page(report(answer)), "fit", *words_of(given)))
 
 
 def answer_of(

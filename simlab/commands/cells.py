@@ -57,7 +57,7 @@ def _values(entry: LedgerEntry, axes: Sequence[Mapping[str, Any]]) -> dict[str, 
 
 
 def _meant(text: str, value: Any) -> bool:
-    """Tell whether a text means a value; 20 and 20.0 are the same number."""
+    """True if a text means a value; 20 and 20.0 are the same number."""
     if text in (shown(value), str(value)):
         return True
     try:

@@ -103,7 +103,7 @@ def carry_out(
 def understand(
     words: Sequence[str], plan: Path | None, wanted: ConcludeOptions, plugins: Sequence[str] = ()
 ) -> tuple[Path | None, ConcludeOptions]:
-    """Tell tables from settings, and add them to what is asked; raise InputError for what cannot be meant."""
+    """Separate tables from settings, and add them to the options; raise InputError for what cannot be meant."""
     tables_named = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     overrides = tuple(word for word in words if Path(word) not in tables_named)
     level, margin = wanted.level, wanted.margin
@@ -175,24 +175,24 @@ def _answer_plan(wanted: ConcludeOptions, figure: Path | None) -> ConcludeAnswer
     return ConcludeAnswer(wanted.plan, wanted)
 
 
-def _keep_in_plan(found: Conclusion, plan: LoadedPlan) -> list[str]:
+def _keep_in_plan(conclusion: Conclusion, plan: LoadedPlan) -> list[str]:
     """Keep a conclusion in the folder of its plan; return a line that says why that could not be."""
     from simlab.concluding.assigning.studying import CONCLUSION
 
     if not plan.path.is_dir():
         return []
     try:
-        write_whole({plan.path / CONCLUSION: to_json(found) + "\n"})
+        write_whole({plan.path / CONCLUSION: to_json(conclusion) + "\n"})
     except OSError as error:
         return [f"{legible(plan.path / CONCLUSION)}: not kept ({reason(error)})"]
     return []
 
 
-def _write_beside(found: Conclusion, figure: Path | None, paragraph: Path | None) -> tuple[list[Path], list[str]]:
+def _write_beside(conclusion: Conclusion, figure: Path | None, paragraph: Path | None) -> tuple[list[Path], list[str]]:
     """Write what is asked for beside an answer; return the files, and a line for each that the disk does not take."""
     ways: list[tuple[Path | None, Callable[[Path], Any]]] = [
-        (figure, lambda file: files.write(lambda: draw(found), file)),
-        (paragraph, lambda file: write_whole({file: write_paragraph(found) + "\n"})),
+        (figure, lambda file: files.write(lambda: draw(conclusion), file)),
+        (paragraph, lambda file: write_whole({file: write_paragraph(conclusion) + "\n"})),
     ]
     written, unkept = list[Path](), list[str]()
     for file, write_file in ways:
@@ -206,19 +206,19 @@ def _write_beside(found: Conclusion, figure: Path | None, paragraph: Path | None
     return written, unkept
 
 
-def draw(found: Conclusion) -> Figure:
+def draw(conclusion: Conclusion) -> Figure:
     """Draw systems, pairs, raters and metrics of a conclusion."""
     from simlab.drawing.reports.answers.conclude import report
     from simlab.drawing.reports.static import figure_of
 
-    return figure_of(report(found))
+    return figure_of(report(conclusion))
 
 
-def write_paragraph(found: Conclusion) -> str:
+def write_paragraph(conclusion: Conclusion) -> str:
     """Write the paragraph on methods and findings, with references."""
     from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 
-    return paragraph(found)
+    return paragraph(conclusion)
 
 
 def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
@@ -240,15 +240,15 @@ def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
     return Launched("\n".join([page(found), "", *written, f"next: {answered.following}"]), notes, code)
 
 
-def page(found: Conclusion) -> str:
+def page(conclusion: Conclusion) -> str:
     """Write a conclusion for a terminal."""
     from simlab.drawing.reports import text
     from simlab.drawing.reports.answers.conclude import report
 
-    return text.page(report(found))
+    return text.page(report(conclusion))
 
 
-def _write_check(answered: ConcludeAnswer, found: TableCheck, form: Form, given: Given) -> str:
+def _write_check(answered: ConcludeAnswer, check: TableCheck, form: Form, given: Given) -> str:
     from simlab.drawing.text import checks
 
     if given.get("save"):
@@ -256,8 +256,8 @@ def _write_check(answered: ConcludeAnswer, found: TableCheck, form: Form, given:
     if form == "csv":
         raise InputError("--format csv: --check answers as table or json; take one of these")
     if form == "json":
-        return json.dumps(_plain(found.record()), indent=1, allow_nan=False)
-    return checks.page(found, answered.following)
+        return json.dumps(_plain(check.record()), indent=1, allow_nan=False)
+    return checks.page(check, answered.following)
 
 
 def _write_plan(plan: LoadedPlan, form: Form, given: Given) -> str:
@@ -273,7 +273,7 @@ def _write_plan(plan: LoadedPlan, form: Form, given: Given) -> str:
 
 
 def _in_vain(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
-    """Say which options are given that mean nothing without a table."""
+    """Return which options are given that mean nothing without a table."""
     return [
         ("--promise", wanted.promise is not None),
         ("--metric", bool(wanted.metrics)),
@@ -296,9 +296,9 @@ def check_names(figure: Path | None, paragraph: Path | None) -> None:
     check_writable(paragraph, "--paragraph")
 
 
-def to_json(found: Conclusion) -> str:
+def to_json(conclusion: Conclusion) -> str:
     """Write a conclusion as JSON; what is not a finite number is null."""
-    return json.dumps(found.plain(), indent=1, allow_nan=False)
+    return json.dumps(conclusion.plain(), indent=1, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ MOST_ROUNDS = 8
 
 
 def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | None) -> tuple[Path | None, list[str]]:
-    """Tell the folder of a store, and conditions on its axes, from tables; None where a table is meant.
+    """Separate the folder of a store, and conditions on its axes, from tables; None where a table is meant.
 
     With a plan, a folder that is no store holds filled sheets. Raises InputError for what goes with a folder only, and
     for a plan beside one: its campaigns have their own.
@@ -74,7 +74,7 @@ def conclude_campaign(
 
 
 def _of_tables(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
-    """Say which options are given that tell of a table, or change what is taken from it."""
+    """Return which options are given that tell of a table, or change what is taken from it."""
     told = wanted.told
     return [
         ("--exclude", bool(wanted.exclude)),
@@ -99,9 +99,9 @@ def _where(again: RepeatedCampaign) -> str:
     return ", ".join([*cell, named(again.place)])
 
 
-def _rounds(found: Conclusion) -> list[str]:
+def _rounds(conclusion: Conclusion) -> list[str]:
     """Follow the rounds of comparisons: the first, the last, and some between."""
-    collected, undecided = found.about.get("rounds", []), found.about.get("undecided", [])
+    collected, undecided = conclusion.about.get("rounds", []), conclusion.about.get("undecided", [])
     rounds = [f"{n:,}: {left}" for n, left in zip(collected, undecided, strict=True)]
     kept = sorted({round(k * (len(rounds) - 1) / (MOST_ROUNDS - 1)) for k in range(MOST_ROUNDS)}) if rounds else []
     return [f"Undecided pairs after so many comparisons: {', '.join(rounds[k] for k in kept)}."] if kept else []

@@ -127,7 +127,7 @@ def _steps(out: Path) -> tuple[DemoStep, ...]:
 
 
 def _told(step: DemoStep, carry_out: Command) -> Iterator[str]:
-    """Say a step, carry it out, and show what its answer comes to; raise Stopped where there is none."""
+    """Announce a step, carry it out, and show what its answer comes to; raise Stopped where there is none."""
     yield f"\n{step.why}\n$ {program()} {shlex.join(step.words)}"
     said, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(said), redirect_stderr(errors):

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from simlab.commands.detect import DetectedSettings
 
 
-def _label_detect(found: DetectedSettings | Path) -> xr.Dataset | Path:
-    if isinstance(found, Path):
-        return found
+def _label_detect(answer: DetectedSettings | Path) -> xr.Dataset | Path:
+    if isinstance(answer, Path):
+        return answer
     from simlab.commands.notebook_answers import of_grid
 
-    return of_grid(found.detections, found.given)
+    return of_grid(answer.detections, answer.given)
 
 
 @verb(_label_detect)

@@ -33,18 +33,18 @@ def fill(words: Sequence[str], given: Given) -> Given:
     return given
 
 
-def write(found: DetectedSettings | Path, form: Form, given: Mapping[str, Any]) -> Launched:
+def write(answer: DetectedSettings | Path, form: Form, given: Mapping[str, Any]) -> Launched:
     """Write what settings detect, the numbers that were looked for, or which page was written, in a form."""
-    if isinstance(found, Path):
+    if isinstance(answer, Path):
         from simlab.commands import detect_page
 
-        return detect_page.write(found, form)
+        return detect_page.write(answer, form)
     if form != "table":
-        return Launched(tables.write_tables(found.detections, form))
+        return Launched(tables.write_tables(answer.detections, form))
     from simlab.drawing.reports.answers.detect import report
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(found.detections)), "detect", "--page", "detect.html"))
+    return Launched(ended(page(report(answer.detections)), "detect", "--page", "detect.html"))
 
 
 def detections(
@@ -194,7 +194,7 @@ def _prices(given: str | None) -> inverse.RatingPrices:
 
 
 def _reached(row: Row, difference: float) -> Row:
-    """Say what a solution measures, and how often it finds the difference; nothing where there is none."""
+    """State what a solution measures, and how often it finds the difference; nothing where there is none."""
     names = (*DIFFERENCES[:3], *POWERS)
     if row["n_metric"] is None or row["n_human"] is None or (row["n_metric"] and row["rho"] is None):
         return dict.fromkeys(names)

@@ -58,7 +58,7 @@ def write_page(file: Path) -> Path:
 
 
 def write(file: Path, form: Form) -> Launched:
-    """Say what was written."""
+    """State what was written."""
     size = file.stat().st_size
     if form != "table":
         return Launched(tables.write([{"page": str(file), "bytes": size}], form))

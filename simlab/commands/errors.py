@@ -36,7 +36,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def explain(error: Exception) -> int:
-    """Say in one line what went wrong; return the exit code: 2 for what the user can mend, 1 for a bug."""
+    """Report an error in one line; return the exit code: 2 for what the user can mend, 1 for a bug."""
     from simlab.types import InputError
 
     if os.environ.get("SIMLAB_TRACEBACK"):
@@ -84,7 +84,7 @@ def in_a_line(text: str) -> str:
 
 
 def _misuse(error: Any) -> str:
-    """Say what is wrong with the words of a command line, and which right one is nearest."""
+    """Describe the fault of a command line, and name the nearest right word."""
     context = error.ctx
     command = context.command_path if context else "simlab"
     message = error.format_message().replace("Value error, ", "").replace("Input should", "it should").rstrip(".")

@@ -57,15 +57,15 @@ def carry_out(copy: Path | None) -> ExampleFiles:
     return ExampleFiles(tuple(FILES), copy)
 
 
-def write(found: ExampleFiles, form: Form, given: Given) -> Launched:
+def write(files: ExampleFiles, form: Form, given: Given) -> Launched:
     """Write the names of the examples and what each is for."""
-    rows: list[dict[str, object]] = [{"file": name, "for": FILES[name]} for name in found.names]
+    rows: list[dict[str, object]] = [{"file": name, "for": FILES[name]} for name in files.names]
     if form != "table":
         return Launched(tables.write(rows, form))
     text = tables.aligned(
         ["file", "for"], [[str(row["file"]), str(row["for"])] for row in rows], left=2, last_left=True
     )
     where = (
-        "simlab examples --copy DIR copies them" if found.copied_to is None else f"copied to {legible(found.copied_to)}"
+        "simlab examples --copy DIR copies them" if files.copied_to is None else f"copied to {legible(files.copied_to)}"
     )
     return Launched(f"{text}\n\n{where}")

@@ -23,7 +23,7 @@ INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141
 
 
 def name_remains(how: str, words: Sequence[str]) -> str:
-    """Say what a command line that was ended by a signal leaves.
+    """State what a command line that was ended by a signal leaves.
 
     >>> name_remains("interrupted", ["query"])
     'interrupted; there is no answer yet, give the same command again'

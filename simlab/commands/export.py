@@ -76,10 +76,10 @@ def carry_out(
     return ExportedFiles(files, again.doubts, _following(files), RESERVED if again.doubts else DONE)
 
 
-def write(found: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched:
+def write(files: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched:
     """Name the files that were written."""
-    names = "\n".join(legible(file, 200) for file in found.files)
-    return Launched(names, (*found.doubts, found.following), found.code)
+    names = "\n".join(legible(file, 200) for file in files.files)
+    return Launched(names, (*files.doubts, files.following), files.code)
 
 
 def whole(
@@ -141,7 +141,7 @@ def _archive(
 
 
 def _following(files: Sequence[Path]) -> str:
-    """Say how what is written is concluded from."""
+    """State how what is written is concluded from."""
     table, study = files
     return step("conclude", table, "--plan", study)
 

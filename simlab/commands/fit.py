@@ -59,13 +59,13 @@ class FitResult:
 
     @property
     def reserved(self) -> bool:
-        """Tell whether checks failed, or chains disagree by so much that the fit cannot be relied on."""
+        """True if checks failed, or chains disagree by so much that the fit cannot be relied on."""
         return bool(self.failed) or float(self.fit.diagnosis.get("r_hat", 1.0)) > DIFFER
 
 
 def carry_out(
     table: Path | None,
-    told: ColumnOverrides,
+    overrides: ColumnOverrides,
     law: str,
     out: Path | None,
     plot: Path | None,
@@ -79,7 +79,7 @@ def carry_out(
     """
     check_cut(cut)
     check_names(out, plot)
-    found = found_in(table, told, law, seed, note, cut)
+    found = found_in(table, overrides, law, seed, note, cut)
     if out is not None:
         reports.write(out, found.world)
     if plot is not None:
@@ -87,43 +87,45 @@ def carry_out(
     return replace(found, fit=found.fit.model_copy(update={"written": None if out is None else str(out)}))
 
 
-def write(found: FitResult, form: Form, given: Given) -> Launched:
+def write(result: FitResult, form: Form, given: Given) -> Launched:
     """Write what a fit tells of its pilot in a form; the exit code is 3 where checks failed."""
-    code = RESERVED if found.reserved else DONE
+    code = RESERVED if result.reserved else DONE
     if form == "json":
-        text = tables.write_tables(found.fit, form)
+        text = tables.write_tables(result.fit, form)
     elif form == "csv":
-        text = tables.to_csv([dict(one) for one in found.fit.components])
+        text = tables.to_csv([dict(one) for one in result.fit.components])
     else:
-        then = following(found, given["out"], given["table"], told_in(given))
-        text = f"{text_page(make_report(found.fit))}\n\n{then}"
-    return Launched(text, found.notes, code)
+        then = following(result, given["out"], given["table"], told_in(given))
+        text = f"{text_page(make_report(result.fit))}\n\n{then}"
+    return Launched(text, result.notes, code)
 
 
-def found_in(table: Path | None, told: ColumnOverrides, law: str, seed: int, say: Say, cut: float = CUT) -> FitResult:
+def found_in(
+    table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float = CUT
+) -> FitResult:
     """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
 
     Speeds are learnt from the times of ratings, gaps cut at `cut` seconds.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
-    compared = table is not None and preferences.is_table(table, told)
+    compared = table is not None and preferences.is_table(table, overrides)
     if compared and law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {law}: {legible(table)} is a table of preferences; leave --law out")
     if compared and table is not None:
-        return _of_preferences(table, told, seed, say)
+        return _of_preferences(table, overrides, seed, say)
     if law == PREFERENCE:
         raise InputError("--law preference: the table holds ratings, not comparisons of two systems; leave --law out")
-    return _of_ratings(table, told, law, seed, say, cut)
+    return _of_ratings(table, overrides, law, seed, say, cut)
 
 
-def _of_ratings(table: Path | None, told: ColumnOverrides, law: str, seed: int, say: Say, cut: float) -> FitResult:
+def _of_ratings(table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float) -> FitResult:
     from simlab.fitting.laws import law_named
     from simlab.tables import understood
 
     among = law_named(law)
 
-    read = recorded.table(table, told)
+    read = recorded.table(table, overrides)
     ratings = as_errors(read)
     found = report(ratings, among, law, seed, say, cut)
     return FitResult(
@@ -135,14 +137,14 @@ def _of_ratings(table: Path | None, told: ColumnOverrides, law: str, seed: int, 
     )
 
 
-def _of_preferences(table: Path, told: ColumnOverrides, seed: int, say: Say) -> FitResult:
+def _of_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say) -> FitResult:
     """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
     from simlab.fitting.preferences.checks import checks, components, content
     from simlab.fitting.preferences.fitting import fitted as fitted_to
     from simlab.fitting.preferences.pilot import pilot_of
     from simlab.tables import understood
 
-    compared = preferences.read(table, told)
+    compared = preferences.read(table, overrides)
     preferences.refuse_two_sorts(compared, legible(table))
     pilot = pilot_of(units := preferences.by_documents(compared))
     say("fitting preference")
@@ -176,12 +178,12 @@ def _list_components(said: Mapping[str, Mapping[str, Any]]) -> Iterator[Componen
             yield Component(name=name, sd=one["estimate"], low=one["low"], high=one["high"])
 
 
-def about(table: Path | None, found: FitReport) -> dict[str, Any]:
+def about(table: Path | None, report: FitReport) -> dict[str, Any]:
     """Name the table that a world comes from, and how its law was chosen."""
     source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
-    rows = (one.plain() for one in found.compared)
+    rows = (one.plain() for one in report.compared)
     compared = [{"law": one["law"], "log_score": one["log_score"], "se": one["se"]} for one in rows]
-    return {**source, "law": found.law.name, **({"compared": compared} if compared else {})}
+    return {**source, "law": report.law.name, **({"compared": compared} if compared else {})}
 
 
 def check_names(out: Path | None, plot: Path | None) -> None:
@@ -199,20 +201,20 @@ def draw(fit: Fit, out: Path) -> None:
     files.write(lambda: figure_of(make_report(fit)), out)
 
 
-def following(found: FitResult, out: Path | None, table: Path | None, told: ColumnOverrides) -> str:
+def following(result: FitResult, out: Path | None, table: Path | None, overrides: ColumnOverrides) -> str:
     """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters.
 
     A world that is not written yet is written first.
     """
-    if not found.failed and out is None:
-        return step("fit", *([str(table)] if table else []), *told_words(told), "--out", WORLD)
-    if not found.failed:
-        option = found.option.format(path=out)
+    if not result.failed and out is None:
+        return step("fit", *([str(table)] if table else []), *told_words(overrides), "--out", WORLD)
+    if not result.failed:
+        option = result.option.format(path=out)
         # A scoring metric needs outputs with a latent quality, which compared ones have not.
         compared = ["sweep", "preference_protocol", "metric=none,mu_matrix,ideal", *option.split(" ", 1)]
-        return step(*(compared if found.fit.compares else ["plan", str(out), *BOUGHT]))
-    others = [one.law for one in found.fit.compared if one.law != found.fit.law]
+        return step(*(compared if result.fit.compares else ["plan", str(out), *BOUGHT]))
+    others = [one.law for one in result.fit.compared if one.law != result.fit.law]
     named = [str(table)] if table else []
     again = ["fit", *named, "--law", others[0]] if others else ["agreement", *named]
     marked = [] if out is None else ["the file is marked: run and sweep refuse it without --force"]
-    return "\n".join([*marked, step(*again, *told_words(told))])
+    return "\n".join([*marked, step(*again, *told_words(overrides))])

@@ -27,13 +27,13 @@ from simlab.tables.understood import where_record
 from simlab.types import InputError
 
 
-def write(found: MetricFits, form: Form, given: Given) -> Launched:
+def write(fits: MetricFits, form: Form, given: Given) -> Launched:
     """Write what was learned of metrics in a form, and a file for each."""
-    found.write()
+    fits.write()
     if form == "csv":
-        return Launched(tables.to_csv(found.rows))
-    answer = (found.rows, found.notes, found.paths, found.commands)
-    return Launched(text.page(*answer) if form == "table" else text.to_json(found.read, *answer))
+        return Launched(tables.to_csv(fits.rows))
+    answer = (fits.rows, fits.notes, fits.paths, fits.commands)
+    return Launched(text.page(*answer) if form == "table" else text.to_json(fits.read, *answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _check_out(out: Path | None) -> None:
 
 
 def _files(names: Sequence[str], source: Path, out: Path | None) -> dict[str, Path]:
-    """Say where the file of each metric goes: `--out FILE.yaml` for one, else a folder."""
+    """Return where the file of each metric goes: `--out FILE.yaml` for one, else a folder."""
     if out is not None and out.suffix.lower() in (".yaml", ".yml"):
         if len(names) > 1:
             raise InputError(f"--out {out}: {len(names)} metrics go to a file each; name a folder, or one of --metrics")

@@ -73,7 +73,7 @@ class Launch:
 
     @cached_property
     def part(self) -> Shard | None:
-        """Tell which shard is wanted, if one is; raise InputError for none, and for what has no shards."""
+        """Return the shard that is wanted, if one is; raise InputError for none, and for what has no shards."""
         return part_of(self.shard, self.declared)
 
     @cached_property
@@ -119,35 +119,35 @@ class Launch:
         return carried
 
 
-def write(found: Launch, form: Form, given: Given) -> Launched:
+def write(launch: Launch, form: Form, given: Given) -> Launched:
     """Carry out a launch and write what it finds; or write what it would take, its config, or a script of it.
 
     Of a shard what it came to is said: what all of the sweep finds is known where shards are merged.
     """
-    with own_options(found.config_dir):
+    with own_options(launch.config_dir):
         script, shards, cfg, dry_run = (given.get(name) for name in ("script", "shards", "cfg", "dry_run"))
         if (cfg or dry_run or script) and (form != "table" or given["save"]):
             raise UsageError("--format and --save are for what a run finds; leave them out where nothing is run")
-        if (script is None) != (shards is None) or (script and (found.out is None or cfg or dry_run or found.shard)):
+        if (script is None) != (shards is None) or (script and (launch.out is None or cfg or dry_run or launch.shard)):
             raise UsageError("--script goes with --shards N and --out DIR, and without --cfg, --dry-run and --shard")
         if (file := given.get("write")) is not None:
             from simlab.commands import continuing
 
-            if cfg or dry_run or script or found.out is not None or found.shard or form != "table" or given["save"]:
+            if cfg or dry_run or script or launch.out is not None or launch.shard or form != "table" or given["save"]:
                 raise UsageError("--write keeps a sweep as a file and runs nothing; leave the other options out")
-            return Launched(continuing.keep(found, Path(file)))
+            return Launched(continuing.keep(launch, Path(file)))
         if cfg:
             from simlab.commands import show_config
 
-            job = show_config.job(found.declared, found.overrides, quick=found.quick, plugins=found.plugins)
+            job = show_config.job(launch.declared, launch.overrides, quick=launch.quick, plugins=launch.plugins)
             return Launched(job)
         if script and shards is not None:
             from simlab.commands import sweep_script
 
-            return Launched(sweep_script.fill_in(script, found, shards))
+            return Launched(sweep_script.fill_in(script, launch, shards))
         if dry_run:
-            return Launched(_foresee(found))
-        carried = found.carried
+            return Launched(_foresee(launch))
+        carried = launch.carried
         if carried.shard is not None:
             from simlab.commands import shards as parts
 
@@ -198,7 +198,7 @@ def _foresee(launch: Launch) -> str:
 
 
 def _say_tables(sweep: Sweep | Calculation) -> None:
-    """Say what was understood of recorded tables; what is refused is refused in a line of its own, before."""
+    """State what was understood of recorded tables; what is refused is refused in a line of its own, before."""
     from simlab.config import Sweep
 
     if not isinstance(sweep, Sweep):
@@ -237,7 +237,7 @@ def carry_out(
 
 
 def doubted(dataset: xr.Dataset) -> list[str]:
-    """Say what the values of a store hide: measures that failed, worlds that did, campaigns that tell nothing apart."""
+    """List what the values of a store hide: measures and worlds that failed, campaigns that tell nothing apart."""
     from simlab.store.measures import failures
     from simlab.store.reservations import undivided_warning
 
@@ -285,7 +285,7 @@ def soundness(dataset: xr.Dataset) -> int:
 
 
 def told(summary: RunSummary | Merged) -> list[str]:
-    """Say what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
+    """State what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
     failed = _of_blocks(summary.failures)
     designs = _grouped(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
@@ -293,7 +293,7 @@ def told(summary: RunSummary | Merged) -> list[str]:
 
 
 def _of_blocks(failures: Sequence[Failure]) -> list[str]:
-    """Say in three lines at most which blocks failed and why: one of those that share a reason is named."""
+    """List in three lines at most which blocks failed and why: one of those that share a reason is named."""
     blocks: dict[str, list[Failure]] = {}
     for one in failures:
         blocks.setdefault(one.reason, []).append(one)
@@ -312,7 +312,7 @@ def _of_block(failed: Failure, others: int) -> str:
 
 
 def _grouped(reasons: Mapping[str, int]) -> list[str]:
-    """Say in three lines at most why campaigns failed, the reasons that most of them share first."""
+    """List why campaigns failed in three lines at most, the most common reasons first."""
     ranked = sorted(reasons.items(), key=lambda entry: -entry[1])
     shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
     lines = [f"{count} campaigns failed and are left out of the measures: {reason}" for reason, count in shown]

@@ -26,13 +26,13 @@ class MergedFolders(NamedTuple):
     blocks: int
 
 
-def write(found: MergedFolders, form: Form, given: Given) -> Launched:
+def write(merged: MergedFolders, form: Form, given: Given) -> Launched:
     """Write the finding of what is there; of what is missing it says so."""
-    if not found.blocks:
-        return Launched("no campaign was carried out in any of these folders", found.missing, NOTHING)
-    said = launch.finding(found.out, form)
-    code = said.code if said.code != DONE or not found.missing else RESERVED
-    return said._replace(notes=[*found.missing, *said.notes], code=code)
+    if not merged.blocks:
+        return Launched("no campaign was carried out in any of these folders", merged.missing, NOTHING)
+    said = launch.finding(merged.out, form)
+    code = said.code if said.code != DONE or not merged.missing else RESERVED
+    return said._replace(notes=[*merged.missing, *said.notes], code=code)
 
 
 def carry_out(

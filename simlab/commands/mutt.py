@@ -81,15 +81,15 @@ def refuse_mixed(make: bool, making: Given, testing: Given) -> None:
             raise InputError(f"{option} {rule}")
 
 
-def write(found: PassRates | MetricAgreement | CorruptedSentences, form: Form, given: Given) -> Launched:
+def write(answer: PassRates | MetricAgreement | CorruptedSentences, form: Form, given: Given) -> Launched:
     """Write what metrics notice, or how many trials were made, in a form."""
-    if isinstance(found, CorruptedSentences):
-        return mutt_making.write(found, form, given)
+    if isinstance(answer, CorruptedSentences):
+        return mutt_making.write(answer, form, given)
     if form != "table":
-        return Launched(tables.write_tables(found, form))
+        return Launched(tables.write_tables(answer, form))
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(found)), *_following(given["source"], given["metrics"], given["scores"])))
+    return Launched(ended(page(report(answer)), *_following(given["source"], given["metrics"], given["scores"])))
 
 
 def _following(source: Path, names: str, scores: Path | None) -> list[str]:
@@ -129,7 +129,7 @@ def _check_scored(pairs: Sequence[ScorePairs]) -> None:
 
 
 def _failures(pairs: Sequence[ScorePairs]) -> Iterator[str]:
-    """Say which metrics gave no scores, for what, and why; and how many scores are not finite."""
+    """State which metrics gave no scores, for what, and why; and how many scores are not finite."""
     failed: dict[tuple[str, str], list[str]] = {}
     for held in pairs:
         if held.failure:

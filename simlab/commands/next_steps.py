@@ -43,18 +43,18 @@ def reported(folder: Path) -> list[str]:
     return ["report", str(folder), "--out", "report.html"]
 
 
-def told_words(told: ColumnOverrides) -> Iterator[str]:
+def told_words(overrides: ColumnOverrides) -> Iterator[str]:
     """Write what was told of a table as the words of the command line."""
-    columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items())
+    columns = ",".join(f"{ours}={theirs}" for ours, theirs in overrides.columns.items())
     yield from option("columns", columns or None)
-    yield from option("better", told.better)
-    yield from option("scale", None if told.scale is None else f"{told.scale[0]:g}..{told.scale[1]:g}")
-    yield from option("people", told.people)
-    for column, value in told.where:
+    yield from option("better", overrides.better)
+    yield from option("scale", None if overrides.scale is None else f"{overrides.scale[0]:g}..{overrides.scale[1]:g}")
+    yield from option("people", overrides.people)
+    for column, value in overrides.where:
         yield from option("where", f"{column}={value}")
-    yield from option("alike", None if told.alike == "refuse" else told.alike)
-    yield from option("wide", ",".join(told.wide) or None)
-    yield from option("decimal", told.decimal)
+    yield from option("alike", None if overrides.alike == "refuse" else overrides.alike)
+    yield from option("wide", ",".join(overrides.wide) or None)
+    yield from option("decimal", overrides.decimal)
 
 
 def option(name: str, value: object) -> list[str]:

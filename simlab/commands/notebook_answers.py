@@ -72,12 +72,12 @@ class FittedWorld:
 
     @property
     def diagnosis(self) -> Mapping[str, Any]:
-        """Say how well chains mixed."""
+        """Return how well chains mixed."""
         return self.fit.diagnosis
 
     @property
     def answer(self) -> Mapping[str, Any]:
-        """What `simlab fit --format json` says."""
+        """The answer as `simlab fit --format json` prints it."""
         return self.fit.plain()
 
     def write(self, out: str | os.PathLike[str]) -> Path:
@@ -110,15 +110,15 @@ class FittedMetrics:
         return f"<FittedMetrics: {len(self.learned.row)} numbers; files of {', '.join(self.texts)}>"
 
 
-def of_fit(found: FitResult) -> FittedWorld:
+def of_fit(result: FitResult) -> FittedWorld:
     """Label a fit."""
-    fit = found.fit
+    fit = result.fit
     components = [{"component": one.name, **dict(one)} for one in fit.components]
     checks = [{"trait": one.name, **dict(one)} for one in fit.checks.all]
     for row in (*components, *checks):
         del row["name"]
-    tree = label_draws(found.posterior, {"system": found.world["systems"], "rater": found.world["raters"]})
-    return FittedWorld(listed("component", components), listed("trait", checks), found.world, fit, tree)
+    tree = label_draws(result.posterior, {"system": result.world["systems"], "rater": result.world["raters"]})
+    return FittedWorld(listed("component", components), listed("trait", checks), result.world, fit, tree)
 
 
 def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str]]) -> xr.DataTree:
@@ -135,14 +135,14 @@ def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str
     return xr.DataTree.from_dict({"posterior": posterior.assign_coords({**chains, **coords}), "sample_stats": stats})
 
 
-def of_grid(found: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+def of_grid(detections: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Label what was calculated for all combinations of settings; those with several values are axes."""
-    rows = [{name: held for name, held in row.items() if name != "unit"} for _, row in found.each_row()]
+    rows = [{name: held for name, held in row.items() if name != "unit"} for _, row in detections.each_row()]
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.
     values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}
     answer = with_units(over(rows, values))
-    for name in (*DIFFERENCES, "difference") if found.rows[0].unit else ():
+    for name in (*DIFFERENCES, "difference") if detections.rows[0].unit else ():
         if name in answer:
             answer[name].attrs["units"] = "points"
     return answer
@@ -157,7 +157,7 @@ def listed(dim: str, records: Sequence[Mapping[str, Any]], about: Sequence[str] 
 
 
 def with_units(dataset: xr.Dataset) -> xr.Dataset:
-    """Say in which unit each number is."""
+    """Attach the unit of each number."""
     for name, variable in dataset.variables.items():
         if str(name) in UNITS and variable.dtype.kind in "if":
             dataset[name].attrs["units"] = UNITS[str(name)]

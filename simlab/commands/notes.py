@@ -20,13 +20,13 @@ _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 def note(line: str) -> None:
-    """Say something that is not the answer, unless nobody wants to hear it."""
+    """Print a note that is not the answer, unless notes are off."""
     if not _QUIET.get():
         print(line, file=sys.stderr)
 
 
 def note_table(file: Path | None, ratings: Ratings) -> None:
-    """Say what was understood of a table, and what was left out; call it when nothing more of it can be refused."""
+    """Print how a table was read, and what was left out; call it when nothing more of it can be refused."""
     from simlab.tables import understood
 
     note(f"{name_table(file)}: {understood.line(ratings)}")

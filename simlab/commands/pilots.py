@@ -46,8 +46,8 @@ METRICS = "bleu,rouge_l,cider,chrf"
 """Metrics that are tested where none is named."""
 
 
-def _label_agreement(found: Agreement) -> Agreement:
-    return found
+def _label_agreement(agreement: Agreement) -> Agreement:
+    return agreement
 
 
 @verb(_label_agreement)
@@ -79,14 +79,14 @@ def agreement(
     return measure(path_of(table), path_of(plot), told_of(**told), cut, path_of(speeds))
 
 
-def _label_fit(found: FitResult) -> FittedWorld:
+def _label_fit(result: FitResult) -> FittedWorld:
     from simlab.commands.notebook_answers import of_fit
 
-    for line in found.fit.unmixed:
+    for line in result.fit.unmixed:
         warnings.warn(line, stacklevel=3)
-    if found.failed:
-        warnings.warn(f"the world fails checks against its pilot: {', '.join(found.failed)}", stacklevel=3)
-    return of_fit(found)
+    if result.failed:
+        warnings.warn(f"the world fails checks against its pilot: {', '.join(result.failed)}", stacklevel=3)
+    return of_fit(result)
 
 
 @verb(_label_fit)
@@ -136,14 +136,14 @@ def fit(
     return fits.carry_out(path_of(table), told_of(**told), law, path_of(out), path_of(report), seed, cut)
 
 
-def _label_backtest(found: Backtest | BacktestAdvice | BacktestPapers) -> xr.Dataset:
+def _label_backtest(answer: Backtest | BacktestAdvice | BacktestPapers) -> xr.Dataset:
     from simlab.answers.backtest import BacktestAdvice, BacktestPapers
     from simlab.commands.notebook_answers import listed, with_units
 
-    rows = [dict(one) for one in found.records]
-    if isinstance(found, BacktestPapers):
+    rows = [dict(one) for one in answer.records]
+    if isinstance(answer, BacktestPapers):
         return listed("row", rows, ("advice", "source", "test", "measure", "repetition", "verdict", "reason"))
-    if isinstance(found, BacktestAdvice):
+    if isinstance(answer, BacktestAdvice):
         return listed("candidate", rows, (*DESIGN, "rules"))
     return with_units(listed("prediction", rows, (*DESIGN, "target", "method", "law", "measure", "unknown")))
 
@@ -194,13 +194,13 @@ def backtest(
     return backtests.answer_of(path_of(table), asked, advice=advice, plot=path_of(plot), quiet=not progress)
 
 
-def _label_mutt(found: PassRates | MetricAgreement | CorruptedSentences) -> PassRates | MetricAgreement | xr.Dataset:
+def _label_mutt(answer: PassRates | MetricAgreement | CorruptedSentences) -> PassRates | MetricAgreement | xr.Dataset:
     from simlab.commands.notebook_answers import listed
     from simlab.metric_tests.sentences import CorruptedSentences, summary
 
-    if isinstance(found, CorruptedSentences):
-        return listed("corruption", summary(found), ("kind", "needs"))
-    return found
+    if isinstance(answer, CorruptedSentences):
+        return listed("corruption", summary(answer), ("kind", "needs"))
+    return answer
 
 
 @verb(_label_mutt)
@@ -285,14 +285,14 @@ def mutt(
     )
 
 
-def _label_fit_metric(said: MetricFits) -> FittedMetrics:
+def _label_fit_metric(fits: MetricFits) -> FittedMetrics:
     from simlab.commands.notebook_answers import FittedMetrics, listed
 
-    learned = listed("row", said.rows, ("metric", "what", "rests_on"))
-    if said.named:
-        said.write()
-    paths = said.paths if said.named else {}
-    return FittedMetrics(learned, tuple(said.notes), dict(said.texts), dict(paths), tuple(said.commands))
+    learned = listed("row", fits.rows, ("metric", "what", "rests_on"))
+    if fits.named:
+        fits.write()
+    paths = fits.paths if fits.named else {}
+    return FittedMetrics(learned, tuple(fits.notes), dict(fits.texts), dict(paths), tuple(fits.commands))
 
 
 @verb(_label_fit_metric)

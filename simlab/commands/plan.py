@@ -109,24 +109,24 @@ class WrittenPlan(NamedTuple):
 
     @property
     def record(self) -> PlanAnswer:
-        """The plan as it is printed and kept: its study is named from where the user stands."""
+        """Return the plan as it is printed and kept: its study is named from where the user stands."""
         from simlab.answers.plan import PlanAnswer
         from simlab.concluding.plans import FOLDER_FILE
 
         return PlanAnswer((self.plan.model_copy(update={"study": str(self.out / FOLDER_FILE)}),))
 
 
-def write(found: WrittenPlan, form: Form, given: Mapping[str, Any]) -> Launched:
+def write(written: WrittenPlan, form: Form, given: Mapping[str, Any]) -> Launched:
     """Write a plan in a form; exit code 3 where nothing reaches the targets."""
     from simlab.answers.plan import front_rows
     from simlab.drawing.text import tables
 
     text = {
-        "json": lambda: json.dumps(found.record.plain(), indent=1),
-        "csv": lambda: tables.to_csv(front_rows(found.plan)),
-        "table": lambda: page(found),
+        "json": lambda: json.dumps(written.record.plain(), indent=1),
+        "csv": lambda: tables.to_csv(front_rows(written.plan)),
+        "table": lambda: page(written),
     }
-    return Launched(text[form]().rstrip("\n"), (), DONE if found.plan.reached else RESERVED)
+    return Launched(text[form]().rstrip("\n"), (), DONE if written.plan.reached else RESERVED)
 
 
 def page(planned: WrittenPlan) -> str:
@@ -139,17 +139,17 @@ def page(planned: WrittenPlan) -> str:
     return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {name_next_step(plan, out, planned.asked)}"
 
 
-def family_of(asked: PlanOptions) -> FrozenFamily | None:
+def family_of(options: PlanOptions) -> FrozenFamily | None:
     """Return the family that is to be frozen; raise InputError for one without its baseline, or the other way round."""
     from simlab.concluding.wanted import refuse_half
     from simlab.config.studyfile import FrozenFamily
 
-    refuse_half(asked.family, asked.against)
-    name = "against" if asked.against is not None else asked.family
-    return None if name is None else FrozenFamily(name, asked.against)
+    refuse_half(options.family, options.against)
+    name = "against" if options.against is not None else options.family
+    return None if name is None else FrozenFamily(name, options.against)
 
 
-def carried_out(asked: PlanOptions, say: Say) -> WrittenPlan:
+def carried_out(options: PlanOptions, say: Say) -> WrittenPlan:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.answers.plan import Limits
     from simlab.concluding.ratings.families import refuse_contradiction
@@ -160,42 +160,44 @@ def carried_out(asked: PlanOptions, say: Say) -> WrittenPlan:
     from simlab.planning.terms import PlanRequest
 
     began = time.monotonic()
-    subject, words = request.split_words(asked.words)
-    family = family_of(asked)
-    words = (*(("decision.multiplicity=bh",) if asked.family == "fdr" else ()), *words)
-    words = request.settings(words, asked.price, asked.budget, asked.by, date.today())
-    wanted_targets = request.read(asked.target, asked.floor)
-    patience = request.read_patience(asked.at_most)
-    margin, confidence = request.share("--margin", asked.margin), request.share("--confidence", asked.confidence)
+    subject, words = request.split_words(options.words)
+    family = family_of(options)
+    words = (*(("decision.multiplicity=bh",) if options.family == "fdr" else ()), *words)
+    words = request.settings(words, options.price, options.budget, options.by, date.today())
+    wanted_targets = request.read(options.target, options.floor)
+    patience = request.read_patience(options.at_most)
+    margin, confidence = request.share("--margin", options.margin), request.share("--confidence", options.confidence)
     pilot = {} if subject is None else {folder.PILOT: _digest(subject)}
-    pilot |= asked.contents
-    named = {name: value for name, value in asked.said.items() if name not in folder.PATHS}
-    out = asked.out or _usual_folder({**named, **pilot, "words": sorted(words)})
-    said = {**asked.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
-    given = GivenSettings(words, asked.systems, asked.raters, asked.seed)
+    pilot |= options.contents
+    named = {name: value for name, value in options.said.items() if name not in folder.PATHS}
+    out = options.out or _usual_folder({**named, **pilot, "words": sorted(words)})
+    said = {**options.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
+    given = GivenSettings(words, options.systems, options.raters, options.seed)
     with folder.lock(out, said) as book:
-        ground = ground_of(subject, given, asked, book, say)
+        ground = ground_of(subject, given, options, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
             raise InputError(f"{legible(subject)}: has changed while it was read; give the same command again")
-        ground = levers.make_room(ground, Composer(ground.words)(()), asked.over, asked.candidates)
+        ground = levers.make_room(ground, Composer(ground.words)(()), options.over, options.candidates)
         compose = Composer(ground.words)
-        designs = levers.choose_designs(ground, compose, asked.over, asked.candidates)
+        designs = levers.choose_designs(ground, compose, options.over, options.candidates)
         ground = replace(ground, levers=levers.find_levers(designs))
-        refuse_contradiction(compose(()), asked.family, f"--family {asked.family}")
+        refuse_contradiction(compose(()), options.family, f"--family {options.family}")
         budget = compose(())["budget"]
         wanted = PlanRequest(
             targets=wanted_targets,
             limits=Limits(money=budget["total"], currency=budget["currency"], deadline=budget["deadline"]),
-            smallest=smallest_difference(ground, asked.smallest),
+            smallest=smallest_difference(ground, options.smallest),
             margin=margin,
             confidence=confidence,
-            seed=asked.seed,
+            seed=options.seed,
         )
-        plan = PlanSearch(ground, designs, wanted, out, book, given, patience, asked.worlds, asked.jobs, asked.force)
+        plan = PlanSearch(
+            ground, designs, wanted, out, book, given, patience, options.worlds, options.jobs, options.force
+        )
         found, study = carrying_out.carried_out(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return WrittenPlan(keep(out, found, study, said, family, asked.command), study, out, asked)
+        return WrittenPlan(keep(out, found, study, said, family, options.command), study, out, options)
 
 
 def keep(
@@ -234,14 +236,14 @@ def keep(
     return answer
 
 
-def name_next_step(answer: StudyPlan, out: Path, asked: PlanOptions) -> str:
+def name_next_step(answer: StudyPlan, out: Path, options: PlanOptions) -> str:
     """Return a command that works where it is typed: another folder takes what is asked otherwise."""
     if answer.reached:
         words = ["assign", str(out), "--items", "items.csv", "--raters", "raters.csv", "--out", "sheet.csv"]
     elif answer.open is not None:
-        words = ["plan", *asked._replace(at_most=MORE, out=out).typed]
+        words = ["plan", *options._replace(at_most=MORE, out=out).typed]
     else:
-        larger = asked._replace(smallest=find_least_difference(answer), out=out.with_name(f"{out.name}-larger"))
+        larger = options._replace(smallest=find_least_difference(answer), out=out.with_name(f"{out.name}-larger"))
         words = ["plan", *larger.typed]
     return f"{program()} {shlex.join(words)}"
 
@@ -279,37 +281,37 @@ def _usual_folder(said: Mapping[str, Any]) -> Path:
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
-def ground_of(subject: Path | None, given: GivenSettings, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
+def ground_of(subject: Path | None, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
     """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
     """
     from simlab.planning import ground
 
-    if asked.law != "auto" and (subject is None or subject.suffix.lower() in (".yaml", ".yml")):
+    if options.law != "auto" and (subject is None or subject.suffix.lower() in (".yaml", ".yml")):
         of = "without a pilot nothing is fitted" if subject is None else f"{legible(subject)} has a law already"
-        raise InputError(f"--law {asked.law}: {of}; leave --law out, or name the table of a pilot (.csv)")
+        raise InputError(f"--law {options.law}: {of}; leave --law out, or name the table of a pilot (.csv)")
     if subject is None:
         return ground.stand_on_preset(given)
     if subject.suffix.lower() in (".yaml", ".yml"):
-        return ground.stand_on_file(subject, given, force=asked.force)
-    return _of_pilot(subject, given, asked, book, say)
+        return ground.stand_on_file(subject, given, force=options.force)
+    return _of_pilot(subject, given, options, book, say)
 
 
-def _of_pilot(table: Path, given: GivenSettings, asked: PlanOptions, book: Ledger, say: Say) -> Ground:
+def _of_pilot(table: Path, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import report
     from simlab.planning import folder, ground
     from simlab.tables import preferences
 
-    if preferences.is_table(table, asked.told):
+    if preferences.is_table(table, options.told):
         raise InputError(
             f"{legible(table)}: is a table of preferences, and plans are made for studies of ratings; "
             "`simlab sweep preference_protocol` compares designs of comparisons"
         )
-    _foreseen(given, asked)
-    found = fit.found_in(table, asked.told, asked.law, 0, say)
-    if found.failed and not asked.force:
+    _foreseen(given, options)
+    found = fit.found_in(table, options.told, options.law, 0, say)
+    if found.failed and not options.force:
         raise InputError(
             f"{legible(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
             "another law (--law LAW), or add --force to plan with this reservation"
@@ -328,7 +330,7 @@ def _of_pilot(table: Path, given: GivenSettings, asked: PlanOptions, book: Ledge
     return ground.stand_on_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
 
 
-def _foreseen(given: GivenSettings, asked: PlanOptions) -> None:
+def _foreseen(given: GivenSettings, options: PlanOptions) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
     from simlab.planning.ground import compose_study, refuse_systems
@@ -336,14 +338,14 @@ def _foreseen(given: GivenSettings, asked: PlanOptions) -> None:
 
     refuse_systems(given)
     config = compose_study(["systems=fitted", *given.words])
-    if asked.over is not None:
-        levers.refuse_unknown(asked.over, config)
-    if asked.candidates is not None:
-        read_designs(asked.candidates)
+    if options.over is not None:
+        levers.refuse_unknown(options.over, config)
+    if options.candidates is not None:
+        read_designs(options.candidates)
 
 
 def _read(read: Mapping[str, Any]) -> str:
-    """Say in a line what was read of a pilot."""
+    """State in a line what was read of a pilot."""
     from simlab.messages import several
     from simlab.tables.understood import beside
 

@@ -114,10 +114,10 @@ def fill(given_words: Sequence[Any], given: Given) -> Given:
     return {**given, "out": files.choose_file(given["out"], *beside)}
 
 
-def write(found: DrawnFigure, form: Form, given: Given) -> Launched:
+def write(figure: DrawnFigure, form: Form, given: Given) -> Launched:
     """Name the file of a figure; below it stands the caption for a paper."""
-    text = "\n".join([str(given["out"]), *([found.caption] if found.caption else [])])
-    return Launched(text, [*stores.said(found.remarks), found.following], found.code)
+    text = "\n".join([str(given["out"]), *([figure.caption] if figure.caption else [])])
+    return Launched(text, [*stores.said(figure.remarks), figure.following], figure.code)
 
 
 def refuse_sweep_options(

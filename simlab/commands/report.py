@@ -86,11 +86,11 @@ def fill(targets: Sequence[Path], given: Given) -> Given:
     return {**given, "out": given["out"] or _file(list(targets) or [named(None)], None, given["form"])[0]}
 
 
-def write(found: WrittenReport, form: AnswerForm, given: Given) -> Launched:
-    """Say where a report stands."""
-    said = f"{legible(given['out'], 200)}: {_size(found.text)}, {_OPENED[found.form]}"
-    following = _next(found.targets, given["out"], found.form)
-    return Launched("\n".join([said, *found.left_out, "", following]), found.doubts, found.code)
+def write(written: WrittenReport, form: AnswerForm, given: Given) -> Launched:
+    """State where a report stands."""
+    said = f"{legible(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
+    following = _next(written.targets, given["out"], written.form)
+    return Launched("\n".join([said, *written.left_out, "", following]), written.doubts, written.code)
 
 
 def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> ReportPage:
@@ -151,7 +151,7 @@ def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:
 
 
 def _unsound(folder: Path) -> list[str]:
-    """Say what `simlab verify` finds in a store: measures that are simlab's own are recomputed.
+    """State what `simlab verify` finds in a store: measures that are simlab's own are recomputed.
 
     An archive has no ledger from which they could be.
     """

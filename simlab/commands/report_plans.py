@@ -28,7 +28,7 @@ CONCLUDE = "conclude anew: `simlab conclude TABLE --plan`"
 
 
 def is_plan(folder: Path) -> bool:
-    """Tell the folder of a plan from that of a store."""
+    """True if a folder is that of a plan, not of a store."""
     return (folder / STUDY).is_file() and (folder / PLAN).is_file()
 
 

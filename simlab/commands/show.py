@@ -149,45 +149,45 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
     return Explanation(tuple(key._asdict() for key in keys), lambda: page)
 
 
-def write(found: Shown, form: Form, given: Given) -> Launched:
+def write(shown_sweep: Shown, form: Form, given: Given) -> Launched:
     """Write what is shown in a form; a study file has one form."""
-    if isinstance(found, Catalogue):
-        return Launched(_write_catalogue(found, form))
-    if isinstance(found, StoredSweeps):
-        return _write_stores(found, form)
-    if isinstance(found, Explanation):
-        return Launched(found.write_page() if form == "table" else _write_records(found.records, form))
+    if isinstance(shown_sweep, Catalogue):
+        return Launched(_write_catalogue(shown_sweep, form))
+    if isinstance(shown_sweep, StoredSweeps):
+        return _write_stores(shown_sweep, form)
+    if isinstance(shown_sweep, Explanation):
+        return Launched(shown_sweep.write_page() if form == "table" else _write_records(shown_sweep.records, form))
     if form != "table":
         raise UsageError("a study file is YAML; leave out --format and --save")
-    return Launched(found)
+    return Launched(shown_sweep)
 
 
-def _write_catalogue(found: Catalogue, form: Form) -> str:
+def _write_catalogue(catalogue: Catalogue, form: Form) -> str:
     if form == "table":
-        return ended(declarations.inventory(*found), "show", "item_grouping")
+        return ended(declarations.inventory(*catalogue), "show", "item_grouping")
     if form == "json":
-        return json.dumps(found._asdict(), indent=1)
-    rows = [{"group": "sweep", "name": name, "aim": aim} for name, aim in found.sweeps.items()]
-    rows += [{"group": group, "name": name, "aim": ""} for group, names in found.options.items() for name in names]
+        return json.dumps(catalogue._asdict(), indent=1)
+    rows = [{"group": "sweep", "name": name, "aim": aim} for name, aim in catalogue.sweeps.items()]
+    rows += [{"group": group, "name": name, "aim": ""} for group, names in catalogue.options.items() for name in names]
     return tables.write(rows, form)
 
 
-def _write_stores(found: StoredSweeps, form: Form) -> Launched:
+def _write_stores(sweeps: StoredSweeps, form: Form) -> Launched:
     """Write the stores of a folder; one that cannot be read leaves a reservation."""
     from simlab.drawing.reports.answers.show import report
     from simlab.drawing.reports.text import page
 
-    code = RESERVED if any(row.problem for row in found.rows) else DONE
+    code = RESERVED if any(row.problem for row in sweeps.rows) else DONE
     if form != "table":
-        text = tables.write_tables(found, "json")
+        text = tables.write_tables(sweeps, "json")
         return Launched(saving.to_csv(text) if form == "csv" else text, code=code)
-    readable = [row.store for row in found.rows if row.problem is None]
-    words = ["query", readable[0]] if readable else ["verify", found.rows[0].store]
-    return Launched(ended(page(report(found)), *words), code=code)
+    readable = [row.store for row in sweeps.rows if row.problem is None]
+    words = ["query", readable[0]] if readable else ["verify", sweeps.rows[0].store]
+    return Launched(ended(page(report(sweeps)), *words), code=code)
 
 
 def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
-    """Say how to ask for the settings that have the name of a sweep."""
+    """State how to ask for the settings that have the name of a sweep."""
     groups = dict.fromkeys(group for group, _ in options)
     words = [group if group.rpartition(".")[2] == name else f"{group}={name}" for group in groups]
     lines = [f"`simlab show {word}` explains the setting of that name." for word in words]

@@ -47,7 +47,7 @@ def _axes(sweep: Sweep) -> list[str]:
 
 
 def asked_for(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
-    """Tell a sweep or a file, if the words begin with one, from the settings behind it.
+    """Separate a sweep or a file, if the words begin with one, from the settings behind it.
 
     Raises InputError for a name that no sweep has and for a file that is neither a sweep nor a study.
     """
@@ -65,7 +65,7 @@ def asked_for(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declar
 
 
 def run_of(words: Sequence[str], *, multirun: bool, plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
-    """Tell a study file, if the words after `run` begin with one, from the settings; with `multirun` these may vary.
+    """Separate a study file, if the words begin with one, from the settings; with `multirun` these may vary.
 
     Raises InputError for a word that is neither, and for a file that is no study.
     """
@@ -89,5 +89,5 @@ def run_of(words: Sequence[str], *, multirun: bool, plugins: Sequence[str] = ())
 
 
 def is_first(words: Sequence[str]) -> bool:
-    """Tell whether words begin with a name or a file, not with a setting."""
+    """True if words begin with a name or a file, not with a setting."""
     return ("=" not in words[0] and words[0][:1] not in ("+", "~")) or Path(words[0]).is_file()

@@ -160,7 +160,7 @@ class Remarks(NamedTuple):
 
 
 def remarks(dataset: xr.Dataset) -> Remarks:
-    """Say what the errors of a store leave out, and what is in doubt."""
+    """State what the errors of a store leave out, and what is in doubt."""
     notes = view.condition(dataset), skewness_warning(dataset)
     doubts = dataset.attrs.get("reservation"), undivided_warning(dataset)
     return Remarks([line for line in notes if line], [line for line in doubts if line])

@@ -58,13 +58,13 @@ def carry_out(
     return _verified(page, soundness.of_studies(report, most=None), not report.problems)
 
 
-def write(found: VerifiedStore, form: Form, given: Given) -> Launched:
+def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
     """Write what was found in a form; of a store programs read a list of one record."""
     if form == "table":
-        return Launched(found.page, code=found.code)
-    plain = found.record.plain()
-    text = json.dumps([plain] if isinstance(found.record, StoreCheck) else plain, indent=1)
-    return Launched(saving.to_csv(text) if form == "csv" else text, code=found.code)
+        return Launched(store.page, code=store.code)
+    plain = store.record.plain()
+    text = json.dumps([plain] if isinstance(store.record, StoreCheck) else plain, indent=1)
+    return Launched(saving.to_csv(text) if form == "csv" else text, code=store.code)
 
 
 def _verified(page: str, lines: str, sound: bool) -> VerifiedStore:

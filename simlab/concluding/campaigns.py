@@ -227,14 +227,14 @@ def refuse(where: str, why: str) -> NoReturn:
     raise InputError(f"{where} {why}; it is damaged, or was changed by hand: export the campaign again")
 
 
-def in_type(values: Sequence[Any] | Array, told: CampaignInfo, name: str) -> Array:
+def in_type(values: Sequence[Any] | Array, info: CampaignInfo, name: str) -> Array:
     """Return a column of what is seen in the type that it had."""
-    return np.asarray(values).astype(told.types[name])
+    return np.asarray(values).astype(info.types[name])
 
 
-def untold(n: int, told: CampaignInfo, name: str) -> Ints:
+def untold(n: int, info: CampaignInfo, name: str) -> Ints:
     """Return a column that nobody knows: -1."""
-    return np.full(n, -1).astype(told.types[name])
+    return np.full(n, -1).astype(info.types[name])
 
 
 class CampaignSidecar(NamedTuple):
@@ -255,7 +255,7 @@ def digest(config: Mapping[str, Any]) -> str:
 
 
 def address(config: Mapping[str, Any], cell: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """Say where a campaign comes from: its config, the cell's values on the axes, its place and its random numbers."""
+    """Return the origin of a campaign: its config, the cell's values on the axes, its place and its random numbers."""
     return {
         "digest": digest(config),
         "cell": dict(cell),
@@ -337,14 +337,14 @@ def export(
     return list(texts)
 
 
-def read(table: Path, config: Mapping[str, Any], told: CampaignInfo, columns: Mapping[str, str] | None = None) -> Read:
+def read(table: Path, config: Mapping[str, Any], info: CampaignInfo, columns: Mapping[str, str] | None = None) -> Read:
     """Read an exported table, or events, as what was collected; `columns` are its own names of columns.
 
     Raises InputError for a table that does not belong to the campaign.
     """
     layout = planned(config)
     rows = sheets.read(table, layout.USUAL, columns or {}, layout.FORM)
-    found: Read = layout.collected(told, rows, config)
+    found: Read = layout.collected(info, rows, config)
     return found
 
 
@@ -355,7 +355,7 @@ def differing(first: Collected, second: Collected) -> list[str]:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Tell whether two values are the same bit for bit, and of one type."""
+    """True if two values are the same bit for bit, and of one type."""
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         alike = first.dtype == second.dtype and first.shape == second.shape
         return alike and first.tobytes() == second.tobytes()

@@ -84,13 +84,13 @@ def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
     )
 
 
-def _on_names(found: Conclusion) -> tuple[str, ...]:
+def _on_names(conclusion: Conclusion) -> tuple[str, ...]:
     """Return the notes that speak of names alone; others may tell what scores are like."""
-    return tuple(note for note in found.notes if note.startswith(KEPT))
+    return tuple(note for note in conclusion.notes if note.startswith(KEPT))
 
 
-def _names(found: Conclusion) -> tuple[str, ...]:
-    return tuple(sorted(one.system for one in found.systems))
+def _names(conclusion: Conclusion) -> tuple[str, ...]:
+    return tuple(sorted(one.system for one in conclusion.systems))
 
 
 def _without_scores(read: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,14 +93,14 @@ def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
 
 
 def question_of(table: Path, wanted: ConcludeOptions) -> str:
-    """Say which kind of study a table belongs to, by its columns."""
+    """State which kind of study a table belongs to, by its columns."""
     if preferences.is_table(table, wanted.told):
         return COMPARE
     return JUDGE if wanted.metrics or _with_metrics(table, wanted) else RATE
 
 
 def _with_metrics(table: Path, wanted: ConcludeOptions) -> bool:
-    """Tell whether humans and metrics stand side by side in a table; one that cannot be read has none."""
+    """True if humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
         header = judged.with_runs(opened(table, judged.FORM, wanted.told), wanted.told.columns).header
     except InputError:

@@ -21,36 +21,36 @@ class Inconsistent(ValueError):
     """A conclusion contradicts itself, which no table excuses."""
 
 
-def check_consistent(found: Conclusion) -> Conclusion:
+def check_consistent(conclusion: Conclusion) -> Conclusion:
     """Return a conclusion as it is; raise Inconsistent, naming the first contradiction, where its numbers have one."""
-    for said in contradictions(found):
+    for said in contradictions(conclusion):
         raise Inconsistent(f"the conclusion contradicts itself: {said}")
-    return found
+    return conclusion
 
 
-def contradictions(found: Conclusion) -> Iterator[str]:
+def contradictions(conclusion: Conclusion) -> Iterator[str]:
     """Name what contradicts something else in a conclusion: pairs, ranks, groups, a repetition."""
-    yield from _of_family(found)
-    for pair in found.pairs:
+    yield from _of_family(conclusion)
+    for pair in conclusion.pairs:
         checks = (_of_difference, _of_claim, _of_gate, _of_settling)
-        said = [one for check in checks for one in check(pair, found)]
+        said = [one for check in checks for one in check(pair, conclusion)]
         yield from (f"{pair.first} - {pair.second}: {one}" for one in said)
-    yield from _of_systems(found)
-    yield from _of_widths(found)
-    yield from _of_groups(found)
-    yield from _of_best(found)
-    for metric in found.metrics:
+    yield from _of_systems(conclusion)
+    yield from _of_widths(conclusion)
+    yield from _of_groups(conclusion)
+    yield from _of_best(conclusion)
+    for metric in conclusion.metrics:
         yield from (f"metric {metric.name}: {said}" for said in _of_metric(metric))
-    if found.repetition is not None:
-        yield from _of_repetition(found.repetition)
-    for one in found.without.values():
+    if conclusion.repetition is not None:
+        yield from _of_repetition(conclusion.repetition)
+    for one in conclusion.without.values():
         yield from contradictions(one)
 
 
-def _of_family(found: Conclusion) -> Iterator[str]:
+def _of_family(conclusion: Conclusion) -> Iterator[str]:
     """Check that pairs are those of the family: of listed systems, each once, all or those with one of them."""
-    names = {one.system for one in found.systems}
-    pairs = [frozenset((one.first, one.second)) for one in found.pairs]
+    names = {one.system for one in conclusion.systems}
+    pairs = [frozenset((one.first, one.second)) for one in conclusion.pairs]
     if any(len(one) < 2 or not one <= names for one in pairs):
         yield "a pair is of systems that are not listed"
     if len(set(pairs)) < len(pairs):
@@ -60,48 +60,48 @@ def _of_family(found: Conclusion) -> Iterator[str]:
         yield f"its {len(pairs)} pairs are neither all of {len(names)} systems nor those of one with all others"
 
 
-def _of_difference(pair: Pair, found: Conclusion) -> Iterator[str]:
+def _of_difference(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check that the interval holds the difference, and that both point where the better system is."""
     low, high, value = pair.low, pair.high, pair.difference
     slack = _slack(low, high, value)
     if low > high + slack or value < low - slack or value > high + slack:
         yield f"its interval, {low:g} to {high:g}, does not hold the difference {value:g}"
-    better = -1 if found.lower_is_better else 1
+    better = -1 if conclusion.lower_is_better else 1
     if value and pair.direction * better * value < 0:
         yield f"the difference {value:g} points away from the system that came out better ({pair.direction:+d})"
 
 
-def _of_claim(pair: Pair, found: Conclusion) -> Iterator[str]:
+def _of_claim(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check a verdict against the direction, the interval, and the p-values."""
     low, high, slack = pair.low, pair.high, _slack(pair.low, pair.high)
-    better = -1 if found.lower_is_better else 1
+    better = -1 if conclusion.lower_is_better else 1
     if pair.verdict not in (0, pair.direction):
         yield f"the claim ({pair.verdict:+d}) is not of the system that came out better ({pair.direction:+d})"
     if pair.verdict and pair.verdict * better * (low if pair.verdict * better > 0 else high) < -slack:
         yield f"is claimed, and its interval, {low:g} to {high:g}, reaches beyond 0"
-    if not pair.verdict and not found.withdrawn and (low > slack or high < -slack):
+    if not pair.verdict and not conclusion.withdrawn and (low > slack or high < -slack):
         yield f"is open, and its interval, {low:g} to {high:g}, excludes 0"
     if pair.adjusted < pair.p_value - _slack(pair.p_value):
         yield f"its adjusted p-value {pair.adjusted:g} is below its own, {pair.p_value:g}"
-    if pair.verdict and pair.adjusted > found.promise.level + _slack(found.promise.level):
-        yield f"is claimed at an adjusted p-value of {pair.adjusted:g}, above {found.promise.level:g}"
+    if pair.verdict and pair.adjusted > conclusion.promise.level + _slack(conclusion.promise.level):
+        yield f"is claimed at an adjusted p-value of {pair.adjusted:g}, above {conclusion.promise.level:g}"
 
 
-def _of_gate(pair: Pair, found: Conclusion) -> Iterator[str]:
+def _of_gate(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check that nothing is claimed under a promise that is withdrawn, and nothing is called unpromised else."""
-    if found.withdrawn and (pair.verdict or pair.within not in (None, "open")):
+    if conclusion.withdrawn and (pair.verdict or pair.within not in (None, "open")):
         yield "is claimed, and the promise is withdrawn"
-    if pair.unpromised and not found.withdrawn:
+    if pair.unpromised and not conclusion.withdrawn:
         yield f"would be claimed ({pair.unpromised:+d}), and the promise is not withdrawn"
     if pair.unpromised not in (0, pair.direction):
         yield f"would be claimed ({pair.unpromised:+d}) and came out the other way ({pair.direction:+d})"
 
 
-def _of_settling(pair: Pair, found: Conclusion) -> Iterator[str]:
+def _of_settling(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check what is said of a margin against the interval, and what would settle a pair against its verdict."""
-    low, high, margin = pair.low, pair.high, found.about.get("margin")
-    if pair.within is not None and margin is not None and not math.isnan(low + high) and not found.withdrawn:
-        expected = within(low, high, float(margin), lower=found.lower_is_better)
+    low, high, margin = pair.low, pair.high, conclusion.about.get("margin")
+    if pair.within is not None and margin is not None and not math.isnan(low + high) and not conclusion.withdrawn:
+        expected = within(low, high, float(margin), lower=conclusion.lower_is_better)
         if pair.within != expected:
             yield f"is called {pair.within} up to {margin:g}, and its interval, {low:g} to {high:g}, says {expected}"
     more = pair.more
@@ -111,11 +111,11 @@ def _of_settling(pair: Pair, found: Conclusion) -> Iterator[str]:
         yield f"needs {more.median:g} more {more.unit}, outside {more.low:g} to {more.high:g}"
 
 
-def _of_systems(found: Conclusion) -> Iterator[str]:
+def _of_systems(conclusion: Conclusion) -> Iterator[str]:
     """Check that estimates lie in their intervals and ranks are cut with the claims."""
-    above, below = _claimed(found.pairs)
-    n, scale = len(found.systems), _scale(found)
-    for one in found.systems:
+    above, below = _claimed(conclusion.pairs)
+    n, scale = len(conclusion.systems), _scale(conclusion)
+    for one in conclusion.systems:
         if one.low > one.estimate + _slack(one.low, one.estimate) or one.high < one.estimate - _slack(one.estimate):
             yield f"{one.system}: its interval, {one.low:g} to {one.high:g}, does not hold {one.estimate:g}"
         best, worst = 1 + len(above.get(one.system, ())), n - len(below.get(one.system, ()))
@@ -128,34 +128,34 @@ def _of_systems(found: Conclusion) -> Iterator[str]:
         yield from _off_scale(one, *scale)
 
 
-def _of_widths(found: Conclusion) -> Iterator[str]:
+def _of_widths(conclusion: Conclusion) -> Iterator[str]:
     """Check that no interval of an answer about votes is a point: votes that are all alike leave others possible."""
-    if found.question != COMPARE:
+    if conclusion.question != COMPARE:
         return
     named = [
-        *((f"{one.first} - {one.second}", one.low, one.high) for one in found.pairs),
-        *((one.system, one.low, one.high) for one in found.systems),
+        *((f"{one.first} - {one.second}", one.low, one.high) for one in conclusion.pairs),
+        *((one.system, one.low, one.high) for one in conclusion.systems),
     ]
     # Bounds that are not known (NaN) are no interval.
     yield from (f"{name}: its interval, {low:g} to {high:g}, has no width" for name, low, high in named if high <= low)
 
 
-def _scale(found: Conclusion) -> tuple[float, float]:
+def _scale(conclusion: Conclusion) -> tuple[float, float]:
     """Return the least and the largest score that means of a table may have, where it says so and nothing changed them.
 
     What was read may come from a file: what is no scale is none.
     """
-    scale, unchanged = found.read.get("scale"), found.about.get("normalization", "none") == "none"
-    if found.question != "rate" or not unchanged or not isinstance(scale, Sequence) or len(scale) != 2:
+    scale, unchanged = conclusion.read.get("scale"), conclusion.about.get("normalization", "none") == "none"
+    if conclusion.question != "rate" or not unchanged or not isinstance(scale, Sequence) or len(scale) != 2:
         return -math.inf, math.inf
     known = all(isinstance(one, int | float) for one in scale)
     return (float(scale[0]), float(scale[1])) if known else (-math.inf, math.inf)
 
 
-def _off_scale(one: System, least: float, most: float) -> Iterator[str]:
-    for value in (one.estimate, one.low, one.high):
+def _off_scale(system: System, least: float, most: float) -> Iterator[str]:
+    for value in (system.estimate, system.low, system.high):
         if value < least - _slack(least, most) or value > most + _slack(least, most):
-            yield f"{one.system}: {value:g} lies outside its scale, {least:g} to {most:g}"
+            yield f"{system.system}: {value:g} lies outside its scale, {least:g} to {most:g}"
 
 
 def _claimed(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -170,26 +170,26 @@ def _claimed(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, set[
     return above, below
 
 
-def _of_groups(found: Conclusion) -> Iterator[str]:
+def _of_groups(conclusion: Conclusion) -> Iterator[str]:
     """Check that nothing claims a difference within a group that nothing separates."""
-    above, _ = _claimed(found.pairs)
-    for group in found.about.get("groups", ()):
+    above, _ = _claimed(conclusion.pairs)
+    for group in conclusion.about.get("groups", ()):
         for one in group:
             if others := above.get(one, set()) & set(group):
                 yield f"{one} and {min(others)} stand in a group that nothing separates, and are claimed to differ"
 
 
-def _of_best(found: Conclusion) -> Iterator[str]:
+def _of_best(conclusion: Conclusion) -> Iterator[str]:
     """Check that some system may be the best, that p-values say which, and that ranks and claims say nothing else."""
-    if found.family is None or found.family.name != "best":
+    if conclusion.family is None or conclusion.family.name != "best":
         return
-    candidates, ranks = found.family.candidates, {one.system: one.rank_low for one in found.systems}
+    candidates, ranks = conclusion.family.candidates, {one.system: one.rank_low for one in conclusion.systems}
     if not any(one.may_be_best for one in candidates):
         yield "no system may be the best"
-    if any(pair.verdict for pair in found.pairs):
+    if any(pair.verdict for pair in conclusion.pairs):
         yield "single pairs are claimed where who may be the best is asked"
     for one in candidates:
-        if not found.withdrawn and one.may_be_best != (one.p_value > found.promise.level):
+        if not conclusion.withdrawn and one.may_be_best != (one.p_value > conclusion.promise.level):
             yield f"{one.system}: may be the best ({one.may_be_best}) with p {one.p_value:g}"
         if one.may_be_best != (ranks.get(one.system) == 1):
             yield f"{one.system}: may be the best ({one.may_be_best}), and may not have the rank that this says"
@@ -227,7 +227,7 @@ def _of_repetition(again: Repetition) -> Iterator[str]:
 
 
 def is_reversed(again: Repetition) -> bool:
-    """Tell whether the same raters confirm less than new ones, by more than simulations err.
+    """True if the same raters confirm less than new ones, by more than simulations err.
 
     Drawing raters anew adds to what varies; where less varies and less is confirmed the world is not that of the table.
     """

@@ -30,29 +30,29 @@ def unmet_people(n_raters: int) -> UnmetPeople:
     )
 
 
-def raters_at_large(found: Conclusion) -> int | None:
+def raters_at_large(conclusion: Conclusion) -> int | None:
     """Count the raters of a conclusion about ratings that takes them as drawn; None where it speaks of these alone."""
-    n = found.read.get("raters")
-    return n if found.about.get("raters") == "drawn" and isinstance(n, int) and n > 0 else None
+    n = conclusion.read.get("raters")
+    return n if conclusion.about.get("raters") == "drawn" and isinstance(n, int) and n > 0 else None
 
 
 def is_undecided(read: Mapping[str, Any], wanted: ConcludeOptions) -> bool:
-    """Tell whether a table has scores far outside, of which nobody knows yet whether they decide anything."""
+    """True if a table has scores far outside, of which nobody knows yet whether they decide anything."""
     return read.get("far_outside") is not None and not wanted.far_checked
 
 
 def check_far_scores(
-    table: Path, found: Conclusion, without: Callable[[tuple[int, ...]], Conclusion]
+    table: Path, conclusion: Conclusion, without: Callable[[tuple[int, ...]], Conclusion]
 ) -> tuple[Limit, ...]:
-    """Say that scores far outside, if any, change nothing; `without` concludes without the lines that they are on.
+    """Return that scores far outside, if any, change nothing; `without` concludes without the lines that they are on.
 
     Raises InputError naming the first of them where a claim, the order of the systems, or what an interval says of
     a pair is another without them.
     """
-    if (record := found.read.get("far_outside")) is None:
+    if (record := conclusion.read.get("far_outside")) is None:
         return ()
     far = FarScores(tuple(record["lines"]), tuple(record["scores"]), *record["others"])
-    if (changed := _changed(found, without(far.lines))) is not None:
+    if (changed := _changed(conclusion, without(far.lines))) is not None:
         raise far.refusal(legible(table), f", and without {_them(far.lines)} {changed}")
     same = f"without {_them(far.lines)} claims, order and intervals say the same"
     return (Limit(f"line {far.lines[0]}: {far.phrase()}; {same}", Rank.LEFT_OUT),)
@@ -62,26 +62,26 @@ def _them(lines: tuple[int, ...]) -> str:
     return "it" if len(lines) == 1 else f"these {several(len(lines), 'score')}"
 
 
-def _changed(found: Conclusion, other: Conclusion) -> str | None:
-    """Say what is another in the second of two conclusions; None where nothing is."""
-    if _claims(found) != _claims(other):
+def _changed(conclusion: Conclusion, other: Conclusion) -> str | None:
+    """State what is another in the second of two conclusions; None where nothing is."""
+    if _claims(conclusion) != _claims(other):
         return "other claims are made"
-    if _order(found) != _order(other):
+    if _order(conclusion) != _order(other):
         return "the order of the systems is another"
-    if _signs(found) != _signs(other):
+    if _signs(conclusion) != _signs(other):
         return "intervals say something else"
     return None
 
 
-def _claims(found: Conclusion) -> dict[tuple[str, str], tuple[int, str | None]]:
-    return {(one.first, one.second): (one.verdict, one.within) for one in found.pairs}
+def _claims(conclusion: Conclusion) -> dict[tuple[str, str], tuple[int, str | None]]:
+    return {(one.first, one.second): (one.verdict, one.within) for one in conclusion.pairs}
 
 
-def _order(found: Conclusion) -> list[str]:
-    known = [one for one in found.systems if math.isfinite(one.estimate)]
+def _order(conclusion: Conclusion) -> list[str]:
+    known = [one for one in conclusion.systems if math.isfinite(one.estimate)]
     return [one.system for one in sorted(known, key=lambda one: (one.estimate, one.system))]
 
 
-def _signs(found: Conclusion) -> dict[tuple[str, str], int]:
+def _signs(conclusion: Conclusion) -> dict[tuple[str, str], int]:
     """Return on which side of 0 the interval of each pair lies; 0: it covers 0."""
-    return {(one.first, one.second): (one.low > 0) - (one.high < 0) for one in found.pairs}
+    return {(one.first, one.second): (one.low > 0) - (one.high < 0) for one in conclusion.pairs}

@@ -66,7 +66,7 @@ def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -
 
 
 def _line(line: str, read: Read, sheets: SheetKey) -> str:
-    """Say of how many planned ratings a line on those that came speaks."""
+    """Format the part of a line that counts planned ratings, as "of 1,040"."""
     n, file = len(read.collected.seen.value), sheets.key.with_name(unblinding.NAME)
     said = f"{n:,} of {read.planned:,} planned ratings: {line.partition(' of ')[2]}"
     listed = f" ({unblinding.NAME})" if unblinding.is_own(file) else ""
@@ -138,23 +138,23 @@ def without_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -
     return replace(collected, seen=replace(seen, **kept))
 
 
-def judged(found: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
-    """Say whether the plan's promise holds at this look."""
+def judged(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
+    """State whether the plan's promise holds at this look."""
     unkept = [line for line in (looked.warning, read.unlisted) if line]
-    warnings = (*found.warnings, *ranked(Rank.PROMISE, unkept))
-    broken = _broken(found.promise, read, looked, plan)
-    promise = found.promise.changed(holds=False, broken=broken) if broken else found.promise
+    warnings = (*conclusion.warnings, *ranked(Rank.PROMISE, unkept))
+    broken = _broken(conclusion.promise, read, looked, plan)
+    promise = conclusion.promise.changed(holds=False, broken=broken) if broken else conclusion.promise
     # A table without sheets does not say what was paid.
     paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
     # A campaign on a clock knows what was worked; a table says it where it has times.
     hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
-    targets = () if plan.goals is None else figures(plan.goals, found, paid, hours)
+    targets = () if plan.goals is None else figures(plan.goals, conclusion, paid, hours)
     said = followed(plan, read.planned, read.deviations, looked, targets)
-    return found.changed(promise=promise, plan=said, warnings=warnings)
+    return conclusion.changed(promise=promise, plan=said, warnings=warnings)
 
 
 def _broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> str:
-    """Say why a promise that was made of the plan's end does not hold ("": it does)."""
+    """State why a promise that was made of the plan's end does not hold ("": it does)."""
     if promise.broken or promise.name == "anytime":
         return promise.broken
     if looked.earlier:
@@ -233,26 +233,28 @@ class _Open(NamedTuple):
     raters: float | None
 
 
-def second_batch(plan: LoadedPlan, found: Conclusion, room: Room = NO_LIMIT, *, alone: bool = False) -> SecondBatch:
+def second_batch(
+    plan: LoadedPlan, conclusion: Conclusion, room: Room = NO_LIMIT, *, alone: bool = False
+) -> SecondBatch:
     """Return what a second batch asks for, after a conclusion by the plan; `alone`: as a new study.
 
     It asks about as many of the open pairs as there is room for, those first that need least. Raises InputError where
     the promise would be broken, where nothing is open, and where there is room for no pair.
     """
-    _check(plan, found, alone=alone)
-    there = [one for one in found.pairs if not one.verdict and isfinite(one.difference)]
+    _check(plan, conclusion, alone=alone)
+    there = [one for one in conclusion.pairs if not one.verdict and isfinite(one.difference)]
     if not there:
         raise InputError(f"{_where(plan)}: no pair is open that was asked about; there is nothing left to settle")
-    order = sorted(there, key=lambda one: _need(one, found))
+    order = sorted(there, key=lambda one: _need(one, conclusion))
 
     def of(n: int) -> SecondBatch | None:
-        return _batch(plan, found, order[:n], alone=alone)
+        return _batch(plan, conclusion, order[:n], alone=alone)
 
     # More pairs have more systems, a higher bar and more documents: what fits is a beginning of the order.
-    most = bisect_left(range(1, len(order) + 1), True, key=lambda n: not _fits(of(n), plan, found, room))
+    most = bisect_left(range(1, len(order) + 1), True, key=lambda n: not _fits(of(n), plan, conclusion, room))
     batch = of(most) if most else None
     if batch is None:
-        raise InputError(f"{_where(plan)}: {_too_dear(of(1), order[0], plan, found, room)}")
+        raise InputError(f"{_where(plan)}: {_too_dear(of(1), order[0], plan, conclusion, room)}")
     return batch
 
 
@@ -260,23 +262,23 @@ def _where(plan: LoadedPlan) -> str:
     return f"--after: plan {legible(plan.path)}"
 
 
-def _check(plan: LoadedPlan, found: Conclusion, *, alone: bool) -> None:
+def _check(plan: LoadedPlan, conclusion: Conclusion, *, alone: bool) -> None:
     """Raise InputError where a second batch would break what was promised."""
     if plan.question == JUDGE:
         raise InputError(f"{_where(plan)}: a metric is corrected by one set of labels; plan a new study of more labels")
-    if alone or (found.promise.name == "anytime" and found.promise.holds):
+    if alone or (conclusion.promise.name == "anytime" and conclusion.promise.holds):
         return
     remedy = "rate a second batch as a new study of the open pairs and conclude it alone (--alone)"
-    if found.promise.name == "anytime":
-        raise InputError(f"{_where(plan)}: promises nothing that could go on ({found.promise.broken}); {remedy}")
+    if conclusion.promise.name == "anytime":
+        raise InputError(f"{_where(plan)}: promises nothing that could go on ({conclusion.promise.broken}); {remedy}")
     later = ", or plan for looks at any time (decision=anytime)" if plan.question == COMPARE else ""
     raise InputError(
-        f"{_where(plan)}: its promise ({100 * (1 - found.promise.level):g} %) is one of a single look, at its end, and "
-        f"adding to what was seen breaks it; {remedy}{later}"
+        f"{_where(plan)}: its promise ({100 * (1 - conclusion.promise.level):g} %) is one of a single look, at its "
+        f"end, and adding to what was seen breaks it; {remedy}{later}"
     )
 
 
-def _need(pair: Pair, found: Conclusion) -> float:
+def _need(pair: Pair, conclusion: Conclusion) -> float:
     """Order open pairs: by what more of the same would settle them, then by how clear they are."""
     if pair.more is not None:
         return pair.more.median
@@ -284,26 +286,26 @@ def _need(pair: Pair, found: Conclusion) -> float:
     return LIMIT * (1 + half / abs(pair.difference)) if pair.difference and isfinite(half) else inf
 
 
-def _batch(plan: LoadedPlan, found: Conclusion, pairs: Sequence[Pair], *, alone: bool) -> SecondBatch | None:
+def _batch(plan: LoadedPlan, conclusion: Conclusion, pairs: Sequence[Pair], *, alone: bool) -> SecondBatch | None:
     """Return a batch for some pairs; None where one of them is not settled within reach."""
-    names = [one.system for one in found.systems]
+    names = [one.system for one in conclusion.systems]
     systems = tuple(name for name in names if any(name in (one.first, one.second) for one in pairs))
     count = len(systems) * (len(systems) - 1) // 2
-    settled = [_alone(one, plan, found, count) if alone else _on(one, plan) for one in pairs]
+    settled = [_alone(one, plan, conclusion, count) if alone else _on(one, plan) for one in pairs]
     if any(not isfinite(one.number) for one in settled):
         return None
     asked = tuple(BatchPair(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
     documents = max(one.number for one in asked)
     raters = max((ceil(one.raters) for one in settled if one.raters is not None), default=None)
     ratings = sum(one.number for one in asked) if plan.question == COMPARE else documents * len(systems) * _each(plan)
-    promise = _promise_alone(found.promise, count) if alone else found.promise
-    new_raters = alone and found.about.get("raters") == "drawn"
+    promise = _promise_alone(conclusion.promise, count) if alone else conclusion.promise
+    new_raters = alone and conclusion.about.get("raters") == "drawn"
     why = f"{_settles(asked, systems, documents, ratings, plan)}{', by other raters' * new_raters}; {promise.says}"
     return SecondBatch(systems, documents, ratings, raters, asked, promise, alone, new_raters, why)
 
 
 def _on(pair: Pair, plan: LoadedPlan) -> _Open:
-    """Say what settles a pair together with what was seen of it."""
+    """Count the units that settle a pair together with those seen."""
     more = pair.more
     if more is None:
         return _Open(pair, inf, inf, None)
@@ -312,16 +314,16 @@ def _on(pair: Pair, plan: LoadedPlan) -> _Open:
     return _Open(pair, more.median, more.median * more.per_unit / (2 * _each(plan)), more.median)
 
 
-def _alone(pair: Pair, plan: LoadedPlan, found: Conclusion, count: int) -> _Open:
-    """Say of what size a new study settles a pair by itself, its `count` pairs at once.
+def _alone(pair: Pair, plan: LoadedPlan, conclusion: Conclusion, count: int) -> _Open:
+    """Size a new study that settles a pair by itself, its `count` pairs at once.
 
     What a difference may be follows from its interval. Where more raters of the same would settle it, raters are
     counted, each with as many documents as now; else documents, which then shrink all there is of uncertainty.
     """
-    promise, half = found.promise, (pair.high - pair.low) / 2
+    promise, half = conclusion.promise, (pair.high - pair.low) / 2
     by_raters = pair.more is not None and pair.more.unit == "raters"
-    units, documents = _units(plan, found, by_raters=by_raters), _units(plan, found, by_raters=False)
-    before, now = (_bar(promise, n) for n in (len(found.pairs), count))
+    units, documents = _units(plan, conclusion, by_raters=by_raters), _units(plan, conclusion, by_raters=False)
+    before, now = (_bar(promise, n) for n in (len(conclusion.pairs), count))
     seen = ObservedEstimate(pair.difference, (half / before) ** 2, 0.0, now, units)
     number = units_needed_alone(seen, LIMIT).median
     size = max(number * documents / units, _fewest(plan))
@@ -335,11 +337,11 @@ def _bar(promise: Promise, pairs: int) -> float:
     return float(ndtri(1 - promise.level / (2 * (pairs if promise.multiplicity in AT_ONCE else 1))))
 
 
-def _units(plan: LoadedPlan, found: Conclusion, *, by_raters: bool) -> float:
+def _units(plan: LoadedPlan, conclusion: Conclusion, *, by_raters: bool) -> float:
     """Count the raters of a study, its documents, or the comparisons of a pair."""
     if plan.question == COMPARE:
-        return float(found.read["used"]) / max(len(found.pairs), 1)
-    return float(found.read["raters" if by_raters else "documents"])
+        return float(conclusion.read["used"]) / max(len(conclusion.pairs), 1)
+    return float(conclusion.read["raters" if by_raters else "documents"])
 
 
 def _each(plan: LoadedPlan) -> int:
@@ -350,22 +352,22 @@ def _fewest(plan: LoadedPlan) -> int:
     return int(plan.config["design"].get("min_documents", FEWEST)) if plan.question == RATE else 1
 
 
-def _fits(batch: SecondBatch | None, plan: LoadedPlan, found: Conclusion, room: Room) -> bool:
+def _fits(batch: SecondBatch | None, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> bool:
     if batch is None:
         return False
-    within = batch.documents <= _documents(plan, found, room) and batch.ratings <= (room.ratings or inf)
+    within = batch.documents <= _documents(plan, conclusion, room) and batch.ratings <= (room.ratings or inf)
     return within and (batch.alone or plan.question != COMPARE or all(_left(one, plan, room) for one in batch.asked))
 
 
-def _documents(plan: LoadedPlan, found: Conclusion, room: Room) -> float:
+def _documents(plan: LoadedPlan, conclusion: Conclusion, room: Room) -> float:
     """Return how many documents there are for a batch: as many as the study had, where nobody says more."""
-    return _units(plan, found, by_raters=False) if room.documents is None else room.documents
+    return _units(plan, conclusion, by_raters=False) if room.documents is None else room.documents
 
 
-def _left(asked: BatchPair, plan: LoadedPlan, room: Room) -> bool:
-    """Tell whether a plan has so many more comparisons of a pair."""
-    came = room.came.get((asked.first, asked.second), room.came.get((asked.second, asked.first), 0))
-    return came + asked.number <= int(plan.config["budget"]["annotations_per_pair"])
+def _left(pair: BatchPair, plan: LoadedPlan, room: Room) -> bool:
+    """True if a plan has so many more comparisons of a pair."""
+    came = room.came.get((pair.first, pair.second), room.came.get((pair.second, pair.first), 0))
+    return came + pair.number <= int(plan.config["budget"]["annotations_per_pair"])
 
 
 def _promise_alone(promise: Promise, pairs: int) -> Promise:
@@ -379,24 +381,26 @@ def _promise_alone(promise: Promise, pairs: int) -> Promise:
     return promise.changed(name="fixed", says=says, holds=True, broken="")
 
 
-def _settles(asked: Sequence[BatchPair], systems: Sequence[str], documents: int, ratings: int, plan: LoadedPlan) -> str:
-    first = asked[0]
+def _settles(
+    batch_pairs: Sequence[BatchPair], systems: Sequence[str], documents: int, ratings: int, plan: LoadedPlan
+) -> str:
+    first = batch_pairs[0]
     pairs = f"{legible(first.first, 40)} - {legible(first.second, 40)}"
-    rest = f" and {several(len(asked) - 1, 'open pair')} more" if len(asked) > 1 else ""
+    rest = f" and {several(len(batch_pairs) - 1, 'open pair')} more" if len(batch_pairs) > 1 else ""
     size = f"{several(ratings, 'comparison')}" if plan.question == COMPARE else f"{several(documents, 'new document')}"
     cost = "" if plan.question == COMPARE else f" ({several(ratings, 'rating')} of {several(len(systems), 'system')})"
     return f"settles {pairs}{rest} with 80 %, if differences are the middle of what they may be: {size}{cost}"
 
 
-def _too_dear(nearest: SecondBatch | None, pair: Pair, plan: LoadedPlan, found: Conclusion, room: Room) -> str:
+def _too_dear(nearest: SecondBatch | None, pair: Pair, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> str:
     name = f"{legible(pair.first, 40)} - {legible(pair.second, 40)}"
     if nearest is None:
         return f"no size within reach settles even {name} with 80 %; call the open systems alike, or mend the design"
-    return f"{name} alone takes {'; '.join(_lacking(nearest, plan, found, room))}; leave it open, or find more"
+    return f"{name} alone takes {'; '.join(_lacking(nearest, plan, conclusion, room))}; leave it open, or find more"
 
 
-def _lacking(nearest: SecondBatch, plan: LoadedPlan, found: Conclusion, room: Room) -> Iterator[str]:
-    unit, there = ("comparison" if plan.question == COMPARE else "document"), _documents(plan, found, room)
+def _lacking(nearest: SecondBatch, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> Iterator[str]:
+    unit, there = ("comparison" if plan.question == COMPARE else "document"), _documents(plan, conclusion, room)
     if nearest.documents > there:
         whose = "there are" if room.documents is not None else "the study had"
         yield f"{several(nearest.documents, unit)}, and {whose} {there:,.0f}"

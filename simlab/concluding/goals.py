@@ -56,7 +56,7 @@ def expected(config: Mapping[str, Any]) -> Expected:
 
 
 def systems_apart(names: Sequence[str], plan: Expected, where: str) -> list[str]:
-    """Say which systems a table has beside those of its plan, or lacks.
+    """State which systems a table has beside those of its plan, or lacks.
 
     Raises InputError where the two have none in common: then it is the plan of another study.
     """
@@ -133,56 +133,62 @@ def goals_of(held: Mapping[str, Any], where: str) -> Goals | None:
     )
 
 
-def figures(goals: Goals, found: Conclusion, paid: float, hours: float = math.nan) -> list[PlannedFigure]:
+def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = math.nan) -> list[PlannedFigure]:
     """Hold what was planned against what is concluded.
 
     `paid` is what the answers that came cost, `hours` how long raters worked for them together (NaN: not known).
     """
-    came = {"documents": found.read.get("documents"), "ratings": found.read.get("used")}
-    came |= {"raters": found.read.get("raters"), "hours": hours, "money": paid}
-    figured = [_of_target(name, least, found) for name, least in goals.targets.items()]
+    came = {"documents": conclusion.read.get("documents"), "ratings": conclusion.read.get("used")}
+    came |= {"raters": conclusion.read.get("raters"), "hours": hours, "money": paid}
+    figured = [_of_target(name, least, conclusion) for name, least in goals.targets.items()]
     if goals.claims is not None and "significant_share" not in goals.targets:
-        figured.append(_of_claims(goals.claims, found))
-    detectable = math.nan if found.detectable is None else found.detectable
-    unknown = "such a table finds none with 80 %" if found.detectable is None else ""
+        figured.append(_of_claims(goals.claims, conclusion))
+    detectable = math.nan if conclusion.detectable is None else conclusion.detectable
+    unknown = "such a table finds none with 80 %" if conclusion.detectable is None else ""
     figured.append(
         PlannedFigure(
-            measure="smallest_difference", unit=found.unit, planned=goals.smallest, found=detectable, missing=unknown
+            measure="smallest_difference",
+            unit=conclusion.unit,
+            planned=goals.smallest,
+            found=detectable,
+            missing=unknown,
         )
     )
     return [*figured, *(_of_size(name, one, goals, came.get(name)) for name, one in goals.sizes.items())]
 
 
-def _of_target(name: str, least: float, found: Conclusion) -> PlannedFigure:
+def _of_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
     asked = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
     if name in TRUTH:
         return asked.changed(missing="true differences are not")
     if name == "significant_share":
-        return _of_claims(PlannedMeasure(least), found)
+        return _of_claims(PlannedMeasure(least), conclusion)
     if name == "no_wrong_claim":
-        if found.control is None:
-            return asked.changed(missing=found.control_missing or "equal systems were not simulated")
-        wrong, mcse = found.control.some_claim, found.control.some_claim_mcse
-        if found.control.best_excluded is not None:
-            wrong, mcse = found.control.best_excluded, found.control.best_excluded_mcse or math.nan
+        if conclusion.control is None:
+            return asked.changed(missing=conclusion.control_missing or "equal systems were not simulated")
+        wrong, mcse = conclusion.control.some_claim, conclusion.control.some_claim_mcse
+        if conclusion.control.best_excluded is not None:
+            wrong, mcse = conclusion.control.best_excluded, conclusion.control.best_excluded_mcse or math.nan
         return asked.changed(found=1 - wrong, found_mcse=mcse)
-    if name in REPEATED and found.repetition is not None:
-        same_sign = getattr(found.repetition.same_sign, REPEATED[name]).value
-        why = "" if math.isfinite(same_sign) else found.repetition.unknown.get(REPEATED[name], "no claim to repeat")
+    if name in REPEATED and conclusion.repetition is not None:
+        same_sign = getattr(conclusion.repetition.same_sign, REPEATED[name]).value
+        why = (
+            "" if math.isfinite(same_sign) else conclusion.repetition.unknown.get(REPEATED[name], "no claim to repeat")
+        )
         return asked.changed(found=same_sign, missing=why)
     if name in REPEATED:
-        return asked.changed(missing=found.repetition_missing or "no claim to repeat")
+        return asked.changed(missing=conclusion.repetition_missing or "no claim to repeat")
     return asked.changed(missing="one table does not tell it")
 
 
-def _of_claims(planned: PlannedMeasure, found: Conclusion) -> PlannedFigure:
+def _of_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedFigure:
     asked = PlannedFigure(
         measure="significant_share", unit="share", planned=planned.value, found=math.nan, planned_mcse=planned.mcse
     )
-    family = None if found.family is None else found.family.name
-    if family not in ALL_PAIRS or not found.pairs:
+    family = None if conclusion.family is None else conclusion.family.name
+    if family not in ALL_PAIRS or not conclusion.pairs:
         return asked.changed(missing="planned of all pairs at once")
-    return asked.changed(found=sum(one.verdict != 0 for one in found.pairs) / len(found.pairs))
+    return asked.changed(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
 
 
 def _of_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:

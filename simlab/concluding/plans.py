@@ -47,7 +47,7 @@ class LoadedPlan:
 
     @property
     def changes(self) -> list[str]:
-        """Say what was changed of the study since it was assigned."""
+        """State what was changed of the study since it was assigned."""
         return [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if self.edited else []
 
 
@@ -127,7 +127,7 @@ def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
 def followed(
     plan: LoadedPlan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
 ) -> PlanCompliance:
-    """Say which plan was followed, where a table leaves it, and how often it was looked at."""
+    """Return which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     said = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
     return PlanCompliance(

@@ -83,7 +83,7 @@ class SheetRows:
         return len(self.lines)
 
     def differing(self, first: int, second: int) -> str:
-        """Say where the first of two rows stands, and in which columns they differ."""
+        """State where the first of two rows stands, and in which columns they differ."""
         one, other = ([cells[k] for cells in self.cells.values()] for k in (first, second))
         return f"line {self.lines[first]}; {difference(list(self.cells), one, other)}"
 
@@ -114,7 +114,7 @@ def _events(sheet: Sheet) -> Iterator[str]:
 
 
 def is_events(path: Path) -> bool:
-    """Tell by its content whether a file holds the events that simlab exports: its first record is one."""
+    """True if a file holds the events that simlab exports: its first record is one."""
     return {"event", "order"} <= first_record(path).keys()
 
 

@@ -34,30 +34,30 @@ THREADS = min(2, os.cpu_count() or 1)
 """Threads that simulate: one computes in arrays while the other has Python to itself, which more would wait for."""
 
 
-def with_gate(found: Conclusion) -> Conclusion:
+def with_gate(conclusion: Conclusion) -> Conclusion:
     """Return a conclusion as it is, or withdrawn where its check contradicts its promise.
 
     Then nothing is claimed, no rank is told from another, nothing is foreseen of further answers, and `unpromised` of
     each pair is what would have been claimed.
     """
-    if found.control is None or not found.control.contradicts(found.promise):
-        return found
-    why = _reason(found.control, found.promise)
-    broken = "; ".join(one for one in (found.promise.broken, why) if one)
-    order = sorted(found.systems, key=lambda one: one.estimate * (1 if found.lower_is_better else -1))
-    groups = {"groups": [[one.system for one in order]]} if "groups" in found.about else {}
-    return found.changed(
-        promise=found.promise.changed(holds=False, broken=broken),
-        systems=[_unranked(one, len(found.systems)) for one in found.systems],
-        pairs=_withdrawn(found.pairs),
-        metrics=[_without_claims(one) for one in found.metrics],
+    if conclusion.control is None or not conclusion.control.contradicts(conclusion.promise):
+        return conclusion
+    why = _reason(conclusion.control, conclusion.promise)
+    broken = "; ".join(one for one in (conclusion.promise.broken, why) if one)
+    order = sorted(conclusion.systems, key=lambda one: one.estimate * (1 if conclusion.lower_is_better else -1))
+    groups = {"groups": [[one.system for one in order]]} if "groups" in conclusion.about else {}
+    return conclusion.changed(
+        promise=conclusion.promise.changed(holds=False, broken=broken),
+        systems=[_unranked(one, len(conclusion.systems)) for one in conclusion.systems],
+        pairs=_withdrawn(conclusion.pairs),
+        metrics=[_without_claims(one) for one in conclusion.metrics],
         cycles=(),
         detectable=None,
         repetition=None,
         repetition_missing=WITHDRAWN,
-        about={**found.about, **groups},
-        family=None if found.family is None else _open_family(found.family),
-        warnings=(*ranked(Rank.PROMISE, [withdrawal(broken)]), *found.warnings),
+        about={**conclusion.about, **groups},
+        family=None if conclusion.family is None else _open_family(conclusion.family),
+        warnings=(*ranked(Rank.PROMISE, [withdrawal(broken)]), *conclusion.warnings),
     )
 
 
@@ -66,9 +66,9 @@ def withdrawal(broken: str) -> str:
     return f"the promise is withdrawn: {broken}"
 
 
-def unrepeated(found: Conclusion, why: str) -> Conclusion:
-    """Say of a conclusion why neither check nor repetition stands beside it."""
-    return found.changed(repetition_missing=why, control_missing=why)
+def unrepeated(conclusion: Conclusion, why: str) -> Conclusion:
+    """Return of a conclusion why neither check nor repetition stands beside it."""
+    return conclusion.changed(repetition_missing=why, control_missing=why)
 
 
 def seed_from_rows(names: Sequence[str], *columns: Array) -> int:
@@ -118,12 +118,12 @@ def _open_family(of: Family) -> Family:
     return of.changed(candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ())
 
 
-def _unranked(one: System, n_systems: int) -> System:
-    return one.changed(rank_low=1, rank_high=n_systems)
+def _unranked(system: System, n_systems: int) -> System:
+    return system.changed(rank_low=1, rank_high=n_systems)
 
 
-def _without_claims(one: Metric) -> Metric:
-    return one.changed(pairs=_withdrawn(one.pairs))
+def _without_claims(metric: Metric) -> Metric:
+    return metric.changed(pairs=_withdrawn(metric.pairs))
 
 
 def share_again(claimed: Bools) -> Interval:

@@ -55,7 +55,7 @@ def groups_of(verdict: Array, order: Sequence[int]) -> list[list[int]]:
 
 
 def within(low: float, high: float, margin: float, *, lower: bool = False) -> WithinMargin:
-    """Say what an interval of a difference says of a margin; `better` is better by more than it.
+    """Compare an interval of a difference with a margin; `better` is better by more than it.
 
     >>> within(-1, 1, 2, lower=False), within(2.5, 4, 2, lower=True), within(-1, 3, 2, lower=False)
     ('equivalent', 'worse', 'not_inferior')

@@ -102,15 +102,15 @@ def deal_to_entropy(
     )
 
 
-def load(frame: Frame, asked: SlotAssignment) -> Ints:
+def load(frame: Frame, assignment: SlotAssignment) -> Ints:
     """Count the item ratings that each rater of the pool is asked for."""
-    slot = asked.slot[:, frame.document, :]
+    slot = assignment.slot[:, frame.document, :]
     system, item, k = np.nonzero(slot >= 0)
     return np.bincount(frame.rater[system, item, slot[system, item, k]], minlength=frame.n_raters)
 
 
 def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, target: float) -> tuple[Ints, float]:
-    """Re-assign every piece once, in random order; return the choice per piece and the entropy reached."""
+    """Assign every piece anew once, in random order; return the choice per piece and the entropy reached."""
     options = _options(rng, table, units, piece)
     weight = np.bincount(piece, weights=table.weight[units]).astype(int).tolist()
     total = sum(weight) * table.slots.shape[2]
@@ -221,7 +221,9 @@ def _list_asked_ratings(table: DealTable, units: Ints, choice: Ints, documents: 
     return SlotAssignment(asked)
 
 
-def deal_twin(rng: np.random.Generator, table: DealTable, documents: Bools, asked: SlotAssignment) -> SlotAssignment:
+def deal_twin(
+    rng: np.random.Generator, table: DealTable, documents: Bools, assignment: SlotAssignment
+) -> SlotAssignment:
     """Deal evenly once more so that no output goes to the rater who was asked before.
 
     For single ratings without gaps in buckets of at least two. The j-th units of each rater of a pile make a round;
@@ -229,7 +231,7 @@ def deal_twin(rng: np.random.Generator, table: DealTable, documents: Bools, aske
     """
     units = _units(table, documents)
     before = np.empty(len(table.groups.pile), np.int64)
-    before[table.groups.unit] = asked.slot[:, :, 0]
+    before[table.groups.unit] = assignment.slot[:, :, 0]
     before = before[units]
     n_seats = table.n_choices[table.bucket[units]]
     pile = table.groups.pile[units]
@@ -243,16 +245,16 @@ def deal_twin(rng: np.random.Generator, table: DealTable, documents: Bools, aske
     )
 
 
-def bar_asked_raters(table: DealTable, asked: SlotAssignment) -> DealTable:
+def bar_asked_raters(table: DealTable, assignment: SlotAssignment) -> DealTable:
     """Bar from a table everyone who was asked, so that a further deal shares no rater of any output."""
-    before = np.full((len(table.groups.pile), asked.slot.shape[2]), -1, np.int64)
-    before[table.groups.unit] = asked.slot
+    before = np.full((len(table.groups.pile), assignment.slot.shape[2]), -1, np.int64)
+    before[table.groups.unit] = assignment.slot
     taken = (table.slots[table.bucket][:, :, :, None] == before[:, None, None, :]).any((2, 3))
     return replace(table, possible=table.possible & ~taken)
 
 
 def overlap(
-    rng: np.random.Generator, table: DealTable, documents: Bools, asked: SlotAssignment, share: float
+    rng: np.random.Generator, table: DealTable, documents: Bools, assignment: SlotAssignment, share: float
 ) -> SlotAssignment:
     """Deal a share of the documents, rounded, once more, each unit to another rater of its bucket.
 
@@ -263,7 +265,7 @@ def overlap(
     chosen = rng.permutation(chosen)[: round(share * len(chosen))]
     second = np.full(len(table.groups.pile), -1, np.int64)
     first = np.full(len(table.groups.pile), -1, np.int64)
-    first[table.groups.unit] = asked.slot[:, :, 0]
+    first[table.groups.unit] = assignment.slot[:, :, 0]
     loads = np.zeros(table.n_raters)
     for unit in rng.permutation(np.unique(table.groups.unit[:, chosen])).tolist():
         others = _list_other_choices(table, unit, int(first[unit]))
@@ -272,7 +274,7 @@ def overlap(
             taken = int(np.lexsort((rng.random(len(others)), loads[raters]))[0])
             second[unit] = table.slots[table.bucket[unit], others[taken], 0]
             loads[raters[taken]] += table.weight[unit]
-    return SlotAssignment(np.concatenate([asked.slot, second[table.groups.unit][:, :, None]], axis=2))
+    return SlotAssignment(np.concatenate([assignment.slot, second[table.groups.unit][:, :, None]], axis=2))
 
 
 def _list_other_choices(table: DealTable, unit: int, slot: int) -> Ints:

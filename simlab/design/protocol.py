@@ -67,19 +67,19 @@ def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | N
     return counts if places is None else replace(counts, trail=follow(human, item, test_set.metric, places))
 
 
-def count_looks(human: Array, metric: Array | None, said: Array | None, annotations: Ints) -> Evidence:
+def count_looks(human: Array, metric: Array | None, verdicts: Array | None, annotations: Ints) -> Evidence:
     """Count outcomes of the first annotations of each pair at each look.
 
     `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item items about (negative: none), and
-    `said[pair, item]` is what the metric says of all items; the last two are None without a metric.
+    `verdicts[pair, item]` is what the metric says of all items; the last two are None without a metric.
     """
     counts = _count_cumulatively(human, 3, annotations)
-    if metric is None or said is None:
+    if metric is None or verdicts is None:
         return Evidence(annotations, counts, np.zeros((*counts.shape, 3), np.int64), np.zeros_like(counts))
     both = (human >= 0) & (metric >= 0)
     confusion = _count_cumulatively(np.where(both, 3 * metric + human, -1), 9, annotations)
     confusion = confusion.reshape(*confusion.shape[:-1], 3, 3)
-    total = np.stack([(said == outcome).sum(1) for outcome in range(3)], axis=1)
+    total = np.stack([(verdicts == outcome).sum(1) for outcome in range(3)], axis=1)
     return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
 
 
@@ -131,12 +131,12 @@ def make_places(
     return Places(document, can_be_rated, np.arange(n_rest) if rest_document is None else rest_document)
 
 
-def follow(human: Array, item: Ints, said: Array | None, places: Places) -> Trail:
+def follow(human: Array, item: Ints, verdicts: Array | None, places: Places) -> Trail:
     """Follow each pair through the outputs it was asked about; rows are pairs.
 
     `human[pair, k]` is what was said of the k-th output asked about, `item[pair, k]` which one it is (-1: none came);
-    `said[pair, output]` what the metric says of all outputs (None without one), those that humans can be asked about
-    first.
+    `verdicts[pair, output]` what the metric says of all outputs (None without one), those that humans can be
+    asked about first.
     """
     came, document = item >= 0, places.document
     n_pairs, n_items = len(human), len(document)
@@ -144,14 +144,14 @@ def follow(human: Array, item: Ints, said: Array | None, places: Places) -> Trai
     at = np.where(came, document[item], -1)
     return Trail(
         human=np.where(came, human, -1),
-        metric=look_up_preferences(said, item),
+        metric=look_up_preferences(verdicts, item),
         document=at,
         document_size=np.where(came, np.take_along_axis(size, at, axis=1), 0),
         n_outputs=size.sum(1),
         n_documents=(size > 0).sum(1),
         largest_document=size.max(1),
-        metric_total=_metric_total(said, places, n_pairs),
-        rest=None if said is None else said[:, n_items:],
+        metric_total=_metric_total(verdicts, places, n_pairs),
+        rest=None if verdicts is None else verdicts[:, n_items:],
         rest_document=places.rest_document,
     )
 

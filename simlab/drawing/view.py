@@ -223,7 +223,7 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
 
 
 def is_numeric(dataset: xr.Dataset, name: str) -> bool:
-    """Tell an axis of numbers from one of options; null has no place among numbers, and makes them options."""
+    """True if an axis is of numbers, not of options; null has no place among numbers, and makes them options."""
     return bool(np.issubdtype(dataset[name].dtype, np.number)) and not np.isnan(dataset[name].values).any()
 
 
@@ -235,7 +235,7 @@ def nearest(name: str, held: Sequence[str], what: str) -> str:
 
 
 def condition(dataset: xr.Dataset) -> str | None:
-    """Say what the errors of a store of one world leave out; None for a store of several worlds."""
+    """State what the errors of a store of one world leave out; None for a store of several worlds."""
     if not dataset.attrs.get("conditional"):
         return None
     table = of_table(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))

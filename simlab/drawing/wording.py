@@ -105,7 +105,7 @@ VALUE_LABELS = {
 
 
 def say_drawn(laws: Mapping[str, str]) -> list[str]:
-    """Say in a line, or none, which keys worlds draw, and by which laws.
+    """State in a line, or none, which keys worlds draw, and by which laws.
 
     >>> say_drawn({"raters.leniency_sd": "uniform(0.1,0.5)"})
     ['each world draws raters.leniency_sd by uniform(0.1,0.5)']

@@ -72,7 +72,7 @@ class Finished:
 
     @property
     def failed(self) -> bool:
-        """Tell whether the block as a whole failed."""
+        """True if the block as a whole failed."""
         return bool(self.reason)
 
     @property

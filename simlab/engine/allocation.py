@@ -64,7 +64,7 @@ class Goal:
         return asdict(self)
 
     def said(self) -> str:
-        """Say where the variance of errors lies; nothing where that is not known."""
+        """State where the variance of errors lies; nothing where that is not known."""
         shares = ", ".join(f"{name} {share:.0%} and {1 - share:.0%}" for name, share in self.worlds.items())
         return f"variance of the error due to worlds, and to their {self.studies} studies each: {shares}" * bool(shares)
 
@@ -117,14 +117,14 @@ def questions(targets: Sequence[Target], entries: Sequence[LedgerEntry]) -> list
     ]
 
 
-def onwards(goal: Goal, asked: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
+def onwards(goal: Goal, questions: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
     """Return the next goal: more of the cells that have not reached a target; None where all rest.
 
     What grows grows by whole numbers of `step`. A cell without a value rests, too: more of the same would tell no
     error.
     """
     wanted: dict[str, float] = {}
-    for question in asked:
+    for question in questions:
         at = question.standing(estimates)
         if at is not None and at.reached is False:
             for cell in question.cells:
@@ -142,9 +142,11 @@ def _next(n: int, factor: float) -> int:
     return max(wanted, n + 1)
 
 
-def with_studies(goal: Goal, asked: Sequence[ErrorQuestion], halves: tuple[Estimates, Estimates], fits: Fits) -> Goal:
+def with_studies(
+    goal: Goal, questions: Sequence[ErrorQuestion], halves: tuple[Estimates, Estimates], fits: Fits
+) -> Goal:
     """Choose how many studies a world has, for all cells: as few campaigns and worlds, by their costs, as will do."""
-    told = [(question, found) for question in asked if (found := _parts(question, halves, goal.studies // 2))]
+    told = [(question, found) for question in questions if (found := _parts(question, halves, goal.studies // 2))]
     candidates = [n for n in _doubled(goal.studies) if fits(n)]
     if not told or not candidates:
         return replace(goal, chosen=True)
@@ -194,7 +196,7 @@ def first_round(sweep: Sweep) -> Sweep:
 
 
 def is_one_world(sweep: Sweep) -> bool:
-    """Tell a sweep over recorded tables, which are there once."""
+    """True if a sweep is over recorded tables, which are there once."""
     recorded = (str(config.get("systems", {}).get("_target_", "")) for config in sweep.composed.values())
     return sweep.worlds == 1 and any(target.startswith("simlab.world.recorded.") for target in recorded)
 
@@ -219,7 +221,7 @@ def sets_of(sweep: Sweep) -> frozenset[int]:
 
 
 def whole_sets(studies: int, sets: frozenset[int]) -> bool:
-    """Tell whether so many studies are whole sets, or part of one."""
+    """True if so many studies are whole sets, or part of one."""
     return all(studies <= n or studies % n == 0 for n in sets)
 
 

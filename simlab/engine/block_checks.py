@@ -79,7 +79,7 @@ def _tried(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Pla
 
 
 def misfit(arrays: Mapping[str, Array], at: Address, declared: BlockSchema) -> str | None:
-    """Say in what the arrays of a block do not fit its cell, None where they do."""
+    """State in what the arrays of a block do not fit its cell, None where they do."""
     if lacking := [name for name in NEEDED if name not in arrays]:
         return f"has no {lacking[0]}"
     for name, array in arrays.items():

@@ -69,33 +69,33 @@ def determining(config: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def cell_key(config: Mapping[str, Any], held: Written | None = None) -> str:
-    """Name a cell by what determines its numbers, wherever its files lie; see `canonical` for `held`."""
-    return sha256(canonical(config, held, placed=False).encode()).hexdigest()
+def cell_key(config: Mapping[str, Any], written: Written | None = None) -> str:
+    """Name a cell by what determines its numbers, wherever its files lie; see `canonical` for `written`."""
+    return sha256(canonical(config, written, placed=False).encode()).hexdigest()
 
 
 def same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Tell whether two configs determine the same numbers."""
+    """True if two configs determine the same numbers."""
     return canonical(first, placed=False) == canonical(second, placed=False)
 
 
-def grow(stored: Declaration, asked: Declaration, where: str) -> dict[str, Any]:
+def grow(stored: Declaration, declaration: Declaration, where: str) -> dict[str, Any]:
     """Return the declaration of a folder that held `stored` and is asked for more.
 
     A folder only grows: stored values of an axis come first, new ones after; `worlds` and `studies` are the
     larger ones; measures, figure and texts are those asked. Raises InputError for another base or other axes.
     """
-    _same_axes(stored["axes"], asked["axes"], where)
+    _same_axes(stored["axes"], declaration["axes"], where)
     # What all cells share depends on the values asked: a key that is no longer shared contradicts nothing here.
-    old, new = dict(flat(stored["base"])), dict(flat(asked["base"]))
+    old, new = dict(flat(stored["base"])), dict(flat(declaration["base"]))
     both = old.keys() & new.keys()
     refuse_difference({key: old[key] for key in both}, {key: new[key] for key in both}, where)
-    new_axes = {axis["key"]: axis for axis in asked["axes"]}
+    new_axes = {axis["key"]: axis for axis in declaration["axes"]}
     axes = [_grown(axis, new_axes[axis["key"]], where) for axis in stored["axes"]]
-    larger = {key: max(stored[key], asked[key]) for key in ("worlds", "studies")}
-    foreign = joined(stored, asked)
-    larger |= crossed(stored, asked)
-    return {**asked, "axes": axes, "base": _common(asked["base"], stored["base"]), **larger, **foreign}
+    larger = {key: max(stored[key], declaration[key]) for key in ("worlds", "studies")}
+    foreign = joined(stored, declaration)
+    larger |= crossed(stored, declaration)
+    return {**declaration, "axes": axes, "base": _common(declaration["base"], stored["base"]), **larger, **foreign}
 
 
 def _grown(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -128,14 +128,14 @@ def _touched(axis: Mapping[str, Any]) -> set[str]:
     return {key for one in axis["sets"] for key in one} if "sets" in axis else {axis["key"]}
 
 
-def position(grown: Declaration, asked: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
+def position(grown: Declaration, declaration: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
     """Find a cell of the asked sweep, given its axis values, on the grid of the grown one."""
-    return positions(grown, asked)(values)
+    return positions(grown, declaration)(values)
 
 
-def positions(grown: Declaration, asked: Declaration) -> Callable[[Sequence[Any]], tuple[int, ...]]:
+def positions(grown: Declaration, declaration: Declaration) -> Callable[[Sequence[Any]], tuple[int, ...]]:
     """Return what finds cells of the asked sweep on the grid of the grown one, however long its axes are."""
-    keys = [axis["key"] for axis in asked["axes"]]
+    keys = [axis["key"] for axis in declaration["axes"]]
     axes = [(keys.index(axis["key"]), axis["values"], _numbered(axis["values"])) for axis in grown["axes"]]
 
     def at(values: Sequence[Any]) -> tuple[int, ...]:
@@ -173,7 +173,7 @@ def _same_file(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool
 
 
 def refuse_mixture(
-    axes: Sequence[Mapping[str, Any]], stored: Sequence[Placed], asked: Sequence[Placed], where: str
+    axes: Sequence[Mapping[str, Any]], stored: Sequence[Placed], placeds: Sequence[Placed], where: str
 ) -> None:
     """Raise InputError where cells asked for differ from stored ones in more than the values on the axes.
 
@@ -181,7 +181,7 @@ def refuse_mixture(
     hold a mixture that no fresh one gives. Sections differ where the option on an axis differs: systems bring their own
     raters, and a question everything.
     """
-    old, new = (_residuals(axes, cells) for cells in (stored, asked))
+    old, new = (_residuals(axes, cells) for cells in (stored, placeds))
     for before, first in old.items():
         for now, second in new.items():
             free = {key for axis, a, b in zip(axes, before, now, strict=True) if a != b for key in _touched(axis)}

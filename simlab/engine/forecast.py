@@ -85,7 +85,7 @@ def forecast(
     allow_version: bool = False,
     shard: Shard | None = None,
 ) -> Forecast:
-    """Say what `engine.run` would do with the same arguments; raises what it would raise.
+    """Forecast what `engine.run` would do with the same arguments; raises what it would raise.
 
     Of a run to a precision only the first round is known.
     """

@@ -171,7 +171,7 @@ class Ledger:
         }
 
     def is_damaged(self, key: str) -> bool:
-        """Tell whether a record of the folder as a whole is damaged."""
+        """True if a record of the folder as a whole is damaged."""
         return any(record.key == key for record in self._rows("meta")[0])
 
     def damaged(self) -> list[UnsoundRow]:
@@ -298,7 +298,7 @@ class Ledger:
         return None if (kept := self.noted("laid")) is None else StoreOrigin(*kept)
 
     def laid(self) -> bool:
-        """Tell whether the store is known to hold all that the ledger does."""
+        """True if the store is known to hold all that the ledger does."""
         return bool(self.noted("store") == LAID)
 
     def fall_behind(self) -> None:
@@ -306,7 +306,7 @@ class Ledger:
         self.note(store=BEHIND)
 
     def seen(self, by: str) -> bool:
-        """Tell whether a simlab has looked at all blocks as they are: in a run, or when it laid the store."""
+        """True if a simlab has looked at all blocks as they are: in a run, or when it laid the store."""
         now, laid = [by, self.state()], self.laid_as()
         return now in (self.noted("seen"), laid and [laid.by, laid.state])
 

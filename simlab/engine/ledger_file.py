@@ -101,7 +101,7 @@ def open_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
 
 
 def is_archive(path: Path) -> bool:
-    """Tell whether a path is that of an archive of a store, or of a file that is called as one."""
+    """True if a path is that of an archive of a store, or of a file that is called as one."""
     return path.suffix.lower() == ARCHIVE and path.is_file()
 
 
@@ -165,7 +165,7 @@ def _refuse_bad_pages(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
-    """Tell whether nothing was written yet; raise InputError where someone else wrote it."""
+    """True if nothing was written yet; raise InputError where someone else wrote it."""
     application, version, tables = (
         database.execute(query).fetchone()[0]
         for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")

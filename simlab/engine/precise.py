@@ -201,7 +201,7 @@ def _stored(book: Ledger) -> dict[str, Any] | None:
     return goal if isinstance(goal, dict) and goal.keys() >= {one.name for one in fields(Goal)} else None
 
 
-def _following(rounds: _Rounds, goal: Goal, asked: Sequence[ErrorQuestion]) -> tuple[Goal | None, Goal]:
+def _following(rounds: _Rounds, goal: Goal, questions: Sequence[ErrorQuestion]) -> tuple[Goal | None, Goal]:
     """Return the goal of the next round, after one that was carried out; None where all targets are reached.
 
     Beside it the goal that was carried out, with the studies that were chosen after it.
@@ -212,12 +212,12 @@ def _following(rounds: _Rounds, goal: Goal, asked: Sequence[ErrorQuestion]) -> t
             {entry.cell: rounds.look(rounds.book, entry, studies) for entry in rounds.entries}
             for studies in (range(half), range(half, 2 * half))
         )
-        chosen = with_studies(goal, asked, (first, second), lambda n: whole_sets(n, rounds.sets))
+        chosen = with_studies(goal, questions, (first, second), lambda n: whole_sets(n, rounds.sets))
         rounds.book.note(goal=chosen.written())
         if chosen.studies != goal.studies:
             return chosen, goal
         goal = chosen
-    return onwards(goal, asked, _measured(rounds, goal), max(rounds.sets) if rounds.one_world else 1), goal
+    return onwards(goal, questions, _measured(rounds, goal), max(rounds.sets) if rounds.one_world else 1), goal
 
 
 def _measured(rounds: _Rounds, goal: Goal) -> Estimates:
@@ -317,7 +317,7 @@ def _affordable(rounds: _Rounds, goal: Goal, top: int) -> int:
 
 
 def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
-    """Say why a goal is more than a folder holds; None where it is not."""
+    """State why a goal is more than a folder holds; None where it is not."""
     sizes = [rounds.size(goal, cell, n) for cell, n in goal.along.items()]
     larger = sized(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
     try:

@@ -76,7 +76,7 @@ class CampaignCosts(NamedTuple):
 
 
 def quotable(config: Mapping[str, Any]) -> bool:
-    """Tell whether somebody wants to know what a campaign takes: it has a clock, a budget, or a named currency."""
+    """True if the costs of a campaign are worth a quote: it has a clock, a budget, or a named currency."""
     return accounted(config) or bool(config.get("budget", {}).get("currency"))
 
 

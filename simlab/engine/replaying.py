@@ -62,13 +62,13 @@ def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
     return found
 
 
-def differs(config: Mapping[str, Any], collected: Collected, held: Finished, study: int) -> list[str]:
+def differs(config: Mapping[str, Any], collected: Collected, finished: Finished, study: int) -> list[str]:
     """Name the outcomes that a block holds of a study otherwise than they follow from what was collected."""
     kind = kind_of(config)
     concluded = kind.conclude(kind.prepare(config), [collected])
-    block = unpack(held.payload)
+    block = unpack(finished.payload)
     kept = {name: array for name, array in block.items() if name in concluded}
-    return differing(kept, study - held.address.first, concluded, 0)
+    return differing(kept, study - finished.address.first, concluded, 0)
 
 
 def withdraw_what_does_not_come_again(
@@ -134,13 +134,13 @@ def study_of(at: Address, k: int) -> Address:
     return replace(at, first=at.first + k, count=1)
 
 
-def difference(held: Finished, alone: Finished) -> str | None:
-    """Say in what a study carried out alone differs from what its block holds; None where not a bit does."""
+def difference(finished: Finished, alone: Finished) -> str | None:
+    """State in what a study carried out alone differs from what its block holds; None where not a bit does."""
     study = alone.address.first
     if alone.failed:
         return f"study {study} failed when it was carried out again: {alone.reason}"
-    names = differing(unpack(held.payload), study - held.address.first, unpack(alone.payload), 0)
-    if not names and [why for which, why in held.failures if which == study] == [why for _, why in alone.failures]:
+    names = differing(unpack(finished.payload), study - finished.address.first, unpack(alone.payload), 0)
+    if not names and [why for which, why in finished.failures if which == study] == [why for _, why in alone.failures]:
         return None
     what = f"another {names[0]}" if names else "another reason for its failure"
     return f"study {study} gave {what} when it was carried out again: {CAUSE}"
@@ -159,7 +159,7 @@ def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
 
 
 def same(first: Array | None, second: Array | None) -> bool:
-    """Tell whether two arrays hold the same bits; all numbers that are no number are one."""
+    """True if two arrays hold the same bits; all numbers that are no number are one."""
     if first is None or second is None:
         return first is second
     # Which of the numbers that are no number a processor gives depends on how many it works on at a time.

@@ -135,7 +135,7 @@ def _first_of_stretches(log: Log, whose: Ints, begin: Floats, end: Floats, what:
 
 
 def _about(question: str, collected: Collected, log: Log) -> dict[int, str]:
-    """Say what tasks are about, by the answers of theirs that count: an answer is known by the hour when it came.
+    """Return what tasks are about, by the answers of theirs that count: an answer is known by the hour when it came.
 
     Where answers say who gave them, by that, too: two people may hand in at the same time.
     """

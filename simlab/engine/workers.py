@@ -89,7 +89,7 @@ def stop_clock() -> None:
 
 
 def manner_of_exit(code: int, limits: BlockLimits) -> str:
-    """Say how a worker ended, given its exit code: that of a signal is negative.
+    """State how a worker ended, given its exit code: that of a signal is negative.
 
     >>> manner_of_exit(-9, Limits()), manner_of_exit(3, Limits())
     ('killed by SIGKILL', 'exit code 3')

@@ -227,16 +227,16 @@ def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBeside
 
 
 def _compare(
-    ratings: Ratings, rater: int, held: RatedOutputs, others: Floats, sign: int, times: Mapping[str, Floats]
+    ratings: Ratings, rater: int, rated: RatedOutputs, others: Floats, sign: int, times: Mapping[str, Floats]
 ) -> RaterBesideOthers:
-    own = held.rater == rater
-    document = np.unique(held.document[held.output[own]], return_inverse=True)[1]
+    own = rated.rater == rater
+    document = np.unique(rated.document[rated.output[own]], return_inverse=True)[1]
     failures = _failures(ratings, rater)
     numbers = (
         int(own.sum()),
         int(document.max(initial=-1)) + 1,
-        *mean_by_cluster(sign * (held.score[own] - others[own]), document),
-        *slope_by_cluster(others[own], held.score[own], document),
+        *mean_by_cluster(sign * (rated.score[own] - others[own]), document),
+        *slope_by_cluster(others[own], rated.score[own], document),
         *mean_time(times.get(ratings.rater_names[rater])),
         *failures,
         *share_interval(*failures),

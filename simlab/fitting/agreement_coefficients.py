@@ -39,13 +39,13 @@ def rated(ratings: Ratings) -> RatedOutputs:
     return RatedOutputs(output, ratings.rater, ratings.score, np.unique(document, return_inverse=True)[1])
 
 
-def pairable(held: RatedOutputs) -> RatedOutputs:
+def pairable(rated: RatedOutputs) -> RatedOutputs:
     """Keep the ratings of outputs that have two or more."""
-    count = np.bincount(held.output, minlength=len(held.document))
-    keep = count[held.output] > 1
+    count = np.bincount(rated.output, minlength=len(rated.document))
+    keep = count[rated.output] > 1
     number = np.cumsum(count > 1) - 1
-    document = np.unique(held.document[count > 1], return_inverse=True)[1]
-    return RatedOutputs(number[held.output[keep]], held.rater[keep], held.score[keep], document)
+    document = np.unique(rated.document[count > 1], return_inverse=True)[1]
+    return RatedOutputs(number[rated.output[keep]], rated.rater[keep], rated.score[keep], document)
 
 
 def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
@@ -63,40 +63,40 @@ def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
     return *(_alpha(twice, level) for level in levels), *_intraclass(whole)
 
 
-def alpha(held: RatedOutputs, level: Level) -> float:
+def alpha(rated: RatedOutputs, level: Level) -> float:
     """Return Krippendorff's alpha; NaN where no output has two ratings, or all scores are the same.
 
     Source: Krippendorff 2004, Content Analysis, section 11.3; Hayes and Krippendorff 2007.
     """
-    kept = pairable(held)
+    kept = pairable(rated)
     documents = int(kept.document.max(initial=-1)) + 1
     return float(_statistic(kept, level)(np.ones((1, documents)))[0]) if documents else math.nan
 
 
-def _alpha(held: RatedOutputs, level: Level) -> Coefficient:
+def _alpha(rated: RatedOutputs, level: Level) -> Coefficient:
     name = f"Krippendorff's alpha ({level})"
-    if not len(held.document):
-        return _coefficient(name, held, math.nan, np.zeros(0))
-    documents = int(held.document.max()) + 1
-    statistic = _statistic(held, level)
+    if not len(rated.document):
+        return _coefficient(name, rated, math.nan, np.zeros(0))
+    documents = int(rated.document.max()) + 1
+    statistic = _statistic(rated, level)
     value = float(statistic(np.ones((1, documents)))[0])
-    return _coefficient(name, held, value, statistic(_weights(documents, ALPHA_RESAMPLES)))
+    return _coefficient(name, rated, value, statistic(_weights(documents, ALPHA_RESAMPLES)))
 
 
-def _statistic(held: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
+def _statistic(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
     """Return what computes alpha from `weights[sample, document]`, how often each document is there."""
-    return _by_squares(held) if level == "interval" else _by_coincidences(held, level)
+    return _by_squares(rated) if level == "interval" else _by_coincidences(rated, level)
 
 
-def _by_squares(held: RatedOutputs) -> Callable[[Floats], Floats]:
+def _by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
     """Compute alpha with squared differences from sums over documents."""
-    score = held.score - held.score.mean()
-    count = np.bincount(held.output)
-    deviation = score - (np.bincount(held.output, score) / count)[held.output]
-    within = np.bincount(held.output, deviation**2) * count / (count - 1)
-    of = held.document[held.output]
+    score = rated.score - rated.score.mean()
+    count = np.bincount(rated.output)
+    deviation = score - (np.bincount(rated.output, score) / count)[rated.output]
+    within = np.bincount(rated.output, deviation**2) * count / (count - 1)
+    of = rated.document[rated.output]
     sums = np.stack(
-        [np.bincount(held.document, within), *(np.bincount(of, score**power) for power in range(3))], axis=1
+        [np.bincount(rated.document, within), *(np.bincount(of, score**power) for power in range(3))], axis=1
     )
 
     def computed(weights: Floats) -> Floats:
@@ -107,15 +107,15 @@ def _by_squares(held: RatedOutputs) -> Callable[[Floats], Floats]:
     return computed
 
 
-def _by_coincidences(held: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
+def _by_coincidences(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
     """Compute alpha of categories from their coincidences within outputs, added over documents."""
-    values, category = np.unique(held.score, return_inverse=True)
-    counts = np.zeros((len(held.document), len(values)))
-    np.add.at(counts, (held.output, category), 1)
+    values, category = np.unique(rated.score, return_inverse=True)
+    counts = np.zeros((len(rated.document), len(values)))
+    np.add.at(counts, (rated.output, category), 1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(values))
     pairs /= (counts.sum(1) - 1)[:, None, None]
-    by_document = np.zeros((int(held.document.max()) + 1, len(values) ** 2))
-    np.add.at(by_document, held.document, pairs.reshape(len(pairs), -1))
+    by_document = np.zeros((int(rated.document.max()) + 1, len(values) ** 2))
+    np.add.at(by_document, rated.document, pairs.reshape(len(pairs), -1))
 
     def computed(weights: Floats) -> Floats:
         together = (weights @ by_document).reshape(len(weights), len(values), len(values))
@@ -144,25 +144,25 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
     return 1 - shown
 
 
-def _intraclass(held: RatedOutputs) -> list[Coefficient]:
+def _intraclass(rated: RatedOutputs) -> list[Coefficient]:
     """Estimate the three correlations and their intervals from one set of resamples."""
-    whole = intraclass(held.output, held.rater, held.score, np.ones(len(held.document)))
+    whole = intraclass(rated.output, rated.rater, rated.score, np.ones(len(rated.document)))
     samples = np.zeros((0, 3))
-    documents = int(held.document.max(initial=-1)) + 1
+    documents = int(rated.document.max(initial=-1)) + 1
     if documents > 1 and math.isfinite(whole.one_way):
-        weights = _weights(documents, ICC_RESAMPLES)[:, held.document]
-        found = [intraclass(held.output, held.rater, held.score, weight) for weight in weights]
+        weights = _weights(documents, ICC_RESAMPLES)[:, rated.document]
+        found = [intraclass(rated.output, rated.rater, rated.score, weight) for weight in weights]
         samples = np.array([_three(one) for one in found])
     names = "ICC(1)", "ICC(A,1)", "ICC(A,k)"
     each = math.nan, math.nan, whole.ratings_each
     return [
-        _coefficient(name, held, value, samples[:, k], each[k])
+        _coefficient(name, rated, value, samples[:, k], each[k])
         for k, (name, value) in enumerate(zip(names, _three(whole), strict=True))
     ]
 
 
-def _three(found: Intraclass) -> tuple[float, float, float]:
-    return found.one_way, found.single, found.average
+def _three(intraclass: Intraclass) -> tuple[float, float, float]:
+    return intraclass.one_way, intraclass.single, intraclass.average
 
 
 def _weights(documents: int, n: int) -> Floats:
@@ -172,10 +172,10 @@ def _weights(documents: int, n: int) -> Floats:
 
 
 def _coefficient(
-    name: str, held: RatedOutputs, value: float, samples: Floats, ratings_each: float = math.nan
+    name: str, rated: RatedOutputs, value: float, samples: Floats, ratings_each: float = math.nan
 ) -> Coefficient:
     known = samples[np.isfinite(samples)]
-    documents = len(np.unique(held.document))
+    documents = len(np.unique(rated.document))
     low, high = math.nan, math.nan
     # A sample of documents may have no output that was rated twice; with many such the rest would be a choice.
     if documents > 1 and math.isfinite(value) and len(known) > 0.95 * len(samples) > 0:
@@ -185,9 +185,9 @@ def _coefficient(
         value=value,
         low=low,
         high=high,
-        ratings=len(held.score),
-        outputs=len(held.document),
-        raters=len(np.unique(held.rater)),
+        ratings=len(rated.score),
+        outputs=len(rated.document),
+        raters=len(np.unique(rated.rater)),
         documents=documents,
         ratings_each=ratings_each,
     )

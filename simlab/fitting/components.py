@@ -216,68 +216,70 @@ class Trade(NamedTuple):
     best: tuple[Best, ...]
 
 
-def relative_error(held: PilotComponents, size: StudySize, raters: Raters) -> Floats:
+def relative_error(components: PilotComponents, size: StudySize, raters: Raters) -> Floats:
     """Return, by draw, half the variance of a difference of two systems' mean scores about its truth."""
-    by_document, by_rating = _per_document(held)
-    taste = _of(held, "rater_system") / size.raters if raters == "drawn" else 0.0
+    by_document, by_rating = _per_document(components)
+    taste = _of(components, "rater_system") / size.raters if raters == "drawn" else 0.0
     return np.asarray(by_document / size.documents + by_rating / (size.documents * size.each) + taste)
 
 
-def absolute_error(held: PilotComponents, size: StudySize, raters: Raters) -> Floats:
+def absolute_error(components: PilotComponents, size: StudySize, raters: Raters) -> Floats:
     """Return, by draw, the variance of a system's mean score about its truth."""
-    m = held.segments
-    shared = _of(held, "document") + _of(held, "segment") / m
-    rated = _of(held, "rater_document") + _of(held, "rater_segment") / m
-    leniency = _of(held, "leniency") / size.raters if raters == "drawn" else 0.0
+    m = components.segments
+    shared = _of(components, "document") + _of(components, "segment") / m
+    rated = _of(components, "rater_document") + _of(components, "rater_segment") / m
+    leniency = _of(components, "leniency") / size.raters if raters == "drawn" else 0.0
     more = shared / size.documents + rated / (size.documents * size.each) + leniency
-    return np.asarray(relative_error(held, size, raters) + more)
+    return np.asarray(relative_error(components, size, raters) + more)
 
 
-def _per_document(held: PilotComponents) -> tuple[Floats, Floats]:
+def _per_document(components: PilotComponents) -> tuple[Floats, Floats]:
     """Split what differs between systems on a document: what all its raters share, and what each rating brings."""
-    m = held.segments
-    by_document = _of(held, "system_document") + _of(held, "output") / m
-    return by_document, _of(held, "rater_output_document") + _of(held, "residual") / m
+    m = components.segments
+    by_document = _of(components, "system_document") + _of(components, "output") / m
+    return by_document, _of(components, "rater_output_document") + _of(components, "residual") / m
 
 
-def _of(held: PilotComponents, name: str) -> Floats:
-    return np.asarray(held.variance.get(name, np.zeros(1)))
+def _of(components: PilotComponents, name: str) -> Floats:
+    return np.asarray(components.variance.get(name, np.zeros(1)))
 
 
-def coefficients(held: PilotComponents, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Dependability]:
+def coefficients(components: PilotComponents, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Dependability]:
     """Return E rho^2 and Phi of studies with so many documents, raters drawn and fixed."""
     return [
         Dependability(name=name, raters=raters, documents=n, each=each, value=value, low=low, high=high)
         for name in NAMES
-        for raters in _known(held)
+        for raters in _known(components)
         for n in documents
-        for value, low, high in [_summary(_coefficient(held, StudySize(n, each, held.n_raters), name, raters))]
+        for value, low, high in [
+            _summary(_coefficient(components, StudySize(n, each, components.n_raters), name, raters))
+        ]
     ]
 
 
-def _known(held: PilotComponents) -> tuple[Raters, ...]:
+def _known(components: PilotComponents) -> tuple[Raters, ...]:
     """Leave out what a pilot cannot tell: raters at large, where it had one."""
-    return ("fixed",) if {"rater_system", "leniency"} & held.unknown else ("drawn", "fixed")
+    return ("fixed",) if {"rater_system", "leniency"} & components.unknown else ("drawn", "fixed")
 
 
-def _coefficient(held: PilotComponents, size: StudySize, name: str, raters: Raters) -> Floats:
-    true = _of(held, "system") + (_of(held, "rater_system") / size.raters if raters == "fixed" else 0.0)
-    error = (relative_error if name == "e_rho2" else absolute_error)(held, size, raters)
+def _coefficient(components: PilotComponents, size: StudySize, name: str, raters: Raters) -> Floats:
+    true = _of(components, "system") + (_of(components, "rater_system") / size.raters if raters == "fixed" else 0.0)
+    error = (relative_error if name == "e_rho2" else absolute_error)(components, size, raters)
     return np.asarray(np.divide(true, true + error, out=np.zeros_like(true), where=true > 0))
 
 
-def trade(held: PilotComponents, ratings: float, most: int = MOST_EACH) -> Trade | None:
+def trade(components: PilotComponents, ratings: float, most: int = MOST_EACH) -> Trade | None:
     """Weigh more documents against more ratings each at equal cost: `ratings` a system, K = 1 .. `most` each.
 
     With `A` what the raters of a document share and `B` what each rating brings, the variance is `2 (A + B / K) / D`.
     None where the pilot cannot tell A from B.
     """
-    if {"system_document", "output", "residual"} & held.unknown:
+    if {"system_document", "output", "residual"} & components.unknown:
         return None
-    m = held.segments
+    m = components.segments
     each = [k for k in range(1, most + 1) if ratings / (k * m) >= 2]
     sizes = {k: ratings / (k * m) for k in each}
-    errors = {k: np.sqrt(2 * relative_error(held, StudySize(n, k, 1), "fixed")) for k, n in sizes.items()}
+    errors = {k: np.sqrt(2 * relative_error(components, StudySize(n, k, 1), "fixed")) for k, n in sizes.items()}
     if not errors:
         return None
     best = np.array(each)[np.argmin(np.stack(list(errors.values())), axis=0)]
@@ -286,22 +288,22 @@ def trade(held: PilotComponents, ratings: float, most: int = MOST_EACH) -> Trade
         for k in each
         for error, low, high in [_summary(errors[k])]
     )
-    shared, own = _per_document(held)
+    shared, own = _per_document(components)
     price = np.divide(2 * m * shared, own, out=np.full_like(own, np.inf), where=own > 0)
     low, middle, high = np.quantile(price, INTERVAL)
-    return Trade(ratings, rows, (float(low), float(middle), float(high)), tuple(best_each(held, most=most)))
+    return Trade(ratings, rows, (float(low), float(middle), float(high)), tuple(best_each(components, most=most)))
 
 
-def best_each(held: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH) -> list[Best]:
+def best_each(components: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH) -> list[Best]:
     """Return how many ratings each are best where a document costs as much as so many ratings, and 1 .. `most` can be.
 
     `K = sqrt(price B / (segments A))`, to the whole number that is better (Brennan 2001, section 8.1).
     """
-    shared, own = _per_document(held)
+    shared, own = _per_document(components)
     each = np.arange(1, most + 1)[:, None]
     rows = []
     for price in prices:
-        worth = (shared + own / each) * (price + each * held.segments)
+        worth = (shared + own / each) * (price + each * components.segments)
         rows.append(Best(price, *_summary(1 + worth.argmin(0))))
     return rows
 

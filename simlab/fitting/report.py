@@ -58,11 +58,11 @@ def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _with_chains(held: FitChecks, diagnosis: Mapping[str, float]) -> FitChecks:
+def _with_chains(checks: FitChecks, diagnosis: Mapping[str, float]) -> FitChecks:
     """Count chains that disagree as a check that failed, where a law of one's own is sampled by NUTS."""
     if "divergences" not in diagnosis:
-        return held
-    return replace(held, traits=(*held.traits, Check(CHAINS_AGREE, diagnosis["r_hat"], 1.0, 0.0, AGREE)))
+        return checks
+    return replace(checks, traits=(*checks.traits, Check(CHAINS_AGREE, diagnosis["r_hat"], 1.0, 0.0, AGREE)))
 
 
 def answer_checks(
@@ -80,7 +80,7 @@ def answer_checks(
 
 
 def silent(line: str) -> None:
-    """Say nothing."""
+    """Ignore what is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +240,9 @@ def ratings_each(ratings: Ratings) -> int:
     return max(1, round(len(output) / len(np.unique(output))))
 
 
-def checked(held: FitChecks) -> dict[str, Any]:
+def checked(checks: FitChecks) -> dict[str, Any]:
     """Return how many checks a world passed, and of those that failed what was found."""
-    return {"passed": held.passed, "failed": [_failed(one) for one in held.failed]}
+    return {"passed": checks.passed, "failed": [_failed(one) for one in checks.failed]}
 
 
 def _failed(check: Check) -> dict[str, Any]:
@@ -328,11 +328,11 @@ def write(path: Path, held: Mapping[str, Any]) -> None:
     write_whole({path: text(held)})
 
 
-def _spread(one: Component) -> dict[str, Any]:
-    """Say a component in points; of one that the pilot says nothing about what the priors put in its place."""
-    if math.isnan(one.sd):
-        return {"estimate": _short(one.assumed), "assumed": True}
-    return {"low": _short(one.low), "estimate": _short(one.sd), "high": _short(one.high)}
+def _spread(component: Component) -> dict[str, Any]:
+    """Format a component in points; of one that the pilot says nothing about what the priors put in its place."""
+    if math.isnan(component.sd):
+        return {"estimate": _short(component.assumed), "assumed": True}
+    return {"low": _short(component.low), "estimate": _short(component.sd), "high": _short(component.high)}
 
 
 def _short(value: float) -> float:
@@ -378,5 +378,5 @@ def _summary_of_speeds(fitted: FittedSpeeds) -> dict[str, Any]:
     }
 
 
-def _span(one: EstimateInterval) -> dict[str, float]:
-    return {name: _short(value) for name, value in one._asdict().items() if math.isfinite(value)}
+def _span(interval: EstimateInterval) -> dict[str, float]:
+    return {name: _short(value) for name, value in interval._asdict().items() if math.isfinite(value)}

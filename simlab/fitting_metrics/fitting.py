@@ -293,7 +293,7 @@ def _agreement(deviation: Floats, signal: float) -> float:
 
 
 def on_humans(data: JudgedOutputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
-    """Tell about human scores, labels and their repeats."""
+    """Describe human scores, labels and their repeats."""
     if missing := int((~np.isfinite(data.human).any(1)).sum()):
         yield f"{missing} of {len(data.human)} outputs have no human score; left out"
     if len(data.system_names) < 2:
@@ -322,7 +322,7 @@ def _errors(adequacy: Adequacy) -> str:
 
 
 def on_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
-    """Tell about scores that are missing, few or all the same."""
+    """Report scores that are missing, few or all the same."""
     score = data.metrics[name]
     missing = ~np.isfinite(score)
     if missing.all():
@@ -339,13 +339,13 @@ def on_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
 
 
 def on_preferences(said: Bools) -> Iterator[str]:
-    """Tell about comparisons that a metric says nothing of."""
+    """Report comparisons that a metric says nothing of."""
     if missing := int((~said).sum()):
         yield f"{missing} of {len(said)} comparisons have no preference; left out"
 
 
 def on_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
-    """Tell about scores that are missing, and what corruptions stand for."""
+    """Report scores that are missing, and what corruptions stand for."""
     both = np.isfinite(trials.original) & np.isfinite(trials.corrupted)
     if missing := int((~both).sum()):
         yield f"{missing} of {len(both)} trials lack a finite score; left out"

@@ -116,7 +116,7 @@ def threshold_bias(score: Floats, adequate: Floats, item: Ints) -> float:
 
 
 def _cross_fitted(score: Floats, adequate: Floats, part: Ints) -> Bools:
-    """Say adequate or not of each output (ordered by score), by the threshold that is best for the other parts."""
+    """Label each output (ordered by score) as adequate, or not, by the threshold that is best for the other parts."""
     says = np.zeros(len(score), bool)
     for fold in range(FOLDS):
         held = part == fold

@@ -59,7 +59,7 @@ class ErrorProgress(NamedTuple):
 
 
 def is_share(within: ValueRange) -> bool:
-    """Tell a share of events from what else can be measured."""
+    """True if a measure is a share of events."""
     return within.chance and (within.least, within.greatest) == (0.0, 1.0)
 
 

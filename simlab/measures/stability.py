@@ -100,9 +100,9 @@ def confirmed_new_study(outcomes: Outcomes) -> Estimate:
 def srp_given_any(outcomes: Outcomes) -> Estimate:
     """Estimate SRP over those first campaigns that claimed anything significant at all."""
 
-    def kernel(said: CampaignClaims) -> tuple[Floats, Floats]:
-        claimed = np.repeat(np.abs(said.claim).max(axis=1, keepdims=True), len(said.claim), axis=1)
-        return _count_stable(said)[0] * claimed, claimed
+    def kernel(claims: CampaignClaims) -> tuple[Floats, Floats]:
+        claimed = np.repeat(np.abs(claims.claim).max(axis=1, keepdims=True), len(claims.claim), axis=1)
+        return _count_stable(claims)[0] * claimed, claimed
 
     return _apply_to_pairs(outcomes, kernel)
 
@@ -110,9 +110,9 @@ def srp_given_any(outcomes: Outcomes) -> Estimate:
 def srp_both_significant(outcomes: Outcomes) -> Estimate:
     """Estimate the stricter SRP that wants every significant pair to be significant again in the same direction."""
 
-    def kernel(said: CampaignClaims) -> tuple[Floats, None]:
-        again = said.claim @ said.claim.T
-        return (again >= np.abs(said.claim).sum(1)[:, None]).astype(float), None
+    def kernel(claims: CampaignClaims) -> tuple[Floats, None]:
+        again = claims.claim @ claims.claim.T
+        return (again >= np.abs(claims.claim).sum(1)[:, None]).astype(float), None
 
     return _apply_to_pairs(outcomes, kernel)
 
@@ -137,10 +137,10 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
 def kendall(outcomes: Outcomes) -> Estimate:
     """Average Kendall's tau-b between the rankings of comparable campaigns."""
 
-    def kernel(said: CampaignClaims) -> tuple[Floats, Floats]:
-        untied = np.sqrt(np.abs(said.direction).sum(1))
+    def kernel(claims: CampaignClaims) -> tuple[Floats, Floats]:
+        untied = np.sqrt(np.abs(claims.direction).sum(1))
         defined = np.outer(untied, untied)
-        tau = np.divide(said.direction @ said.direction.T, defined, out=np.zeros_like(defined), where=defined > 0)
+        tau = np.divide(claims.direction @ claims.direction.T, defined, out=np.zeros_like(defined), where=defined > 0)
         return tau, (defined > 0).astype(float)
 
     return _apply_to_pairs(outcomes, kernel)

@@ -144,7 +144,7 @@ def _shuffle_roles(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> 
 
 
 def _double_pp(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
-    """Say every prepositional phrase twice."""
+    """Repeat every prepositional phrase."""
     held, said = chunks(words), list[str]()
     phrases = _phrases(held)
     for k, chunk in enumerate(held):

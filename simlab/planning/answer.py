@@ -94,7 +94,7 @@ class RatersNeeded(Protocol):
 
 
 def answer(
-    found: SearchResult,
+    search: SearchResult,
     bench: Bench,
     fresh: Bench,
     ground: Ground,
@@ -115,16 +115,16 @@ def answer(
     asked. `compared` is what `compare` said of the same benches. `loads` counts what a design asks of people, `config`
     is the advice's composed study.
     """
-    roles, looked = compared or compare(found, bench, fresh, ground, wanted)
+    roles, looked = compared or compare(search, bench, fresh, ground, wanted)
     rows = _rows({one: role for one, role in roles.items() if looked.get(one)}, looked)
-    missed = _missed_targets(found, wanted, rows[0].measures)
+    missed = _missed_targets(search, wanted, rows[0].measures)
     all_new = _figures_for_new_raters(rows[0].design, others or fresh, ground, looked)
-    mended = remedies(found, bench, ground, wanted, missed, rows[0].measures) if missed else ()
-    binds, largest = binding(found, bench, ground, wanted)
+    mended = remedies(search, bench, ground, wanted, missed, rows[0].measures) if missed else ()
+    binds, largest = binding(search, bench, ground, wanted)
     config, measures = config or {}, rows[0].measures
     outdone, asked_of = rivalry(rows, wanted), loads(rows[0].design)
     return StudyPlan(
-        reached=found.advice is not None,
+        reached=search.advice is not None,
         design=rows[0].design,
         settings=settings(config),
         cost=rows[0].money,
@@ -135,19 +135,19 @@ def answer(
         sizes=_takes(rows[0], asked_of, config, wanted),
         power_at=measures.get("power_at"),
         under_pilot=_reach_under_pilot(robust, ground),
-        open=found.open,
+        open=search.open,
         confidence=wanted.confidence,
-        probability=found.probability,
-        cheapest=found.cheapest,
+        probability=search.probability,
+        cheapest=search.cheapest,
         margin=wanted.margin,
         targets=wanted.targets,
         limits=wanted.limits,
         smallest=wanted.smallest,
         seed=wanted.seed,
-        designs=found.designs,
+        designs=search.designs,
         campaigns=sum(one.campaigns for one in (bench, fresh, *([others] if others else []))),
         worlds=max((one.worlds for one in measures.values()), default=0),
-        ended=found.why,
+        ended=search.why,
         outdone=Outdone(
             measure=first_target(wanted).measure,
             rows=outdone.rows,
@@ -159,7 +159,7 @@ def answer(
         runners=rows[1:],
         binding=binds,
         largest=largest,
-        other_money=other_money(found, ground, wanted),
+        other_money=other_money(search, ground, wanted),
         missed=missed,
         would_reach=mended,
         robust=robust,
@@ -174,7 +174,7 @@ def answer(
         world=ground.world,
         assumed=tuple(ground.assumed),
         ground=dict(ground.record),
-        front=front(found.tried, wanted),
+        front=front(search.tried, wanted),
     )
 
 
@@ -190,14 +190,14 @@ def _name(section: Any) -> str | None:
     return (name_of(section) or None) if isinstance(section, Mapping) else None
 
 
-def _takes(row: DesignRow, held: Loads | None, config: Mapping[str, Any], wanted: PlanRequest) -> Takes:
+def _takes(row: DesignRow, loads: Loads | None, config: Mapping[str, Any], wanted: PlanRequest) -> Takes:
     """Return what a design takes, from documents to money."""
     return Takes(
         documents=size_of((*row.design, *settings(config))),
-        outputs=math.nan if held is None else held.outputs,
-        ratings=math.nan if held is None else held.ratings,
-        raters=None if held is None else held.raters,
-        per_rater=math.nan if held is None else held.per_rater,
+        outputs=math.nan if loads is None else loads.outputs,
+        ratings=math.nan if loads is None else loads.ratings,
+        raters=None if loads is None else loads.raters,
+        per_rater=math.nan if loads is None else loads.per_rater,
         hours=row.hours,
         money=row.money,
         currency=wanted.limits.currency,
@@ -236,12 +236,12 @@ def _change(flip: Flip) -> AdviceChange:
     )
 
 
-def compare(found: SearchResult, bench: Bench, fresh: Bench, ground: Ground, wanted: PlanRequest) -> PageDesigns:
+def compare(search: SearchResult, bench: Bench, fresh: Bench, ground: Ground, wanted: PlanRequest) -> PageDesigns:
     """Look at the advice and its rivals at equal cost in the same fresh worlds."""
-    chosen, roles = found.chosen, _roles(found, bench, ground, wanted)
+    chosen, roles = search.chosen, _roles(search, bench, ground, wanted)
     looked = dict(_measure_designs(list(roles), fresh, wanted))
     # Worlds in which the advice could not be carried out at all tell nothing new.
-    looked[chosen] = looked[chosen] or found.tried[chosen]
+    looked[chosen] = looked[chosen] or search.tried[chosen]
     return _share_worlds(roles, looked)
 
 
@@ -273,27 +273,27 @@ def order_by_preference(compared: PageDesigns, wanted: PlanRequest) -> list[Desi
     held = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
     held = [one for one in held if one == named.design or is_within_limits(looked[one], wanted)]
 
-    def rank(one: Design) -> tuple[bool, float, bool, float]:
-        rows = _rows(dict.fromkeys([one, *roles], SAME_MONEY), looked)
+    def rank(design: Design) -> tuple[bool, float, bool, float]:
+        rows = _rows(dict.fromkeys([design, *roles], SAME_MONEY), looked)
         at_most = rivalry(
             [row.model_copy(update={"gap": 0.0 if row.design in held else math.inf}) for row in rows], wanted
         ).at_most
         if at_most > wanted.margin:
-            return True, at_most, one != named.design, 0.0
-        return False, count_oddities(one), one != named.design, at_most
+            return True, at_most, design != named.design, 0.0
+        return False, count_oddities(design), design != named.design, at_most
 
     return sorted(held, key=rank)
 
 
-def _roles(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> dict[Design, Role]:
+def _roles(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> dict[Design, Role]:
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
-    chosen = found.chosen
-    roles = {chosen: ADVICE} | dict.fromkeys(same_money(found, bench, ground, wanted), SAME_MONEY)
-    return roles if any(_are_alike(found.best, one) for one in roles) else {**roles, found.best: MOST}
+    chosen = search.chosen
+    roles = {chosen: ADVICE} | dict.fromkeys(same_money(search, bench, ground, wanted), SAME_MONEY)
+    return roles if any(_are_alike(search.best, one) for one in roles) else {**roles, search.best: MOST}
 
 
 def _are_alike(first: Design, second: Design) -> bool:
-    """Tell designs of one kind and about one size."""
+    """True if designs are of one kind and about one size."""
     sizes = size_of(first) or 1, size_of(second) or 1
     return family(first) == family(second) and abs(sizes[0] / sizes[1] - 1) < ALIKE
 
@@ -357,11 +357,11 @@ def _gap(rival: MeasuredDesign, advice: MeasuredDesign) -> float:
     return own / other - 1 if other > 0 else math.nan
 
 
-def _missed_targets(found: SearchResult, wanted: PlanRequest, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
+def _missed_targets(search: SearchResult, wanted: PlanRequest, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
     """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
-    if found.advice is not None:
+    if search.advice is not None:
         return ()
-    return list_missed_targets(fresh, wanted) or list_missed_targets(figures(found.tried[found.chosen]), wanted)
+    return list_missed_targets(fresh, wanted) or list_missed_targets(figures(search.tried[search.chosen]), wanted)
 
 
 def _figures_for_new_raters(

@@ -180,7 +180,7 @@ def reseed(words: Sequence[str], seed: int) -> list[str]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell a value that is patched from one that may name an option, or bring keys of its own."""
+    """True if a value is patched: it names no option, and brings no keys of its own."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

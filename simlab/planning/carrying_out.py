@@ -151,7 +151,7 @@ def _choose_replicates(plan: PlanSearch) -> Replicates:
 
 
 def _open_fresh_bench(plan: PlanSearch, n_pools: int, k: int) -> AbstractContextManager[Bench]:
-    """Hold the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
+    """Open the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
     words = reseed(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
     folder = plan.out / (f"{FRESH}-{n_pools}" if k == 1 else f"{FRESH}-{n_pools}-{k}")
     return _bench(
@@ -163,7 +163,7 @@ def _double_replicates(plan: PlanSearch, n_pools: int) -> Replicates:
     return Replicates(n_pools, 2, request.choose_replicates(plan.wanted.targets).studies)
 
 
-def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], found: SearchResult) -> Robust:
+def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], search: SearchResult) -> Robust:
     """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
     with ExitStack() as stack:
         held: dict[str, Bench] = {}
@@ -171,16 +171,16 @@ def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], found: SearchResu
             folder = plan.out / SCENARIOS / f"{len(held) + 1}"
             benches = _bench(plan, folder, other.words, plan.measures, _choose_replicates(plan), Composer(other.words))
             held[f"{path.stem}"] = stack.enter_context(benches)
-        return robustness_over_scenarios(held, found, plan.wanted)
+        return robustness_over_scenarios(held, search, plan.wanted)
 
 
-def _pool(bench: Bench, found: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:
+def _pool(bench: Bench, search: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:
     """Return how many raters it would take to speak of others, where there are too few."""
     halvings = assumptions.WORLDS_PER_POOL * (len(assumptions.POOLS).bit_length() + 1)
     if not on.these_raters or bench.left() <= 0 or worlds_in_time(bench, halvings) < halvings:
         return None
     # As many documents as the limits allow: what is asked is whether raters would do.
-    size = size_of(found.best)
-    chosen = found.chosen
+    size = size_of(search.best)
+    chosen = search.chosen
     most = chosen if size is None else replace_setting(chosen, SIZE, size)
     return assumptions.raters_needed(bench, wanted, lambda n: levers.draw_other_raters(most, on, n))

@@ -113,15 +113,15 @@ def held(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | Non
     return Constraints(np.array([margin for margin, _ in parts]), error)
 
 
-def moved(one: Constraints, start: Constraints, known: Constraints) -> Constraints:
+def moved(constraints: Constraints, start: Constraints, known: Constraints) -> Constraints:
     """Return conditions with what they differ by from those at the start added to what is known there.
 
     What cannot be told at one of these is as it is.
     """
-    plain: Bools = np.asarray((np.abs([one.margin, start.margin, known.margin]) < CERTAIN).all(axis=0))
-    worlds = max(part.error.shape[1] for part in (one, start, known))
-    errors = [np.pad(part.error, ((0, 0), (0, worlds - part.error.shape[1]))) for part in (one, start, known)]
-    margin = np.where(plain, one.margin - start.margin + known.margin, one.margin)
+    plain: Bools = np.asarray((np.abs([constraints.margin, start.margin, known.margin]) < CERTAIN).all(axis=0))
+    worlds = max(part.error.shape[1] for part in (constraints, start, known))
+    errors = [np.pad(part.error, ((0, 0), (0, worlds - part.error.shape[1]))) for part in (constraints, start, known)]
+    margin = np.where(plain, constraints.margin - start.margin + known.margin, constraints.margin)
     return Constraints(margin, np.where(plain[:, None], errors[0] - errors[1] + errors[2], errors[0]))
 
 
@@ -186,37 +186,37 @@ def _interpolation_matrix(x: Floats, grid: Floats) -> Floats:
     return np.column_stack([np.interp(grid, x, one) for one in np.eye(len(x))])
 
 
-def _share(found: Estimate | None, least: float, otherwise: float) -> tuple[float, Floats]:
+def _share(estimate: Estimate | None, least: float, otherwise: float) -> tuple[float, Floats]:
     from scipy.special import ndtri
 
-    if found is None or len(found.influence) < 2:
+    if estimate is None or len(estimate.influence) < 2:
         return _empty_margin(otherwise)
-    n = len(found.influence)
-    value = min(max(found.value, 0.5 / n), 1 - 0.5 / n)
+    n = len(estimate.influence)
+    value = min(max(estimate.value, 0.5 / n), 1 - 0.5 / n)
     at = float(ndtri(value))
     slope = math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
-    return at - float(ndtri(least)), np.asarray(found.influence) / math.sqrt(n * (n - 1)) / slope
+    return at - float(ndtri(least)), np.asarray(estimate.influence) / math.sqrt(n * (n - 1)) / slope
 
 
-def _paid_margin(found: Estimate | None, limit: float | None) -> tuple[float, Floats]:
-    if found is None or limit is None or not found.value > 0:
+def _paid_margin(estimate: Estimate | None, limit: float | None) -> tuple[float, Floats]:
+    if estimate is None or limit is None or not estimate.value > 0:
         return _empty_margin(CERTAIN)
     # Money that is spent to the last is within the limit.
-    return math.log(limit * (1 + 1e-9) / found.value), _scale_influence(found, 1 / found.value)
+    return math.log(limit * (1 + 1e-9) / estimate.value), _scale_influence(estimate, 1 / estimate.value)
 
 
-def _cost_margin(found: Estimate | None, advice: Estimate | None) -> tuple[float, Floats]:
-    if found is None or advice is None or not min(found.value, advice.value) > 0:
+def _cost_margin(estimate: Estimate | None, advice: Estimate | None) -> tuple[float, Floats]:
+    if estimate is None or advice is None or not min(estimate.value, advice.value) > 0:
         return _empty_margin(-CERTAIN)
-    n = min(len(found.influence), len(advice.influence))
-    own, other = (float(one.value + np.mean(one.influence[:n])) for one in (found, advice))
-    gap = np.asarray(advice.influence[:n]) / other - np.asarray(found.influence[:n]) / own
+    n = min(len(estimate.influence), len(advice.influence))
+    own, other = (float(one.value + np.mean(one.influence[:n])) for one in (estimate, advice))
+    gap = np.asarray(advice.influence[:n]) / other - np.asarray(estimate.influence[:n]) / own
     return math.log(other / own) - SLACK, gap / math.sqrt(max(n * (n - 1), 1))
 
 
-def _scale_influence(found: Estimate, factor: float) -> Floats:
-    n = len(found.influence)
-    return np.asarray(found.influence) * (-factor / math.sqrt(max(n * (n - 1), 1)))
+def _scale_influence(estimate: Estimate, factor: float) -> Floats:
+    n = len(estimate.influence)
+    return np.asarray(estimate.influence) * (-factor / math.sqrt(max(n * (n - 1), 1)))
 
 
 def _empty_margin(margin: float) -> tuple[float, Floats]:
@@ -238,19 +238,19 @@ class FollowedDesigns:
     again: Floats
 
     @classmethod
-    def of(cls, bench: Bench, found: SearchResult, wanted: PlanRequest) -> FollowedDesigns:
+    def of(cls, bench: Bench, search: SearchResult, wanted: PlanRequest) -> FollowedDesigns:
         """Choose the designs to follow."""
-        chosen = found.chosen
-        own = found.tried[chosen]
+        chosen = search.chosen
+        own = search.tried[chosen]
         ease = {
-            one: float(held(found.tried[one], wanted, own).margin.min())
-            for one in found.rivals
-            if one != chosen and one in found.tried
+            one: float(held(search.tried[one], wanted, own).margin.min())
+            for one in search.rivals
+            if one != chosen and one in search.tried
         }
         rivals = sorted(ease, key=lambda one: -ease[one])[:RIVALS]
-        longest = max([LONGEST, *(len(one.influence) for look in found.tried.values() for one in look.values())])
+        longest = max([LONGEST, *(len(one.influence) for look in search.tried.values() for one in look.values())])
         again = stream(wanted.seed, "plan", "flips").standard_normal((longest, TIMES)).T
-        return cls(bench, found, wanted, (chosen, *rivals), again)
+        return cls(bench, search, wanted, (chosen, *rivals), again)
 
     @property
     def advised(self) -> bool:

@@ -107,18 +107,18 @@ def _end_probability(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     return is_within_limits(looked, unlimited)
 
 
-def _rise(sizes: Floats, estimates: Sequence[Estimate], found: Sequence[Figure]) -> WeightedLine:
+def _rise(sizes: Floats, estimates: Sequence[Estimate], figures: Sequence[Figure]) -> WeightedLine:
     """Fit probits over log sizes by weighted least squares; designs met the same worlds, so that their errors agree.
 
     The covariance is that of the line's influence values by world. Scatter beyond the errors widens it.
     """
-    slopes = np.array([_slope(_probit(_kept(one))) for one in found])
-    errors = np.array([_error(one) for one in found]) / slopes
-    y = np.array([_probit(_kept(one)) for one in found])
+    slopes = np.array([_slope(_probit(_kept(one))) for one in figures])
+    errors = np.array([_error(one) for one in figures]) / slopes
+    y = np.array([_probit(_kept(one)) for one in figures])
     at, solve = _solve_line(np.log(sizes), y, errors)
     shared = np.zeros((max(len(one.influence) for one in estimates), 2))
     alone = np.zeros((2, 2))
-    for k, (one, shown) in enumerate(zip(estimates, found, strict=True)):
+    for k, (one, shown) in enumerate(zip(estimates, figures, strict=True)):
         n = len(one.influence)
         if n > 1 and shown.mcse > 0:
             shared[:n] += np.outer(np.asarray(one.influence) / math.sqrt(n * (n - 1)) / slopes[k], solve[:, k])
@@ -167,16 +167,16 @@ def _size(log_size: float, far: float) -> float:
     return math.exp(log_size) if log_size < math.log(far) else math.inf
 
 
-def _kept(found: Figure) -> float:
+def _kept(figure: Figure) -> float:
     """Keep a share off 0 and 1, where a probit is infinite: by half a world."""
-    half = 0.5 / max(found.worlds, 1)
-    return min(max(found.value, half), 1 - half)
+    half = 0.5 / max(figure.worlds, 1)
+    return min(max(figure.value, half), 1 - half)
 
 
-def _error(found: Figure) -> float:
+def _error(figure: Figure) -> float:
     """Return an error of a share that is never 0: worlds that agree do not know it better than all worlds could."""
-    value = _kept(found)
-    return max(found.mcse if found.mcse > 0 else math.sqrt(value * (1 - value) / max(found.worlds, 1)), LEAST_ERROR)
+    value = _kept(figure)
+    return max(figure.mcse if figure.mcse > 0 else math.sqrt(value * (1 - value) / max(figure.worlds, 1)), LEAST_ERROR)
 
 
 def _probit(share: float) -> float:
@@ -195,11 +195,11 @@ def _slope(at: float) -> float:
     return math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def rank_families(held: Sequence[Curve], money: float) -> list[Curve]:
+def rank_families(curves: Sequence[Curve], money: float) -> list[Curve]:
     """Order families by what they give for an amount of money, best first; those that it does not pay are left out."""
-    paid = [one for one in held if one.size_for(money) >= 1]
+    paid = [one for one in curves if one.size_for(money) >= 1]
     return sorted(paid, key=lambda one: -_share_at_size(one, one.size_for(money)))
 
 
-def _share_at_size(one: Curve, size: float) -> float:
-    return one.largest.value if one.rise is None else one.figure(size).value
+def _share_at_size(curve: Curve, size: float) -> float:
+    return curve.largest.value if curve.rise is None else curve.figure(size).value

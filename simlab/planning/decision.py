@@ -186,9 +186,9 @@ def decide(
     return _name_unbeaten(PlanDecision(found, fresh, compared, k), search, first, wanted, say)
 
 
-def _take_simplest(found: SearchResult, search: Search, first: Bench, wanted: PlanRequest) -> SearchResult:
+def _take_simplest(search_result: SearchResult, search: Search, first: Bench, wanted: PlanRequest) -> SearchResult:
     """Let a simpler design of the same size take a choice's place where it finds as much, as far as worlds tell."""
-    measure, own = first_target(wanted).measure, found.chosen
+    measure, own = first_target(wanted).measure, search_result.chosen
     for one in list_simpler_designs(own):
         if not search.holds(one) or worlds_in_time(first, 2 * TIED) < 2 * TIED:
             continue
@@ -197,13 +197,13 @@ def _take_simplest(found: SearchResult, search: Search, first: Bench, wanted: Pl
             continue
         gap = difference(measure, looked[one][measure], looked[own][measure])
         if gap.value > -max(gap.mcse, wanted.margin / 4) and reaches_nearly(looked[one], wanted):
-            return replace(found, advice=one, tried={**found.tried, **looked})
-    return found
+            return replace(search_result, advice=one, tried={**search_result.tried, **looked})
+    return search_result
 
 
-def _end_undecided(found: SearchResult, search: Search, leading: Design) -> SearchResult:
+def _end_undecided(search_result: SearchResult, search: Search, leading: Design) -> SearchResult:
     """Return what a search came to where patience ended before its choice was shown to reach the targets."""
-    return replace(found, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
+    return replace(search_result, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
 
 
 def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: PlanRequest, say: Say) -> PlanDecision:

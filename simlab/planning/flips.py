@@ -35,7 +35,7 @@ TAIL = 0.05
 
 
 def find_nearest_flips(
-    bench: Bench, found: SearchResult, ground: Ground, wanted: PlanRequest, *, worlds: int = 512
+    bench: Bench, search: SearchResult, ground: Ground, wanted: PlanRequest, *, worlds: int = 512
 ) -> list[Flip]:
     """Return the nearest flip of each assumption that has one in its range, by their scaled distances.
 
@@ -44,8 +44,8 @@ def find_nearest_flips(
     might be none are left out.
     """
     plain = [one for one in ground.assumptions if remedies.is_all(one, ground)]
-    flips = [flip for one in plain if (flip := remedies.flip(one, found, wanted)) is not None]
-    following = _Following(FollowedDesigns.of(bench, found, wanted), worlds)
+    flips = [flip for one in plain if (flip := remedies.flip(one, search, wanted)) is not None]
+    following = _Following(FollowedDesigns.of(bench, search, wanted), worlds)
     events = [event for one in ground.assumptions if one not in plain for event in following.screened(one)]
     refined = [one for event in sorted(events, key=_distance) if (one := following.refined(event)) is not None]
     for event in _keep_nearest(refined):
@@ -163,14 +163,14 @@ class _Following:
         return replace(event, crossing=crossing, worlds=worlds)
 
 
-def _list_alternatives(found: SearchResult) -> list[Design]:
+def _list_alternatives(search: SearchResult) -> list[Design]:
     """List what may be advised in place of the advice: its rivals, and larger designs of its kind."""
-    chosen = found.chosen
+    chosen = search.chosen
     own = size_of(chosen)
-    sizes = sorted({size_of(one) or 0 for one in found.tried if family(one) == family(chosen)})
+    sizes = sorted({size_of(one) or 0 for one in search.tried if family(one) == family(chosen)})
     larger = [] if own is None else [size for size in sizes if size > own]
     near = [set_size(chosen, size) for size in (*larger[:1], *larger[-1:])]
-    return [one for one in dict.fromkeys([*found.rivals, *near]) if one != chosen and one in found.tried]
+    return [one for one in dict.fromkeys([*search.rivals, *near]) if one != chosen and one in search.tried]
 
 
 def _keep_nearest(events: Sequence[_Event]) -> list[_Event]:
@@ -191,7 +191,7 @@ def _reach(about: float) -> float:
 
 
 def _is_sure(event: _Event) -> bool:
-    """Tell an event that values about it show, not a line that was followed far from them."""
+    """True if values about an event show it, not a line that was followed far from them."""
     met = np.isfinite(event.crossing.again).mean()
     return bool(met >= SURE and abs(event.crossing.at - event.about) <= _reach(event.about))
 

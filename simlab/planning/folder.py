@@ -69,7 +69,7 @@ def freeze_study(config: Mapping[str, Any], family: FrozenFamily | None = None) 
     return Frozen(config, write_study(config, family) + "\n", digest(config), held)
 
 
-def check(out: Path, asked: Asked) -> None:
+def check(out: Path, requested: Asked) -> None:
     """Raise InputError, before anything is carried out, for a folder that cannot be written or is of another plan.
 
     A folder that is not there will be made. One of the same plan is continued.
@@ -84,7 +84,7 @@ def check(out: Path, asked: Asked) -> None:
     if not state.is_dir() or not os.access(state, os.W_OK | os.X_OK):
         raise InputError(f"{where}: cannot be written (Permission denied); name another folder")
     if (plan := plan_of(out)) is not None:
-        _refuse_other(plan.asked, asked, where)
+        _refuse_other(plan.asked, requested, where)
     elif (out / FOLDER_FILE).exists():
         raise InputError(f"{where}: holds a study that was not planned here ({FOLDER_FILE}); name another folder")
 
@@ -101,7 +101,7 @@ def refuse_begun(out: Path) -> None:
 
 
 @contextmanager
-def lock(out: Path, asked: Asked) -> Iterator[Ledger]:
+def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
     """Hold a folder alone for a plan, by the ledger of its campaigns, which is handed out.
 
     Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. What was
@@ -109,14 +109,14 @@ def lock(out: Path, asked: Asked) -> Iterator[Ledger]:
     """
     campaigns = out / CAMPAIGNS
     book_file = campaigns / ledger.FILE
-    _refuse(out, asked)
+    _refuse(out, requested)
     new = not book_file.exists()
     folders = [one for one in (campaigns, out, *out.parents) if not one.exists()]
     try:
         with ledger.writing(campaigns) as book:
             try:
                 # The plan that held it until now may have written another one, or taken its ledger away.
-                _refuse(out, asked)
+                _refuse(out, requested)
                 if not book_file.exists():
                     raise InputError(f"--out {legible(out)}: was in use by another plan; give the same command again")
                 yield book
@@ -132,15 +132,15 @@ def lock(out: Path, asked: Asked) -> Iterator[Ledger]:
         raise
 
 
-def _refuse(out: Path, asked: Asked) -> None:
-    check(out, asked)
+def _refuse(out: Path, requested: Asked) -> None:
+    check(out, requested)
     refuse_begun(out)
 
 
 def write(
     out: Path,
     study: Frozen,
-    asked: Asked,
+    requested: Asked,
     record: Mapping[str, Any],
     texts: Mapping[str, str],
     figure: Callable[[Path], object] | None = None,
@@ -157,7 +157,7 @@ def write(
     plan = PlanFile(
         schema=schemas.PLAN,
         simlab=version("simlab"),
-        asked=options_as_json(asked),
+        asked=options_as_json(requested),
         command=tuple(command),
         study=FOLDER_FILE,
         digest=study.digest,
@@ -178,24 +178,24 @@ def write(
     return [out / name for name in (*study.files, *texts, *([FIGURE] if figure is not None else []), PLAN)]
 
 
-def options_as_json(asked: Asked) -> dict[str, Any]:
+def options_as_json(requested: Asked) -> dict[str, Any]:
     """Return what was asked as JSON gives it back: sequences are lists."""
-    said: dict[str, Any] = json.loads(json.dumps(dict(asked), default=str, ensure_ascii=False))
+    said: dict[str, Any] = json.loads(json.dumps(dict(requested), default=str, ensure_ascii=False))
     return said
 
 
-def _refuse_other(held: Asked, asked: Asked, where: str) -> None:
-    now = options_as_json(asked)
-    was, pilot = held.get(PILOT), now.get(PILOT)
-    rest, now_rest = ({key: one[key] for key in one.keys() - {PILOT, WORDS, *PATHS}} for one in (held, now))
+def _refuse_other(before: Asked, requested: Asked, where: str) -> None:
+    now = options_as_json(requested)
+    was, pilot = before.get(PILOT), now.get(PILOT)
+    rest, now_rest = ({key: one[key] for key in one.keys() - {PILOT, WORDS, *PATHS}} for one in (before, now))
     if was != pilot and rest == now_rest:
         raise InputError(
             f"{where}: was planned on another pilot (its digest was {shown(was)[:9]}, now {shown(pilot)[:9]}); name "
             "another folder"
         )
-    for key in sorted((held.keys() | now.keys()) - {WORDS, *PATHS}):
-        if held.get(key) != now.get(key):
-            was, typed = (shown(one.get(key)) for one in (held, now))
+    for key in sorted((before.keys() | now.keys()) - {WORDS, *PATHS}):
+        if before.get(key) != now.get(key):
+            was, typed = (shown(one.get(key)) for one in (before, now))
             raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")
 
 

@@ -53,17 +53,17 @@ MORE_RATERS = (1.5, 2.0, 3.0)
 WORLDS_PER_SUM = 96
 
 
-def binding(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> tuple[Binds, LargestDesign]:
+def binding(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> tuple[Binds, LargestDesign]:
     """Return what the next larger design of the best one's kind runs out of.
 
     "documents" is the end of their range, "raters": nobody is left to ask.
     """
-    best = found.best
-    if (larger := _larger_design(best, found, ground)) is None:
+    best = search.best
+    if (larger := _larger_design(best, search, ground)) is None:
         return "documents" if size_of(best) is not None else "none", LargestDesign(
             design=best, next=None, ended_by=math.nan
         )
-    looked = found.tried.get(larger) or measure_extra_design(bench, larger, WORLDS)
+    looked = search.tried.get(larger) or measure_extra_design(bench, larger, WORLDS)
     if not looked:
         return "none", LargestDesign(design=best, next=larger, ended_by=math.nan)
     name, share = _find_limit(looked, wanted)
@@ -98,14 +98,14 @@ def _beats(other: MeasuredDesign, design: MeasuredDesign, measure: str) -> bool:
     return min(gains) >= 0 and max(gains) > 0
 
 
-def _larger_design(best: Design, found: SearchResult, ground: Ground) -> Design | None:
+def _larger_design(best: Design, search: SearchResult, ground: Ground) -> Design | None:
     """Return the next larger design of a kind that was looked at, or could have been."""
     from simlab.planning.curves import set_size
 
     size = size_of(best)
     if size is None:
         return None
-    tried = {held for one in found.tried if family(one) == family(best) and (held := size_of(one)) is not None}
+    tried = {held for one in search.tried if family(one) == family(best) and (held := size_of(one)) is not None}
     listed = {int(value) for lever in ground.levers if lever.is_size for value in lever.values}
     beyond = sorted(one for one in tried | listed if one > size)
     return set_size(best, beyond[0]) if beyond else None
@@ -139,7 +139,7 @@ def is_all(assumption: Assumption, ground: Ground) -> bool:
     return assumption.key == PRICE and all(said.get(key, "0") in ("0", "0.0") for key in OTHERS)
 
 
-def flip(assumption: Assumption, found: SearchResult, wanted: PlanRequest) -> Flip | None:
+def flip(assumption: Assumption, search: SearchResult, wanted: PlanRequest) -> Flip | None:
     """Return the nearest price at which the advice changes, without simulating anything; None where none is.
 
     All designs become dearer alike, so that the order of their costs stays: the advice goes where the money no longer
@@ -148,12 +148,12 @@ def flip(assumption: Assumption, found: SearchResult, wanted: PlanRequest) -> Fl
     money = wanted.limits.money
     if money is None:
         return None
-    if found.advice is not None:
-        factor = _factor(found.tried[found.advice], money, wanted)
+    if search.advice is not None:
+        factor = _factor(search.tried[search.advice], money, wanted)
         return None if factor is None else _flip(assumption, factor, None, "the money ends it")
     able = {
         one: held
-        for one, look in found.tried.items()
+        for one, look in search.tried.items()
         if reaches(look, wanted) and (held := _factor(look, money, wanted))
     }
     if not able:
@@ -187,16 +187,16 @@ def _span(assumption: Assumption, factor: _PriceFactor) -> tuple[float, float]:
     return assumption.value * float(low), assumption.value * float(high)
 
 
-def other_money(found: SearchResult, ground: Ground, wanted: PlanRequest) -> tuple[OtherMoney, ...]:
+def other_money(search: SearchResult, ground: Ground, wanted: PlanRequest) -> tuple[OtherMoney, ...]:
     """Return what a tenth less and a tenth more money would change; of the advice's cost where there is no budget."""
     base = wanted.limits.money
     if base is None:
-        base = measure_value(found.tried[found.chosen], "money")
+        base = measure_value(search.tried[search.chosen], "money")
     if not base > 0:
         return ()
-    held = curves(found.tried, first_target(wanted).measure, wanted)
-    bounds = sizes(ground, found.tried)
-    return tuple(_advise_with_money(factor * base, held, bounds, found, wanted) for factor in FACTORS)
+    held = curves(search.tried, first_target(wanted).measure, wanted)
+    bounds = sizes(ground, search.tried)
+    return tuple(_advise_with_money(factor * base, held, bounds, search, wanted) for factor in FACTORS)
 
 
 def list_missed_targets(figures: Figures, wanted: PlanRequest) -> tuple[MissedTarget, ...]:
@@ -209,24 +209,24 @@ def list_missed_targets(figures: Figures, wanted: PlanRequest) -> tuple[MissedTa
 
 
 def remedies(
-    found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest, missed: Sequence[MissedTarget], at: Figures
+    search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest, missed: Sequence[MissedTarget], at: Figures
 ) -> tuple[Remedy, ...]:
     """Return what would reach targets that the best design misses: documents, raters, a larger difference to find.
 
     `at` are the best design's figures. A larger difference mends missed power only.
     """
-    said = [_documents(found, wanted, missed), _raters(found, bench, ground, wanted)]
+    said = [_documents(search, wanted, missed), _raters(search, bench, ground, wanted)]
     if missed and missed[0].target.startswith("power"):
-        said.append(_difference(found.best, wanted, at, ground))
+        said.append(_difference(search.best, wanted, at, ground))
     return tuple(one for one in said if one is not None)
 
 
 def _advise_with_money(
-    money: float, held: Sequence[Curve], bounds: tuple[int, int], found: SearchResult, wanted: PlanRequest
+    money: float, curves: Sequence[Curve], bounds: tuple[int, int], search: SearchResult, wanted: PlanRequest
 ) -> OtherMoney:
-    sized = [(one, _largest_paid_size(one, money, bounds, found)) for one in held]
+    sized = [(one, _largest_paid_size(one, money, bounds, search)) for one in curves]
     paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
-    advice, cost = _cheapest_paid(money, paid, bounds[0], found, wanted)
+    advice, cost = _cheapest_paid(money, paid, bounds[0], search, wanted)
     known = [pair for pair in paid if pair[0].rise is not None]
     if not known:
         return OtherMoney(money=money, design=advice, cost=cost, most=None, **dict(UNKNOWN))
@@ -234,11 +234,11 @@ def _advise_with_money(
     return OtherMoney(money=money, design=advice, cost=cost, most=most.sized(size), **dict(most.figure(size)))
 
 
-def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], found: SearchResult) -> float:
+def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], search: SearchResult) -> float:
     """Return the largest size that the money pays and that time and people allow."""
     cut = [
         size
-        for design, looked in found.tried.items()
+        for design, looked in search.tried.items()
         if family(design) == family(curve.of) and (size := size_of(design)) is not None and _cut(looked)
     ]
     allowed = curve.money.reach[1] if cut else bounds[1]
@@ -252,7 +252,7 @@ def _cut(looked: MeasuredDesign) -> bool:
 
 
 def _cheapest_paid(
-    money: float, paid: Sequence[tuple[Curve, int]], fewest: int, found: SearchResult, wanted: PlanRequest
+    money: float, paid: Sequence[tuple[Curve, int]], fewest: int, search: SearchResult, wanted: PlanRequest
 ) -> tuple[Design | None, float]:
     """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
 
@@ -261,13 +261,13 @@ def _cheapest_paid(
     slack = money * (1 + 1e-9)
     fine = {
         one: cost
-        for one, looked in found.tried.items()
+        for one, looked in search.tried.items()
         if reaches(looked, wanted) and (cost := measure_value(looked, "money")) <= slack and not _cut(looked)
     }
-    if found.advice is not None and found.advice in fine:
-        return found.advice, fine[found.advice]
+    if search.advice is not None and search.advice in fine:
+        return search.advice, fine[search.advice]
     least = first_target(wanted).least
-    sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _do_others_hold(one.of, found, wanted)]
+    sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _do_others_hold(one.of, search, wanted)]
     for one, size, needed in sized:
         at = max(math.ceil(needed), fewest) if needed <= size else None
         if at is not None:
@@ -276,19 +276,19 @@ def _cheapest_paid(
     return cheapest, math.nan if cheapest is None else fine[cheapest]
 
 
-def _do_others_hold(design: Design, found: SearchResult, wanted: PlanRequest) -> bool:
+def _do_others_hold(design: Design, search: SearchResult, wanted: PlanRequest) -> bool:
     """True if the targets behind the first hold at the largest size of a family that was looked at."""
-    held = {one: looked for one, looked in found.tried.items() if family(one) == family(design)}
+    held = {one: looked for one, looked in search.tried.items() if family(one) == family(design)}
     largest = held[max(held, key=lambda one: size_of(one) or 0)]
     first = first_target(wanted)
     return all(measure_value(largest, one.measure) >= one.least for one in wanted.targets if one != first)
 
 
-def _documents(found: SearchResult, wanted: PlanRequest, missed: Sequence[MissedTarget]) -> Remedy | None:
+def _documents(search: SearchResult, wanted: PlanRequest, missed: Sequence[MissedTarget]) -> Remedy | None:
     """Return the cheapest number of documents at which the fitted lines reach all that is missed."""
     options: list[Remedy] = []
-    for one in curves(found.tried, first_target(wanted).measure, wanted):
-        held = {design: looked for design, looked in found.tried.items() if family(design) == family(one.of)}
+    for one in curves(search.tried, first_target(wanted).measure, wanted):
+        held = {design: looked for design, looked in search.tried.items() if family(design) == family(one.of)}
         spans = [_size_needed(held, wanted, Target(measure=short.target, least=short.least)) for short in missed]
         if not spans or any(math.isnan(span[0]) for span in spans):
             continue
@@ -309,17 +309,17 @@ def _size_needed(
     return fitted[0].reaching(target.least) if fitted else (math.nan, math.nan, math.nan)
 
 
-def _raters(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> Remedy | None:
+def _raters(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> Remedy | None:
     """Return the fewest raters, of some that are tried, with whom the best design reaches the targets."""
     if ground.these_raters:
         return None  # others would be asked about other raters; how many that takes is a question of its own
     key = raters_key(ground)
-    now = int(dict(found.best).get(key, ground.raters))
+    now = int(dict(search.best).get(key, ground.raters))
     for factor in MORE_RATERS:
         if bench.left() <= 0:
             return None
         n = math.ceil(now * factor)
-        more = replace_setting(found.best, key, n)
+        more = replace_setting(search.best, key, n)
         looked = measure_extra_design(bench, more, WORLDS_PER_SUM)
         if looked and reaches(looked, wanted) and is_within_limits(looked, wanted):
             money = measure_value(looked, "money")

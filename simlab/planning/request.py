@@ -49,7 +49,7 @@ WITHIN = 1.6
 
 
 def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
-    """Tell the pilot or world, if one is named, from settings; raise InputError for more than one."""
+    """Separate the pilot or world, if one is named, from settings; raise InputError for more than one."""
     named = [word for word in words if "=" not in word or Path(word).exists()]
     if len(named) > 1:
         raise InputError(f"{legible(', '.join(named))}: a plan takes one pilot, or one world; name one of them")
@@ -89,7 +89,7 @@ def _amount(option: str, value: float) -> str:
 
 
 def _deadline(text: str, today: date, *, started: bool) -> list[str]:
-    """Say until when: hours or days as they are, a date or the next such day of the week from today on."""
+    """Return the deadline: hours or days as they are, a date or the next such day of the week from today on."""
     word = text.strip().lower()
     days = [k for k, day in enumerate(DAYS) if len(word) >= FEWEST_LETTERS and day.startswith(word)]
     if days:
@@ -131,7 +131,7 @@ def read_patience(text: str) -> Patience:
 
 
 def share(option: str, value: float) -> float:
-    """Hold a share against what it can be; raise InputError for what is none."""
+    """Check a share; raise InputError for what is none."""
     if not 0 < value < 1:
         raise InputError(f"{option} {value:g} must lie between 0 and 1")
     return value
@@ -253,7 +253,7 @@ def choose_replicates(targets: tuple[Target, ...]) -> Replicates:
     )
 
 
-def cross_measures(found: Measures) -> Measures:
+def cross_measures(measures: Measures) -> Measures:
     """Add what needs other raters and other documents for the same systems."""
     options: Mapping[str, Any] = bound_options("measure")
-    return {**found, **{name: bind(options[name]) for name in CROSSED}}
+    return {**measures, **{name: bind(options[name]) for name in CROSSED}}

@@ -87,16 +87,16 @@ def sizes(ground: Ground, tried: Mapping[Design, MeasuredDesign]) -> tuple[int, 
     return (min(known), max(known)) if known else (1, 1)
 
 
-def same_money(found: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> list[Design]:
+def same_money(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> list[Design]:
     """Return the best rivals of other families at the advice's cost, best first, at most three.
 
     A family whose least size is dearer than the advice is none. Designs without a size are as they are, where they are
     not dearer.
     """
-    chosen = found.chosen
-    measure, bounds = first_target(wanted).measure, sizes(ground, found.tried)
-    money = measure_value(found.tried[chosen], "money")
-    others = {one: held for one, held in found.tried.items() if family(one) != family(chosen)}
+    chosen = search.chosen
+    measure, bounds = first_target(wanted).measure, sizes(ground, search.tried)
+    money = measure_value(search.tried[chosen], "money")
+    others = {one: held for one, held in search.tried.items() if family(one) != family(chosen)}
     fitting: list[Design] = []
     for one in rank_families(curves(others, measure, wanted), money):
         if len(fitting) == MOST:

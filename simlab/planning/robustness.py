@@ -58,7 +58,7 @@ class Redraw(NamedTuple):
 
 
 def robustness_over_draws(
-    bench: Bench, found: SearchResult, ground: Ground, wanted: PlanRequest, *, draws: int = 24, worlds: int = 32
+    bench: Bench, search: SearchResult, ground: Ground, wanted: PlanRequest, *, draws: int = 24, worlds: int = 32
 ) -> Robust | None:
     """Return in what share of the posterior draws the advice (else the best design) reaches all its targets.
 
@@ -77,14 +77,14 @@ def robustness_over_draws(
     if not ground.draws or bench.left() <= 0:
         return None
     at = np.unique(np.linspace(0, ground.draws - 1, min(draws, ground.draws)).round().astype(int)).tolist()
-    judged = _judge_draws(list(_rounds(bench, _candidates(found), at, worlds)), wanted)
+    judged = _judge_draws(list(_rounds(bench, _candidates(search), at, worlds)), wanted)
     if judged is None or len(judged.draws) < FEWEST:
         return None
     return _make_robustness(judged, wanted, "posterior draws")
 
 
 def robustness_over_scenarios(
-    benches: Mapping[str, Bench], found: SearchResult, wanted: PlanRequest, *, worlds: int = 96
+    benches: Mapping[str, Bench], search: SearchResult, wanted: PlanRequest, *, worlds: int = 96
 ) -> Robust:
     """Return in what share of scenarios, each a bench of its own, the advice (else the best) reaches its targets.
 
@@ -92,7 +92,7 @@ def robustness_over_scenarios(
 
     Raises ValueError where no scenario could be simulated.
     """
-    designs = _candidates(found)
+    designs = _candidates(search)
     looks = {name: one.look(dict.fromkeys(designs, worlds)) for name, one in benches.items()}
     judged = _judge_draws(list(looks.values()), wanted)
     if judged is None:
@@ -110,18 +110,18 @@ class _Judged(NamedTuple):
     told: Sequence[ReachedDraws]
 
 
-def _candidates(found: SearchResult) -> list[Design]:
+def _candidates(search: SearchResult) -> list[Design]:
     """List the advice, and what may be cheaper: rivals, and the next smaller design of its kind that was looked at."""
-    chosen = found.chosen
-    own, money = size_of(chosen), _money(found, chosen)
-    sizes = [size_of(one) or 0 for one in found.tried if family(one) == family(chosen)]
+    chosen = search.chosen
+    own, money = size_of(chosen), _money(search, chosen)
+    sizes = [size_of(one) or 0 for one in search.tried if family(one) == family(chosen)]
     smaller = [] if own is None else sorted(size for size in sizes if 0 < size < own)[-1:]
-    others = [*found.rivals, *(set_size(chosen, size) for size in smaller)]
-    return list(dict.fromkeys([chosen, *(one for one in others if not _money(found, one) >= money)]))
+    others = [*search.rivals, *(set_size(chosen, size) for size in smaller)]
+    return list(dict.fromkeys([chosen, *(one for one in others if not _money(search, one) >= money)]))
 
 
-def _money(found: SearchResult, design: Design) -> float:
-    return measure_value(found.tried.get(design, {}), "money")
+def _money(search: SearchResult, design: Design) -> float:
+    return measure_value(search.tried.get(design, {}), "money")
 
 
 def _rounds(

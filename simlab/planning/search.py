@@ -97,7 +97,7 @@ def judge(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance)
 
 
 def _take_plainer(best: int, every: _All, share: Floats, wanted: PlanRequest) -> int:
-    """Among designs that are right about as often and cost the same, take what is simplest to carry out and explain."""
+    """Take, of designs as often right at the same cost, what is simplest to carry out and explain."""
     cost = every.cost.mean(0)
     alike = (share >= share[best] - TIE) & (cost <= SAME_COST * cost[best])
     alike &= _is_as_sure(best, share, wanted)
@@ -149,7 +149,7 @@ def list_simpler_designs(design: Design) -> list[Design]:
 
 
 def _rate_opposition(every: _All, against: Bools) -> dict[At, float]:
-    """Say of each family's design that most often speaks against a choice how often it does."""
+    """Return how often each family's design speaks against a choice that does so most often."""
     often = against.mean(0)
     worst = {int(every.family[d]): int(d) for d in np.argsort(often, kind="stable")}
     return {every.at(d): float(often[d]) for d in worst.values() if often[d] > 0}

@@ -127,11 +127,11 @@ class FilesOfArchive:
         return held
 
     def is_link(self, name: str) -> bool:
-        """Tell whether a file is a link: archives with such are refused."""
+        """True if a file is a link: archives with such are refused."""
         return False
 
     def has(self, name: str) -> bool:
-        """Tell whether there is such a file."""
+        """True if there is such a file."""
         folder, _, last = name.rpartition("/")
         return last in self.list(folder).files
 
@@ -175,7 +175,7 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
 
 
 def _wrong(one: zipfile.ZipInfo) -> str | None:
-    """Say in what a file is none that an archive of simlab has."""
+    """State in what a file is none that an archive of simlab has."""
     parts = one.filename.rstrip("/").split("/")
     if len(parts) == 1 and not one.is_dir() and parts[0] not in (METADATA, *BESIDE):
         return "is none of its files"

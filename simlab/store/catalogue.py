@@ -62,7 +62,7 @@ def find_stores(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
 
 
 def describe_store(folder: Path) -> Catalogued:
-    """Say what a store is; of one that cannot be read, why."""
+    """Describe a store; of one that cannot be read, why."""
     try:
         return _describe(folder)
     except InputError as error:
@@ -70,23 +70,23 @@ def describe_store(folder: Path) -> Catalogued:
         return Catalogued(unread, {})
 
 
-def keep_matching(found: Sequence[Catalogued], wanted: Mapping[str, Sequence[str]], where: str) -> list[Catalogued]:
+def keep_matching(stores: Sequence[Catalogued], wanted: Mapping[str, Sequence[str]], where: str) -> list[Catalogued]:
     """Keep the stores some of whose cells have one of the values of each key; keys may go by their last part.
 
     Raises InputError for a key that no store has, and where no store is left.
     """
     for key, values in wanted.items():
-        of_each = [_values_of(one.settings, key) for one in found]
+        of_each = [_values_of(one.settings, key) for one in stores]
         if not any(of_each):
-            keys = dict.fromkeys(known for one in found for known in one.settings)
+            keys = dict.fromkeys(known for one in stores for known in one.settings)
             raise InputError(f"{where}: no store in it has the setting {legible(key)}; {or_nearest(key, keys)}")
-        left = [one for one, has in zip(found, of_each, strict=True) if has & set(values)]
+        left = [one for one, has in zip(stores, of_each, strict=True) if has & set(values)]
         if not left:
             there = ", ".join(sorted(set().union(*of_each), key=natural))
             named = legible(",".join(values))
             raise InputError(f"{where}: no store in it has {legible(key)}={named}; {key} is {legible(there)}")
-        found = left
-    return list(found)
+        stores = left
+    return list(stores)
 
 
 def _values_of(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
@@ -176,11 +176,11 @@ def _short(key: str, value: Any) -> Any:
     return str(value).rpartition(".")[2] if key.endswith(TARGET) else value
 
 
-def _attributes(held: Files) -> Mapping[str, Any]:
+def _attributes(files: Files) -> Mapping[str, Any]:
     """Read what a store says of itself; raises InputError for what is none, and for one of another schema."""
-    path = held.path
+    path = files.path
     try:
-        text = held.read(METADATA).decode("utf-8")
+        text = files.read(METADATA).decode("utf-8")
         # What follows are the metadata of all arrays, which are long.
         about: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index(OPENING) + len(OPENING))[0]
         schemas.refuse_other(legible(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))

@@ -103,7 +103,7 @@ def _encoding(variable: xr.DataArray) -> dict[str, Any]:
 
 
 def _slab(variable: xr.DataArray) -> dict[Any, int]:
-    """Say how long slabs are along each dimension: whole chunks of the file, so that none is packed twice."""
+    """Return how long slabs are along each dimension: whole chunks of the file, so that none is packed twice."""
     small = _lengths(variable.shape, variable.dtype.itemsize, CHUNK)
     large = _lengths(variable.shape, variable.dtype.itemsize, AT_ONCE)
     return {

@@ -36,7 +36,7 @@ def absent_cells(attributes: Mapping[Any, Any]) -> list[list[int]]:
 
 
 def is_masked(name: str, outcome: Outcome) -> bool:
-    """Tell whether an outcome is stored with a value that stands for nothing."""
+    """True if an outcome is stored with a value that stands for nothing."""
     return np.dtype(outcome.dtype).kind in "biu" and name not in WHOLE
 
 

@@ -120,7 +120,7 @@ def _measure_sections(book: Ledger, plugins: Sequence[str]) -> dict[str, dict[st
 
 
 def _missing(book: Ledger) -> list[str]:
-    """Say what a merged folder lacks of what was asked of those that were merged."""
+    """State what a merged folder lacks of what was asked of those that were merged."""
     there, wanted = book.shortfall()
     if there >= wanted:
         return []

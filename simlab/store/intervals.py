@@ -43,7 +43,7 @@ def range_in(dataset: xr.Dataset, measure: str) -> ValueRange:
 
 
 def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = None) -> Sureness:
-    """Say how sure a measure is, over axes in this order (None: the store's own).
+    """Return the precision of a measure, over axes in this order (None: the store's own).
 
     Nothing is known of a dataset without influence values; what bounds it holds already are taken.
     """
@@ -88,7 +88,7 @@ def _keeps_outcomes(dataset: xr.Dataset) -> bool:
 
 
 def calculated(dataset: xr.Dataset, measure: str) -> bool:
-    """Tell a calculation, whose values have neither replicates nor errors."""
+    """True if a store is a calculation, whose values have neither replicates nor errors."""
     return not np.any(dataset[f"{measure}_n"].values) and not np.any(dataset[f"{measure}_influence"].values)
 
 

@@ -125,7 +125,7 @@ def gather(rows: Iterable[LedgerRow], config: Mapping[str, Any], declared: Mappi
 
 
 def per_world(declared: Mapping[str, Outcome], name: str) -> bool:
-    """Tell whether an outcome has one row per world, not one per campaign."""
+    """True if an outcome has one row per world, not one per campaign."""
     return name in declared and declared[name].dims[0] == "of_world"
 
 
@@ -149,7 +149,7 @@ def _part(row: LedgerRow, config: Mapping[str, Any], declared: Mapping[str, Outc
 
 
 def _nested(at: Address) -> dict[str, Array]:
-    """Say with which pool of raters and draw of documents the studies of a block were carried out."""
+    """Return with which pool of raters and draw of documents the studies of a block were carried out."""
     return {name: np.full(at.count, number, np.int32) for name, number in ((POOL, at.pool), (DRAW, at.draw))}
 
 
@@ -258,7 +258,7 @@ def cut(shape: Sequence[int], cell_bytes: int) -> Cut:
 
 
 def chunks(shape: Sequence[int], of_cells: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Say how large the chunks of an array are that hold a run of cells; of a large cell they hold some replicates."""
+    """Return how large the chunks of an array are that hold a run of cells; of a large cell they hold replicates."""
     whole = [max(size, 1) for size in (*of_cells, *shape[len(of_cells) :])]
     k = len(of_cells)
     if k < len(whole) and itemsize * math.prod(whole) > CHUNK_BYTES:

@@ -98,7 +98,7 @@ def means(held: Mapping[str, Outcome]) -> Measures:
 
 
 def labels_of_means(held: Mapping[str, Outcome]) -> Labels:
-    """Say of each outcome what its mean is called, and whether the best design has the least."""
+    """Return the name of each outcome's mean, and whether the best design has the least."""
     return {
         name: {"label": f"mean of: {outcome.label}", **({"less_is_better": True} if name in LESS_IS_BETTER else {})}
         for name, outcome in held.items()
@@ -107,13 +107,13 @@ def labels_of_means(held: Mapping[str, Outcome]) -> Labels:
 
 
 def has_mean(name: str, outcome: Outcome) -> bool:
-    """Tell outcomes that count or measure from codes (int8), indices and what has more than one entry a pair."""
+    """True if an outcome counts or measures: it is no code (int8), no index, and has one entry a pair."""
     along = set(outcome.dims[1:])
     return outcome.dtype != "int8" and name not in NO_MEAN and along <= {"system", "pair"}
 
 
 def undefined(dataset: xr.Dataset, measure: str) -> str:
-    """Say why a measure is undefined in studies such as these."""
+    """State why a measure is undefined in studies such as these."""
     anew = measure.partition("_new_")[2]
     if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
         return _lacking(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
@@ -129,7 +129,7 @@ def undefined(dataset: xr.Dataset, measure: str) -> str:
 
 
 def nothing_counted(measure: str) -> str:
-    """Say what did not occur where a measure of simlab has nothing to count."""
+    """State what did not occur where a measure of simlab has nothing to count."""
     if measure == "power":
         return NONE_DIFFER
     return NO_CLAIM if measure.startswith("confirmed") or measure == "srp_given_any" else EMPTY
@@ -183,7 +183,7 @@ def _computed(
 
 
 def _place(error: BaseException) -> str:
-    """Say where in the code of a measure an error was raised: the last line that is not a library's."""
+    """State where in the code of a measure an error was raised: the last line that is not a library's."""
     frames = traceback.extract_tb(error.__traceback__)[1:]
     own = [frame for frame in frames if "site-packages" not in frame.filename and "/lib/python" not in frame.filename]
     if not own or own[-1].name == _checked.__name__:
@@ -211,7 +211,7 @@ def _checked(computed: object) -> Estimate:
 
 
 def failures(dataset: xr.Dataset) -> Iterator[str]:
-    """Say of each measure of an open store that failed in some cells: in how many, and why."""
+    """Report each measure of an open store that failed in some cells: in how many, and why."""
     for name, variable in dataset.variables.items():
         if FAILED in variable.attrs:
             count = variable.attrs[FAILED_CELLS]
@@ -271,23 +271,23 @@ def set_out(
 
 
 def summaries(
-    axes: tuple[str, ...], shape: tuple[int, ...], held: Columns, labels: Mapping[str, Mapping[str, Any]]
+    axes: tuple[str, ...], shape: tuple[int, ...], columns: Columns, labels: Mapping[str, Mapping[str, Any]]
 ) -> Variables:
     """Set out value, error and number of campaigns of each measure, whatever its influence is."""
     variables: Variables = {}
     for j, (name, about) in enumerate(labels.items()):
-        count, why = held.failed[j]
+        count, why = columns.failed[j]
         failed = {FAILED: why, FAILED_CELLS: count} if count else {}
-        clusters = "/".join(sorted(held.clusters[j]))
-        variables[name] = (axes, held.value[j].reshape(shape), {"cluster": clusters, **about, **failed})
+        clusters = "/".join(sorted(columns.clusters[j]))
+        variables[name] = (axes, columns.value[j].reshape(shape), {"cluster": clusters, **about, **failed})
         error = {"label": "Monte-Carlo standard error", **_unit(about)}
-        variables[f"{name}_mcse"] = (axes, held.mcse[j].reshape(shape), error)
-        variables[f"{name}_n"] = (axes, held.n[j].reshape(shape), {"label": "campaigns that the value rests on"})
+        variables[f"{name}_mcse"] = (axes, columns.mcse[j].reshape(shape), error)
+        variables[f"{name}_n"] = (axes, columns.n[j].reshape(shape), {"label": "campaigns that the value rests on"})
     return variables
 
 
 def about_influence(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what the influence values of a measure are."""
+    """Describe the influence values of a measure."""
     return {"label": "influence of each cluster", **_unit(about)}
 
 

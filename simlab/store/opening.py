@@ -207,11 +207,11 @@ def _archived(file: Path, chunks: Any) -> xr.Dataset:
     return _dataset(store, file / STORE, chunks)
 
 
-def _examine(held: Files) -> Examined:
+def _examine(files: Files) -> Examined:
     """Look at a store; raise InputError where something of it is lost, damaged or not simlab's."""
-    examined = examine(held)
-    refuse_damaged(held.path, examined)
-    refuse_strange_attributes(examined, held.path)
+    examined = examine(files)
+    refuse_damaged(files.path, examined)
+    refuse_strange_attributes(examined, files.path)
     return examined
 
 

@@ -89,7 +89,7 @@ def _ran(row: str) -> Callable[[xr.Dataset], Array] | None:
 
 
 def _said(dataset: xr.Dataset) -> dict[str, str]:
-    """Say of all rows where they come from, and what the entries of their lists are."""
+    """Describe where rows come from, and what the entries of their lists are."""
     named = {
         f"simlab.{name}": value if isinstance(value, str) else json.dumps(value)
         for name, value in dataset.attrs.items()
@@ -157,7 +157,7 @@ def _parts(table: ParquetTable) -> Iterator[pa.Table]:
 
 
 def _lacking(variable: xr.DataArray) -> Array:
-    """Tell in which cells there is no such outcome."""
+    """Find the cells that lack an outcome."""
     positions = absent_cells(variable.attrs)
     lacking = np.full(variable.shape[: len(positions[0])], False)
     lacking[tuple(np.transpose(positions))] = True
@@ -185,7 +185,7 @@ def _array(part: xr.Dataset, field: pa.Field, along: Sequence[str], kept: Array,
 
 
 def _rows_of_lists(part: xr.Dataset, dim: str, kept: Array) -> Array:
-    """Tell which entries of a dimension each row has: fewer than there are where its cell has fewer systems."""
+    """Find the entries of a dimension that each row has: fewer where its cell has fewer systems."""
     size = part.sizes[dim]
     if dim not in ("system", "pair") or "n_systems" not in part:
         return np.full((int(kept.sum()), size), True)

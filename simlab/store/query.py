@@ -111,12 +111,12 @@ class Reach(NamedTuple):
     cells: dict[Position, ErrorProgress]
 
     def reached(self, position: Position) -> bool | None:
-        """Tell whether a cell has the precision; None where no error can be told."""
+        """Return whether a cell has the precision; None where no error can be told."""
         return self.cells[position].reached
 
 
 def reaches(dataset: xr.Dataset) -> list[Reach]:
-    """Hold the errors of a store against the targets of its last run, as far as it holds their measures."""
+    """Compare the errors of a store with the targets of its last run, as far as it holds their measures."""
     targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
     held = [target for target in targets if target.measure in measures_of(dataset)]
     return [Reach(target, dict(_cells(dataset, target))) for target in held]
@@ -132,7 +132,7 @@ def remembered(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def reached_column(dataset: xr.Dataset) -> Array | None:
-    """Tell of each cell, over the axes, whether all targets are reached there; None for a store that has no target."""
+    """Return whether each cell, over the axes, reaches all targets; None for a store that has no target."""
     if TOLD in dataset.coords:
         return np.asarray(dataset[TOLD].transpose(*axes_of(dataset)).values, object)
     found = reaches(dataset)
@@ -242,7 +242,7 @@ def add_measures(dataset: xr.Dataset, measures: Measures) -> xr.Dataset:
 
 
 def _about(dataset: xr.Dataset, name: str) -> dict[str, Any]:
-    """Say what a measure is called, and of the mean of an outcome in which unit it is."""
+    """Return the label of a measure, and the unit of an outcome's mean."""
     if name in LABELS or name not in dataset:
         return dict(LABELS.get(name, {}))
     unit = dataset[name].attrs.get("units")
@@ -312,7 +312,7 @@ def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
 
 
 def _reasons(failed: Array, ok: Array, although_ran: Array) -> Array:
-    """Say why a measure has no value in a cell: nothing was carried out there, or another reason."""
+    """Return why a measure has no value in a cell: nothing was carried out there, or another reason."""
     nothing_ran = np.where(failed > 0, ALL_FAILED, NOT_RUN)
     return np.asarray(np.where(ok == 0, nothing_ran, although_ran), object)
 

@@ -101,7 +101,7 @@ def write(folder: Path, text: str) -> list[str]:
 
 
 def of_studies(declared: Mapping[str, Any], labels: Labels, command: str, cells: int | None = None) -> str:
-    """Say what a folder of studies holds, from what its sweep declares; of the grid there are so many `cells`."""
+    """State what a folder of studies holds, from what its sweep declares; of the grid there are so many `cells`."""
     files = [
         (STORE, "measures, and what every campaign concluded, as labelled arrays (Zarr)"),
         (FILE, f"every finished block of campaigns (SQLite): the truth that {STORE} is laid from"),
@@ -111,27 +111,27 @@ def of_studies(declared: Mapping[str, Any], labels: Labels, command: str, cells:
 
 
 def of_calculation(declared: Mapping[str, Any], labels: Labels, command: str) -> str:
-    """Say what the folder of a calculation holds, from what it declares."""
+    """State what the folder of a calculation holds, from what it declares."""
     return _page(declared, labels, [(STORE, "values over the axes, as labelled arrays (Zarr)")], _made(command, ""), [])
 
 
 def of_archive(
     declared: Mapping[str, Any], labels: Labels, command: str, cells: int, beside: Sequence[tuple[str, str]]
 ) -> str:
-    """Say what an archive holds, from what its sweep declares and the files beside its arrays."""
+    """State what an archive holds, from what its sweep declares and the files beside its arrays."""
     files = [("the folders", "measures and outcomes, as labelled arrays (Zarr)"), *beside]
     more = "That command fills a folder with a ledger, which an archive has not: campaigns are carried out again there."
     return _page(declared, labels, files, _made(command, "" if "calculation" in declared else more), [], cells)
 
 
 def _studies(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
-    """Say how many cells of studies there are, and return the settings that they share."""
+    """Count the cells of studies, and return the settings that they share."""
     settings = {key: value for key, value in declared["base"].items() if key != "measure"}
     return f"Cells: {size}, each {replicated(declared, 'x')}.", settings
 
 
 def _calculation(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
-    """Say how many settings of a calculation there are, and return what they share."""
+    """Count the settings of a calculation, and return what they share."""
     on_axes = {axis["key"]: axis["values"] for axis in declared["axes"]}
     settings = {key: value for key, value in declared["calculation"].items() if key not in on_axes}
     error = "no sampling error"

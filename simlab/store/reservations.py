@@ -73,7 +73,7 @@ def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replicat
 
 
 def of_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-    """Tell whether a recorded table takes the place of the law, also where systems are an axis of one value."""
+    """True if a recorded table takes the place of the law, also where systems are an axis of one value."""
     on_axis = next((axis["values"] for axis in sweep["axes"] if axis.get("key") == "systems"), None)
     return entry_of(config, "systems._target_") == RECORDED if on_axis is None else set(on_axis) == {OPTION}
 
@@ -93,7 +93,7 @@ def _values(sweep: Mapping[str, Any], config: Mapping[str, Any], key: str) -> se
 
 
 def words(measure: str, of: Replication) -> str:
-    """Say what a measure holds fixed; nothing of one that simlab does not know.
+    """State what a measure holds fixed; nothing of one that simlab does not know.
 
     >>> words("srp", Replication(50)), words("srp_new_raters", Replication(50, 2)), words("power", Replication(1))
     ('raters, documents', 'documents', 'systems, raters, documents')
@@ -127,7 +127,7 @@ def say(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
 
 
 def within_a_world(dataset: xr.Dataset) -> str:
-    """Say what the campaigns of one world of a store share."""
+    """State what the campaigns of one world of a store share."""
     of = replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
     return words("power", replace(of, worlds=1))
 
@@ -138,7 +138,7 @@ def held_fixed(dataset: xr.Dataset, measures: Iterable[str]) -> dict[str, str]:
 
 
 def _documents(of: Replication, draws: int) -> list[str]:
-    """Say which documents studies share in so many draws."""
+    """State which documents studies share in so many draws."""
     if draws > 1 or (of.own_documents and not of.of_draw):
         return []
     return ["the documents that sets are drawn from" if of.own_documents else "documents"]
@@ -175,7 +175,7 @@ def undivided_attribute(cells: Mapping[tuple[int, ...], Undivided]) -> dict[str,
 
 
 def undivided_warning(dataset: xr.Dataset) -> str | None:
-    """Say in a line that campaigns tell no system from another; None where all is well."""
+    """Warn that campaigns tell no system from another; None where all is well."""
     listed: list[dict[str, Any]] = json.loads(dataset.attrs.get(UNDIVIDED, "[]"))
     if not listed:
         return None
@@ -190,7 +190,7 @@ def undivided_warning(dataset: xr.Dataset) -> str | None:
 
 
 def skewness_warning(dataset: xr.Dataset) -> str | None:
-    """Say in a line that intervals cover less than they say; None where all is well, and of stores that do not tell."""
+    """Warn that intervals cover less than they say; None where all is well, and of stores that do not tell."""
     if not {"skewed", "status"} <= set(dataset.variables):
         return None
     ran = (dataset["status"] == OK).transpose(..., "replicate")

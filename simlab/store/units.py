@@ -153,7 +153,7 @@ def speaking(variables: Variables) -> Variables:
 
 
 def scopes(names: Collection[str]) -> str:
-    """Say of numbers and prices whether they count all systems; nothing where there are none.
+    """State whether numbers and prices count all systems; nothing where there are none.
 
     >>> scopes(["srp", "cost", "per_system"]), scopes(["srp"])
     ('per_system per system; cost in all, all systems together', '')
@@ -164,7 +164,7 @@ def scopes(names: Collection[str]) -> str:
 
 
 def in_points(configs: Collection[Mapping[str, Any]]) -> bool:
-    """Tell whether estimates of studies of ratings are still in points of the raters' scale."""
+    """True if estimates of studies of ratings are still in points of the raters' scale."""
     parts = (config.get("analysis", {}).get("normalization", {}).get("_target_") for config in configs)
     return all(part in KEEP_POINTS for part in parts)
 

@@ -164,7 +164,7 @@ def _damage(book: Ledger, names: Mapping[str, str]) -> list[str]:
 
 
 def _without_ledger(folder: Path, *, lost: bool) -> list[str]:
-    """Say what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
+    """State what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
     path = store_in(folder)
     try:
         problems = None if path is None else examine(FilesOfFolder(path)).problems

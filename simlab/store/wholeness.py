@@ -65,16 +65,16 @@ class Files(Protocol):
 
     @property
     def path(self) -> Path:
-        """Say where the store lies."""
+        """Return where the store lies."""
 
     def read(self, name: str) -> bytes:
         """Return what a file holds; raise InputError for what is no regular file of bounded size."""
 
     def is_link(self, name: str) -> bool:
-        """Tell whether a file or folder is a link."""
+        """True if a file or folder is a link."""
 
     def has(self, name: str) -> bool:
-        """Tell whether there is such a file."""
+        """True if there is such a file."""
 
     def list(self, name: str) -> Listing:
         """List a folder; nothing lies in one that is not there."""
@@ -92,11 +92,11 @@ class FilesOfFolder:
         return files.content(file, str(file), most=MOST_METADATA, remedy="it is no file of a store")
 
     def is_link(self, name: str) -> bool:
-        """Tell whether a file or folder is a link."""
+        """True if a file or folder is a link."""
         return (self.path / name).is_symlink()
 
     def has(self, name: str) -> bool:
-        """Tell whether there is such a file."""
+        """True if there is such a file."""
         return (self.path / name).exists()
 
     def list(self, name: str) -> Listing:
@@ -135,12 +135,12 @@ class CheckedStore(LocalStore):
 
 
 def is_chunk(key: str) -> bool:
-    """Tell whether a file of a store is a chunk of an array."""
+    """True if a file of a store is a chunk of an array."""
     return "c" in key.split("/")[1:2]
 
 
 def damage(held: Buffer | None, size: int) -> str | None:
-    """Say in what a chunk is damaged that has so many bytes unpacked."""
+    """State in what a chunk is damaged that has so many bytes unpacked."""
     if held is None:
         return "it is lost"
     content = held.to_bytes()
@@ -196,7 +196,7 @@ def attributes_seal(attributes: Mapping[str, Any]) -> str:
 
 
 def remedy(path: Path) -> str:
-    """Say how a damaged store is mended: it is laid anew, where studies were run from their ledger."""
+    """State how a damaged store is mended: it is laid anew, where studies were run from their ledger."""
     if path.parent.is_file():
         return "export the archive again, from the folder of the store"
     file = path.parent / FILE
@@ -205,7 +205,7 @@ def remedy(path: Path) -> str:
 
 
 def _is_calculation(path: Path) -> bool:
-    """Tell whether a store says that it holds a calculation; one that says nothing any more may be one of studies."""
+    """True if a store says that it holds a calculation; one that says nothing any more may be one of studies."""
     try:
         return "calculation" in json.loads(_json(FilesOfFolder(path), METADATA)["attributes"]["sweep"])
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
@@ -222,26 +222,26 @@ def refuse_damaged(path: Path, examined: Examined) -> None:
     raise InputError(f"{where}: {legible(first)}{others}; {remedy(path)}")
 
 
-def examine(held: Files) -> Examined:
+def examine(files: Files) -> Examined:
     """Look at all of a store but the content of its chunks, each folder once.
 
     Raises InputError where there is nothing that can be taken for a store, and for one of another schema.
     """
-    root = _root(held)
+    root = _root(files)
     attributes = root["attributes"]
     sealed = attributes.get(SEAL) == attributes_seal(attributes)
     problems = [] if sealed else [f"{STORE}: its attributes are damaged"]
     gathered = root.get("consolidated_metadata")
     gathered = gathered.get("metadata") if isinstance(gathered, dict) else None
-    folders = held.list("").folders
+    folders = files.list("").folders
     if not isinstance(gathered, dict) or not gathered:
         problems.append(f"{STORE}: the metadata of its arrays, gathered at the root, are lost")
-        gathered = dict(_own(held, folders))
+        gathered = dict(_own(files, folders))
     readable, lossy = {}, set()
     for name, about in sorted(gathered.items()):
-        wrong = _wrong_array(held, name, about)
+        wrong = _wrong_array(files, name, about)
         problems += [f"{STORE}/{wrong}"] if wrong else []
-        if wrong is None and (lost := _lost(held, name, about)):
+        if wrong is None and (lost := _lost(files, name, about)):
             lossy.add(name)
             problems += [f"{STORE}/{name}/{chunk} is lost" for chunk in lost]
         elif wrong is None:
@@ -251,35 +251,35 @@ def examine(held: Files) -> Examined:
     return Examined(attributes, readable, frozenset(lossy), tuple(problems))
 
 
-def _root(held: Files) -> dict[str, Any]:
-    where = legible(held.path)
+def _root(files: Files) -> dict[str, Any]:
+    where = legible(files.path)
     try:
-        root = _json(held, METADATA)
+        root = _json(files, METADATA)
         about = root["attributes"]
         if type(about["schema"]) is not int:
             raise TypeError("the schema is no number")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{where} is damaged or no store of simlab; {remedy(held.path)}") from error
+        raise InputError(f"{where} is damaged or no store of simlab; {remedy(files.path)}") from error
     schemas.refuse_other(where, "a store", about["schema"], schemas.STORE, about.get("simlab"))
     return dict(root)
 
 
-def _json(held: Files, name: str) -> Any:
+def _json(files: Files, name: str) -> Any:
     """Read a file of metadata; raise InputError for what is no regular file of bounded size, ValueError for others."""
-    return json.loads(held.read(name).decode("utf-8"))
+    return json.loads(files.read(name).decode("utf-8"))
 
 
-def _wrong_array(held: Files, name: str, about: Any) -> str | None:
-    """Say why an array cannot be read, or may not be."""
+def _wrong_array(files: Files, name: str, about: Any) -> str | None:
+    """State why an array cannot be read, or may not be."""
     if not name or "/" in name or "\\" in name or name in (".", "..", "c") or not name.isprintable():
         return f"{legible(name, 80)}: that is no name of an array"
     metadata = f"{name}/{METADATA}"
-    if held.is_link(name) or held.is_link(metadata):
+    if files.is_link(name) or files.is_link(metadata):
         return f"{name}: is a link, which no store has"
     try:
-        own = _json(held, metadata)
+        own = _json(files, metadata)
     except (InputError, ValueError, RecursionError):
-        return f"{name}: its metadata are {'damaged' if held.has(metadata) else 'lost'}"
+        return f"{name}: its metadata are {'damaged' if files.has(metadata) else 'lost'}"
     if own != about:
         return f"{name}: its metadata are not those at the root"
     try:
@@ -289,7 +289,7 @@ def _wrong_array(held: Files, name: str, about: Any) -> str | None:
 
 
 def _strange(about: Mapping[str, Any]) -> str | None:
-    """Say in what an array is none that simlab lays; raises KeyError, TypeError or ValueError for other metadata."""
+    """State in what an array is none that simlab lays; raises KeyError, TypeError or ValueError for other metadata."""
     shape, chunks = about["shape"], about["chunk_grid"]["configuration"]["chunk_shape"]
     sizes = [*shape, *chunks]
     if about["node_type"] != "array" or about["zarr_format"] != 3 or len(shape) != len(chunks):
@@ -313,7 +313,7 @@ def _strange(about: Mapping[str, Any]) -> str | None:
 
 
 def _is_long(about: Mapping[str, Any]) -> bool:
-    """Tell whether an array holds outcomes, which are read chunk by chunk."""
+    """True if an array holds outcomes, which are read chunk by chunk."""
     return not {"replicate", "of_world"}.isdisjoint(about.get("dimension_names") or ())
 
 
@@ -335,26 +335,26 @@ def _counts(about: Mapping[str, Any]) -> list[int]:
     return [-(-size // chunk) for size, chunk in zip(about["shape"], chunks, strict=True)]
 
 
-def _lost(held: Files, name: str, about: Mapping[str, Any]) -> list[str]:
+def _lost(files: Files, name: str, about: Mapping[str, Any]) -> list[str]:
     """List the chunks of an array that are not there as regular files."""
     counts = _counts(about)
     if not counts:
-        return [] if "c" in held.list(name).files else ["c"]
-    there = _regular(held, f"{name}/c", depth=len(counts) - 1)
+        return [] if "c" in files.list(name).files else ["c"]
+    there = _regular(files, f"{name}/c", depth=len(counts) - 1)
     wanted = ("/".join(place) for place in itertools.product(*([str(k) for k in range(n)] for n in counts)))
     return [f"c/{place}" for place in wanted if place not in there]
 
 
-def _regular(held: Files, folder: str, depth: int) -> set[str]:
+def _regular(files: Files, folder: str, depth: int) -> set[str]:
     """Name the regular files so many folders below one."""
-    inner, there = held.list(folder)
+    inner, there = files.list(folder)
     if depth == 0:
         return set(there)
-    return {f"{name}/{file}" for name in inner for file in _regular(held, f"{folder}/{name}", depth - 1)}
+    return {f"{name}/{file}" for name in inner for file in _regular(files, f"{folder}/{name}", depth - 1)}
 
 
-def _own(held: Files, folders: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _own(files: Files, folders: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Gather the arrays' own metadata, where they can be read."""
     for name in folders:
         with suppress(InputError, ValueError, RecursionError):
-            yield name, _json(held, f"{name}/{METADATA}")
+            yield name, _json(files, f"{name}/{METADATA}")

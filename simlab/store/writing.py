@@ -138,7 +138,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
 
 
 def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
-    """Say where a store comes from: the sweep, the config that its cells share, seed and versions.
+    """Return where a store comes from: the sweep, the config that its cells share, seed and versions.
 
     What is `drawn` is named among the coordinates.
     """
@@ -202,7 +202,7 @@ class OutcomeArrays:
         self._done.append(run)
 
     def settle(self, tally: Tally) -> None:
-        """Say of each array what it holds, once that is known; give up document sets on which all cells agree."""
+        """Describe each array, once its content is known; give up document sets on which all cells agree."""
         if tally.document_set is not None and "document_set" in self._arrays:
             self._drop("document_set")
         names = list(self._arrays)

@@ -24,7 +24,7 @@ LONGEST = 20
 
 @np.errstate(all="ignore")
 def covered(config: Mapping[str, Any]) -> list[str]:
-    """Say what one answer of a cell covers, how many are asked for, and how its money cuts that; of the first world."""
+    """State what an answer of a cell covers, how many are asked for, and how money cuts that, in the first world."""
     return kind_of(config).covers(config, draw_world(config, 0))
 
 

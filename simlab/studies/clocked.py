@@ -215,7 +215,7 @@ def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
 
 
 def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
-    """Say whose answer each one is: its own, or, of a lapse, another one of the same person.
+    """Return the index of the answer that each one repeats: its own, or, of a lapse, another of the same person.
 
     `person[k]` gave answer k. Return numbers of answers, `[k]`; who gave one only says what they would have said.
     """

@@ -152,7 +152,7 @@ def impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> 
 
 
 def _possible(outcome: Outcome, array: Array) -> bool:
-    """Tell quickly, for nearly all arrays, that all of their values can be."""
+    """Check quickly, for nearly all arrays, that all of their values can be."""
     low, high = _bounds(outcome)
     return array.dtype.kind == "b" or not array.size or bool(array.min() >= low and array.max() <= high)
 

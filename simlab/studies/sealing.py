@@ -20,10 +20,10 @@ _LEAVES = frozenset([int, float, str, bool, type(None), np.float64, np.int64, St
 """What holds no arrays; and frames, which are their world's and sealed with it, not with each of its campaigns."""
 
 
-def sealed(held: Held) -> Held:
+def sealed(record: Held) -> Held:
     """Make every array in records, tuples, lists and mappings read-only, in place; nothing is copied."""
-    _seal(held)
-    return held
+    _seal(record)
+    return record
 
 
 def _seal(held: Any) -> None:

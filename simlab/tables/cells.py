@@ -91,27 +91,30 @@ class CellTable:
         return self.rows.first() if isinstance(self.rows, CellRows) else []
 
 
-def load(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> CellTable:
+def load(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
     """Open a table: tabs, semicolons or commas, as its header has them, or JSON; `forms` says what a table can be.
 
     Only rows with the values of `where` are read.
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
-    table = opened(path, forms, told)
-    rows = CellRows(chosen_rows(without_lines(table.rows, told.skip), table.header, told.where, table.where))
+    table = opened(path, forms, overrides)
+    rows = CellRows(chosen_rows(without_lines(table.rows, overrides.skip), table.header, overrides.where, table.where))
     if not rows.first(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
-    return replace(table, rows=rows, chosen=told.where)
+    return replace(table, rows=rows, chosen=overrides.where)
 
 
-def load_answers(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> CellTable:
+def load_answers(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
     """Open a table of answers, `load`, without the rows that its marks say are of control items.
 
     Raises InputError as `load` does.
     """
-    table = load(path, forms, told)
-    theirs, chosen = {folded(name) for name in told.columns.values()}, {folded(name) for name, _ in told.where}
+    table = load(path, forms, overrides)
+    theirs, chosen = (
+        {folded(name) for name in overrides.columns.values()},
+        {folded(name) for name, _ in overrides.where},
+    )
     read = (names for key, names in NAMES.items() if key != "control")
     known = {*theirs, *chosen, *_FIXED, *(alias for names in read for alias in (*names.usual, *names.rare))}
     used = [at for at, name in enumerate(table.header) if folded(name) in known or folded(name).startswith("human")]
@@ -119,17 +122,17 @@ def load_answers(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> Cel
     return table if marks is None else replace(table, rows=CellRows(marks.keep(table.rows)), marks=marks)
 
 
-def opened(path: Path, forms: str, told: ColumnOverrides = NOTHING) -> CellTable:
+def opened(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
     """Read the header of a table, which may have no rows; `forms` says what a table can be.
 
     Raises InputError for a file without columns, and, while rows are read, for lines that do not fit it.
     """
-    file = open_table(path, told, f"give a table of {forms}" if forms else REMEDY)
+    file = open_table(path, overrides, f"give a table of {forms}" if forms else REMEDY)
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
         raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
-    commas = decimal_commas(told.decimal, file.dialect is None or file.dialect.mark != ",")
+    commas = decimal_commas(overrides.decimal, file.dialect is None or file.dialect.mark != ",")
     return CellTable(
-        file.where, file.header, CellRows(_rows(file)), path, file.notes, commas=commas, told=told, own=file.header
+        file.where, file.header, CellRows(_rows(file)), path, file.notes, commas=commas, told=overrides, own=file.header
     )
 
 
@@ -179,7 +182,7 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
 
 
 def left_out_of(table: CellTable, copies: int) -> tuple[LeftOutRatings, ...]:
-    """Say what of a table does not count: so many copies of rows, and control items."""
+    """Name the rows of a table that do not count: so many copies of rows, and control items."""
     controls = (table.marks.left_out(),) if table.marks is not None and table.marks.counts else ()
     return (*((LeftOutRatings(copies, COPIES),) if copies else ()), *controls)
 

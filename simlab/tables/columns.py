@@ -166,7 +166,7 @@ def folded(name: str) -> str:
 
 
 def name_a_table(names: Sequence[str], told: Mapping[str, str]) -> bool:
-    """Tell the header of a table from a title above it: it has columns that are read, by their names or as told."""
+    """True if cells are the header of a table, not a title above it: columns that are read, by name or as told."""
     there = {folded(name) for name in names}
     ours = {key for key, known in NAMES.items() if there & {*known.usual, *known.rare}} | there
     ours |= {key for key, theirs in told.items() if folded(theirs) in there}
@@ -321,7 +321,7 @@ def values_by_column(where: Where) -> dict[str, list[str]]:
 
 
 def phrase(where: Where) -> str:
-    """Say which rows are read, as a part of a sentence; empty where all are.
+    """State which rows are read, as a part of a sentence; empty where all are.
 
     >>> phrase((("aspect", "fluency"), ("turn", "1"), ("turn", "2")))
     'aspect=fluency, turn=1 or 2'

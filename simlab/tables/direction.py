@@ -52,15 +52,15 @@ def scale(text: str | None) -> tuple[float, float] | None:
     return least, most
 
 
-def told(said: ColumnOverrides, implied: Better, why: str, where: str) -> Direction:
+def told(overrides: ColumnOverrides, implied: Better, why: str, where: str) -> Direction:
     """Hold what an owner says against what a table implies; raise InputError where they contradict each other."""
-    if said.better not in (None, implied):
-        raise InputError(f"{where}: --better {said.better} contradicts the table: {why}; leave it out")
-    return Direction(implied, "table" if said.better is None else "told")
+    if overrides.better not in (None, implied):
+        raise InputError(f"{where}: --better {overrides.better} contradicts the table: {why}; leave it out")
+    return Direction(implied, "table" if overrides.better is None else "told")
 
 
 def counted(score: Floats, errors: Ints, *, as_before: bool) -> bool:
-    """Tell whether scores add up the errors that are counted beside them: where there are none, there is no score.
+    """True if scores add up the errors that are counted beside them: where there are none, there is no score.
 
     `as_before`: always, where errors are counted.
     """
@@ -69,9 +69,9 @@ def counted(score: Floats, errors: Ints, *, as_before: bool) -> bool:
 
 
 def of_plain(
-    said: ColumnOverrides, score: Floats, where: str, *, counted: bool, before: bool, as_before: bool
+    overrides: ColumnOverrides, score: Floats, where: str, *, counted: bool, before: bool, as_before: bool
 ) -> Direction:
-    """Say which scores of a plain table are better: as told; lower where they add up errors; else higher is assumed.
+    """Return which scores of a plain table are better: as told; lower where they add up errors; else higher.
 
     `counted`: they add up errors (see there). `before`: the table has the columns that simlab has always read as sums
     of errors; then they are taken for such, unless they seem to be given on a usual scale and do not pile up near 0, as
@@ -79,9 +79,11 @@ def of_plain(
     """
     if counted and not as_before:
         negated = score.max() <= 0 and score.any()
-        return told(said, "higher" if negated else "lower", "its scores add up the errors counted beside them", where)
-    if said.better is not None:
-        return Direction(said.better, "told")
+        return told(
+            overrides, "higher" if negated else "lower", "its scores add up the errors counted beside them", where
+        )
+    if overrides.better is not None:
+        return Direction(overrides.better, "told")
     if counted:
         return Direction("lower", "table")
     sums = as_before or (score.min() >= 0 and (usual(score) is None or _piled_up(score)))
@@ -89,7 +91,7 @@ def of_plain(
 
 
 def _piled_up(score: Floats) -> bool:
-    """Tell scores most of which are near 0, far from the largest; 0 and 1 are answers, no sums."""
+    """True if most scores are near 0, far from the largest; 0 and 1 are answers, no sums."""
     return bool(score.max() > 1 and 4 * np.median(score) <= score.max())
 
 
@@ -107,10 +109,10 @@ def usual(score: Floats) -> tuple[float, float] | None:
     return PERCENT if low >= PERCENT[0] and USUAL_SCALES[-1][1] < high <= PERCENT[1] else None
 
 
-def check(score: Floats, said: ColumnOverrides, better: Better, line: Callable[[int], str]) -> None:
+def check(score: Floats, overrides: ColumnOverrides, better: Better, line: Callable[[int], str]) -> None:
     """Raise InputError, beginning with `line(k)`, for the first score that cannot be: off its scale, or a credit."""
-    if said.scale is not None:
-        low, high = said.scale
+    if overrides.scale is not None:
+        low, high = overrides.scale
         _refuse(
             score,
             (score < low) | (score > high),

@@ -44,33 +44,33 @@ Evidence: TypeAlias = JudgedOutputs | Preferences | tuple[ScoredTrials, ...]
 
 
 def read(
-    path: Path, told: ColumnOverrides = NOTHING, metrics: Sequence[str] = (), references: int | None = None
+    path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str] = (), references: int | None = None
 ) -> Evidence:
     """Read a table, whichever of the three forms its header says; `metrics` names the metrics to be read (all).
 
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
     """
-    _check_told(told.columns)
-    table = load_answers(path, FORMS, told)
+    _check_told(overrides.columns)
+    table = load_answers(path, FORMS, overrides)
     if "pass_rate" in table.header:
         raise InputError(
             f"{table.where}: pass rates come from two rules with clashing margins and make no matrix; give the scores "
             "themselves: simlab mutt TRIALS --scores FILE.csv"
         )
     if holds_trials(table.header):
-        return trials_of_table(renamed(table, {}, told.columns), metrics, references)
+        return trials_of_table(renamed(table, {}, overrides.columns), metrics, references)
     if references is not None:
         raise InputError("--references belongs to scores of unit tests; leave it out for this table")
-    return _of_humans(table, told, metrics)
+    return _of_humans(table, overrides, metrics)
 
 
-def _of_humans(table: CellTable, told: ColumnOverrides, metrics: Sequence[str]) -> JudgedOutputs | Preferences:
-    compared = renamed(table, preferences.USUAL, told.columns)
+def _of_humans(table: CellTable, overrides: ColumnOverrides, metrics: Sequence[str]) -> JudgedOutputs | Preferences:
+    compared = renamed(table, preferences.USUAL, overrides.columns)
     if preferences.holds(compared.header):
-        return preferences.of_table(compared, metrics, told)
-    scored = judged.with_runs(table, told.columns)
+        return preferences.of_table(compared, metrics, overrides)
+    scored = judged.with_runs(table, overrides.columns)
     if judged.holds(scored.header):
-        return judged.of_table(scored, metrics, told)
+        return judged.of_table(scored, metrics, overrides)
     there = legible(", ".join(table.header), 120)
     raise InputError(
         f"{table.where}: columns {there} are no table of {FORMS}; or name them with --columns ours=yours,..."
@@ -84,22 +84,22 @@ def _check_told(columns: Mapping[str, str]) -> None:
             raise InputError(f"--columns {legible(name, 40)}: is no column that is read; {or_nearest(name, ours)}")
 
 
-def understood(held: Evidence, *, lower_is_better: bool | None = None) -> str:
-    """Say in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
-    if isinstance(held, JudgedOutputs):
-        return judged.understood(held, lower_is_better=lower_is_better)
-    return preferences.understood(held) if isinstance(held, Preferences) else describe_trials(held)
+def understood(evidence: Evidence, *, lower_is_better: bool | None = None) -> str:
+    """State in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
+    if isinstance(evidence, JudgedOutputs):
+        return judged.understood(evidence, lower_is_better=lower_is_better)
+    return preferences.understood(evidence) if isinstance(evidence, Preferences) else describe_trials(evidence)
 
 
-def record(held: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
-    """Say the same to a program; `lower_is_better` as the user says of human scores."""
-    if isinstance(held, JudgedOutputs):
-        return judged.record(held, lower_is_better=lower_is_better)
-    return preferences.record(held) if isinstance(held, Preferences) else record_of_trials(held)
+def record(evidence: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
+    """Return the record that programs read; `lower_is_better` as the user says of human scores."""
+    if isinstance(evidence, JudgedOutputs):
+        return judged.record(evidence, lower_is_better=lower_is_better)
+    return preferences.record(evidence) if isinstance(evidence, Preferences) else record_of_trials(evidence)
 
 
 def holds_trials(header: Sequence[str]) -> bool:
-    """Say whether columns are those of unit tests."""
+    """True if columns are those of unit tests."""
     return {"original", "corrupted", "kind", "metric"} <= set(header)
 
 
@@ -118,19 +118,19 @@ def trials_of_table(table: CellTable, chosen: Sequence[str], references: int | N
     return tuple(_trials_of(table, name, names[name]) for name in chosen or names)
 
 
-def describe_trials(held: Sequence[ScoredTrials]) -> str:
-    """Say in one line what was read."""
-    n = sum(len(trials.original) for trials in held)
-    kinds = max(len(np.unique(trials.corruption)) for trials in held)
-    return f"{n:,} trials of {kinds} kinds of corruption; metrics {', '.join(trials.name for trials in held)}"
+def describe_trials(trials: Sequence[ScoredTrials]) -> str:
+    """State in one line what was read."""
+    n = sum(len(trials.original) for trials in trials)
+    kinds = max(len(np.unique(trials.corruption)) for trials in trials)
+    return f"{n:,} trials of {kinds} kinds of corruption; metrics {', '.join(trials.name for trials in trials)}"
 
 
-def record_of_trials(held: Sequence[ScoredTrials]) -> dict[str, Any]:
-    """Say the same to a program."""
-    n = sum(len(trials.original) for trials in held)
-    whole = sum(int((np.isfinite(trials.original) & np.isfinite(trials.corrupted)).sum()) for trials in held)
+def record_of_trials(trials: Sequence[ScoredTrials]) -> dict[str, Any]:
+    """Return the record that programs read."""
+    n = sum(len(trials.original) for trials in trials)
+    whole = sum(int((np.isfinite(trials.original) & np.isfinite(trials.corrupted)).sum()) for trials in trials)
     nothing = dict.fromkeys(("systems", "documents", "raters", "better", "scale"))
-    return {"rows": n, "used": whole, "gaps": n - whole, **nothing, "metrics": [trials.name for trials in held]}
+    return {"rows": n, "used": whole, "gaps": n - whole, **nothing, "metrics": [trials.name for trials in trials]}
 
 
 def _with_references(table: CellTable, wanted: int | None) -> CellTable:

@@ -39,14 +39,14 @@ class ColumnOverrides:
     decimal: Literal[",", "."] | None = None
 
 
-def how_read(told: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
+def how_read(overrides: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
     """Return how a table is read, as a record: `columns[ours]` is its own name of each column that is."""
     return {
         "columns": dict(columns),
-        "alike": told.alike,
-        "wide": list(told.wide),
-        "decimal": told.decimal,
-        "people": None if told.people is None else str(told.people),
+        "alike": overrides.alike,
+        "wide": list(overrides.wide),
+        "decimal": overrides.decimal,
+        "people": None if overrides.people is None else str(overrides.people),
     }
 
 

@@ -138,7 +138,7 @@ class _Gathered:
 
 
 def holds(header: Sequence[str]) -> bool:
-    """Say whether columns, by our names, are those of outputs that humans scored."""
+    """True if columns, by our names, are those of outputs that humans scored."""
     return {"system", "item"} <= set(header) and bool(human_columns(header))
 
 
@@ -174,7 +174,7 @@ def with_runs(table: CellTable, told: Mapping[str, str]) -> CellTable:
     return renamed(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": told["segment"]})
 
 
-def of_table(table: CellTable, wanted: Sequence[str], told: ColumnOverrides = NOTHING) -> JudgedOutputs:
+def of_table(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides = NOTHING) -> JudgedOutputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
     Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
@@ -182,7 +182,7 @@ def of_table(table: CellTable, wanted: Sequence[str], told: ColumnOverrides = NO
     """
     table = spelled(table)
     try:
-        found = _gathered(table, wanted, told)
+        found = _gathered(table, wanted, overrides)
     except InputError:
         # Where several questions are mixed, that is what is wrong with the table.
         _refuse_criteria(table, _repeated(table))
@@ -196,12 +196,12 @@ def of_table(table: CellTable, wanted: Sequence[str], told: ColumnOverrides = NO
     check_systems(len(found.systems), table)
     systems = [system for system, _ in found.outputs]
     refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
-    refuse_alike(found.systems, "systems", table.where, table.path, told.alike)
+    refuse_alike(found.systems, "systems", table.where, table.path, overrides.alike)
     items = (f"{document}/{item}" if document else item for document, item in found.items)
-    refuse_alike(items, "items", table.where, table.path, told.alike)
-    refuse_alike(found.raters, "raters", table.where, table.path, told.alike)
-    outputs = _outputs(found, told, table.chosen, left_out_of(table, copies))
-    far = None if told.scale else find_far_scores(np.array(found.rating), np.array(found.at))
+    refuse_alike(items, "items", table.where, table.path, overrides.alike)
+    refuse_alike(found.raters, "raters", table.where, table.path, overrides.alike)
+    outputs = _outputs(found, overrides, table.chosen, left_out_of(table, copies))
+    far = None if overrides.scale else find_far_scores(np.array(found.rating), np.array(found.at))
     merged = () if table.spellings is None else tuple(table.spellings.remarks())
     read = table.how((*USUAL, *(table.header[k] for k in human_columns(table.header)), *outputs.metrics))
     return replace(outputs, far=far, how=read, notes=(*outputs.notes, *merged))
@@ -223,8 +223,8 @@ def _refuse_criteria(table: CellTable, repeated: RepeatedRows) -> None:
         refuse_criteria(repeated, table.where, what, rater_known=bool(rater), surely=True)
 
 
-def _gathered(table: CellTable, wanted: Sequence[str], told: ColumnOverrides) -> _Gathered:
-    low, high = told.scale or (-math.inf, math.inf)
+def _gathered(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides) -> _Gathered:
+    low, high = overrides.scale or (-math.inf, math.inf)
     chosen = {name.casefold() for name, _ in table.chosen} | ({table.marks.name.casefold()} if table.marks else set())
     columns = metric_columns(table.header, wanted, table.where)
     columns = {name: k for name, k in columns.items() if name.casefold() not in chosen or name in wanted}
@@ -266,73 +266,73 @@ def _no_scores(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[s
             yield name, filled[0]
 
 
-def _rows(found: _Gathered, table: CellTable) -> Iterator[tuple[int, list[str], int, int]]:
+def _rows(gathered: _Gathered, table: CellTable) -> Iterator[tuple[int, list[str], int, int]]:
     """Number what rows name: yield the line, its cells, the output and the rater (-1: not named)."""
     places = {name: table.column(name) for name in ("document", "rater") if name in table.header}
     for line, cells in table.rows:
-        found.rows += 1
+        gathered.rows += 1
         system, item = (named(table, cells, line, column) for column in ("system", "item"))
         document = cells[places["document"]] if "document" in places else ""
         if "document" in places:
-            found.documents[document]
-        output = found.outputs[found.systems[system], found.items[document, item]]
+            gathered.documents[document]
+        output = gathered.outputs[gathered.systems[system], gathered.items[document, item]]
         who = cells[places["rater"]] if "rater" in places else ""
         who = "" if who in NO_NAMES else who
-        if output < len(found.lines):
-            found.unsigned += not who
+        if output < len(gathered.lines):
+            gathered.unsigned += not who
         else:
-            found.lines.append(line)
-            for column in found.scores.values():
+            gathered.lines.append(line)
+            for column in gathered.scores.values():
                 column.append(math.nan)
         if who:
-            signed = found.raters[who], output
-            found.again += signed in found.rated_by
-            found.rated_by.add(signed)
-        yield line, cells, output, found.raters[who] if who else -1
+            signed = gathered.raters[who], output
+            gathered.again += signed in gathered.rated_by
+            gathered.rated_by.add(signed)
+        yield line, cells, output, gathered.raters[who] if who else -1
 
 
-def _score(found: _Gathered, output: int, name: str, value: float, where: str, runs: str) -> None:
+def _score(gathered: _Gathered, output: int, name: str, value: float, where: str, runs: str) -> None:
     """Keep the score of an output; raise InputError where it had another. `runs` is the column of several runs."""
-    known = found.scores[name][output]
+    known = gathered.scores[name][output]
     if not (math.isnan(value) or math.isnan(known) or value == known):
         shown = legible(runs, 40)
         advice = f"; if each {shown} is an output of its own, --columns segment={shown}" if runs else ""
         raise InputError(
-            f"{where}: {name}={value:g}, and {known:g} in line {found.lines[output]} for the same output; repeats "
+            f"{where}: {name}={value:g}, and {known:g} in line {gathered.lines[output]} for the same output; repeats "
             f"are humans', a metric has one score of it{advice}"
         )
-    found.scores[name][output] = known if math.isnan(value) else value
+    gathered.scores[name][output] = known if math.isnan(value) else value
 
 
 def _outputs(
-    found: _Gathered, told: ColumnOverrides, chosen: Where, left_out: tuple[LeftOutRatings, ...]
+    gathered: _Gathered, overrides: ColumnOverrides, chosen: Where, left_out: tuple[LeftOutRatings, ...]
 ) -> JudgedOutputs:
-    at = np.array(list(found.outputs), np.int64)
-    of = np.array(found.of, np.int64)
-    human = padded(of, np.array(found.rating), len(at))
+    at = np.array(list(gathered.outputs), np.int64)
+    of = np.array(gathered.of, np.int64)
+    human = padded(of, np.array(gathered.rating), len(at))
     scores, failed = {}, list[LeftOutRatings]()
-    for name, column in found.scores.items():
-        scores[name], outside = _without_failures(np.array(column), name, found.lines)
+    for name, column in gathered.scores.items():
+        scores[name], outside = _without_failures(np.array(column), name, gathered.lines)
         failed += [outside] if outside else []
     return JudgedOutputs(
         at[:, 0],
         at[:, 1],
-        tuple(found.systems),
-        len(found.items),
+        tuple(gathered.systems),
+        len(gathered.items),
         human,
         scores,
-        len(found.documents),
-        people_of(tuple(found.raters), told)[0],
-        found.rows,
-        found.gaps,
-        tuple(_notes(found)),
-        told.scale,
-        _documents(found)[at[:, 1]],
-        padded_places(of, np.array(found.by, np.int64), len(at)),
-        tuple(found.raters),
+        len(gathered.documents),
+        people_of(tuple(gathered.raters), overrides)[0],
+        gathered.rows,
+        gathered.gaps,
+        tuple(_notes(gathered)),
+        overrides.scale,
+        _documents(gathered)[at[:, 1]],
+        padded_places(of, np.array(gathered.by, np.int64), len(at)),
+        tuple(gathered.raters),
         chosen,
         (*left_out, *failed),
-        found.unused,
+        gathered.unused,
     )
 
 
@@ -354,9 +354,9 @@ def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[F
     return np.where(failed, np.nan, score), LeftOutRatings(int(count[0]), said)
 
 
-def _documents(found: _Gathered) -> Ints:
+def _documents(gathered: _Gathered) -> Ints:
     """Return the document of each item, by its number; -1 where the table does not say."""
-    return np.array([found.documents[document] if document else -1 for document, _ in found.items], np.int64)
+    return np.array([gathered.documents[document] if document else -1 for document, _ in gathered.items], np.int64)
 
 
 def padded(output: Ints, rating: Floats, n: int) -> Floats:
@@ -375,58 +375,61 @@ def padded_places(output: Ints, place: Ints, n: int) -> Ints:
     return np.where(np.isfinite(laid), laid, -1).astype(np.int64)
 
 
-def _notes(found: _Gathered) -> Iterator[str]:
-    yield from found.notes
-    for what, names in (("system", found.systems), ("rater", found.raters)):
+def _notes(gathered: _Gathered) -> Iterator[str]:
+    yield from gathered.notes
+    for what, names in (("system", gathered.systems), ("rater", gathered.raters)):
         yield from doubtful_names(names, what)
-    for name, (no, yes) in found.words.items():
+    for name, (no, yes) in gathered.words.items():
         yield f"{legible(name, 40)}: {yes} is 1, {no} is 0"
-    if found.again:
-        yield f"kept as repeats: {several(found.again, 'rating')} of an output that the same rater had rated"
-    if found.unsigned:
-        yield f"kept as repeats: {several(found.unsigned, 'row')} of an output that was there before; no rater is named"
+    if gathered.again:
+        yield f"kept as repeats: {several(gathered.again, 'rating')} of an output that the same rater had rated"
+    if gathered.unsigned:
+        yield (
+            f"kept as repeats: {several(gathered.unsigned, 'row')} of an output that was there before; no rater is "
+            "named"
+        )
 
 
-def understood(held: JudgedOutputs, *, lower_is_better: bool | None) -> str:
-    """Say in one line what was read: whose outputs, how many ratings on which scale, which metrics.
+def understood(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
+    """State in one line what was read: whose outputs, how many ratings on which scale, which metrics.
 
     `lower_is_better` as the user says of human scores; None: nobody says, and higher is taken for better.
     """
-    rated = held.human[np.isfinite(held.human)]
-    words = f"{several(len(held.system), 'output')} of {several(len(held.system_names), 'system')}"
-    words += f", {several(held.n_items, 'item')}"
-    words += f", {several(held.n_documents, 'document')}" if held.n_documents else ""
+    rated = outputs.human[np.isfinite(outputs.human)]
+    words = f"{several(len(outputs.system), 'output')} of {several(len(outputs.system_names), 'system')}"
+    words += f", {several(outputs.n_items, 'item')}"
+    words += f", {several(outputs.n_documents, 'document')}" if outputs.n_documents else ""
     words += f"; {several(len(rated), 'human rating')}"
-    words += f" by {several(len(held.rater_names), 'rater')}" if held.rater_names else ""
-    words += f", {several(held.gaps, 'gap')}" if held.gaps else ""
-    words += f"; {_scale(rated, held.scale)}, {_better(lower_is_better)}" if len(rated) else ""
-    return f"{words}; metrics {', '.join(held.metrics) or 'none'}{rows_read(held.where, held.left_out)}"
+    words += f" by {several(len(outputs.rater_names), 'rater')}" if outputs.rater_names else ""
+    words += f", {several(outputs.gaps, 'gap')}" if outputs.gaps else ""
+    words += f"; {_scale(rated, outputs.scale)}, {_better(lower_is_better)}" if len(rated) else ""
+    return f"{words}; metrics {', '.join(outputs.metrics) or 'none'}{rows_read(outputs.where, outputs.left_out)}"
 
 
-def record(held: JudgedOutputs, *, lower_is_better: bool) -> dict[str, Any]:
-    """Say the same to a program."""
-    rated = held.human[np.isfinite(held.human)]
+def record(outputs: JudgedOutputs, *, lower_is_better: bool) -> dict[str, Any]:
+    """Return the record that programs read."""
+    rated = outputs.human[np.isfinite(outputs.human)]
     return {
-        "rows": held.rows,
+        "rows": outputs.rows,
         "used": len(rated),
-        "gaps": held.gaps,
-        "systems": len(held.system_names),
-        "documents": held.n_documents or None,
-        "items": held.n_items,
-        "raters": len(held.rater_names) or None,
+        "gaps": outputs.gaps,
+        "systems": len(outputs.system_names),
+        "documents": outputs.n_documents or None,
+        "items": outputs.n_items,
+        "raters": len(outputs.rater_names) or None,
         "better": "lower" if lower_is_better else "higher",
-        "scale": list(held.scale) if held.scale else [0, 1] if len(rated) and labels(rated) else None,
+        "scale": list(outputs.scale) if outputs.scale else [0, 1] if len(rated) and labels(rated) else None,
         "range": [float(rated.min()), float(rated.max())] if len(rated) else None,
-        "metrics": list(held.metrics),
-        "unused": list(held.unused),
-        "how": dict(held.how),
-        **where_record(held.where, held.left_out),
-        **({} if held.far is None else held.far.record()),
+        "metrics": list(outputs.metrics),
+        "unused": list(outputs.unused),
+        "how": dict(outputs.how),
+        **where_record(outputs.where, outputs.left_out),
+        **({} if outputs.far is None else outputs.far.record()),
     }
 
 
 def labels(rated: Array) -> bool:
-    """Say whether ratings are labels, 0 or 1."""
+    """True if ratings are labels, 0 or 1."""
     return bool(np.isin(rated, (0.0, 1.0)).all())
 
 

@@ -222,7 +222,7 @@ class Dialect(NamedTuple):
 
 
 def dialect_of(header: str) -> Dialect:
-    r"""Tell the dialect of a table by its first line: the first of tab, semicolon and comma that sets cells apart.
+    r"""Detect the dialect of a table by its first line: the first of tab, semicolon and comma that sets cells apart.
 
     Published tables with tabs do not quote, and their sentences hold single quotation marks, so tabs go with quoting
     only where the header itself is quoted.

@@ -71,12 +71,12 @@ class _LogRows:
 
 
 def is_first(line: str) -> bool:
-    """Tell a log by its first line."""
+    """True if a first line is that of a log."""
     row = cells(line, DIALECT)
     return len(row) == WIDTH and row[3] in KINDS and all(decimal(row[k]) is not None for k in (2, 6, 10, 11))
 
 
-def read(rows: Iterable[tuple[int, list[str]]], told: ColumnOverrides, where: str) -> Ratings:
+def read(rows: Iterable[tuple[int, list[str]]], overrides: ColumnOverrides, where: str) -> Ratings:
     """Read the ratings of a log: targets that belong to a document; what is a control item is counted as such.
 
     Where nobody gave a score the marked spans are the score, in points of MQM, and lower is better; else scores go from
@@ -95,8 +95,8 @@ def read(rows: Iterable[tuple[int, list[str]]], told: ColumnOverrides, where: st
         raise InputError(f"{where}: holds no rating of a target (kind {TARGET})")
     marked = not any(entry.score for entry in targets) and any(entry.errors for entry in log.entries)
     why = "nobody gave a score, so its spans count, and lower is better" if marked else "higher is better in such logs"
-    source = direction.told(told, "lower" if marked else "higher", why, where).source
-    return _ratings(log, targets, told, where, marked=marked, source=source)
+    source = direction.told(overrides, "lower" if marked else "higher", why, where).source
+    return _ratings(log, targets, overrides, where, marked=marked, source=source)
 
 
 def _entry(log: _LogRows, line: int, row: Sequence[str], where: str) -> LogEntry | None:
@@ -138,7 +138,7 @@ def _marked(spans: str, where: str) -> tuple[int, float]:
 def _ratings(
     log: _LogRows,
     targets: Sequence[LogEntry],
-    told: ColumnOverrides,
+    overrides: ColumnOverrides,
     where: str,
     *,
     marked: bool,
@@ -146,11 +146,11 @@ def _ratings(
 ) -> Ratings:
     place = placed([entry.shown for entry in targets])
     known = [(entry, at) for entry, at in zip(targets, place, strict=True) if at is not None]
-    held, who, notes = with_people(_gathered(known), told.people)
-    found, kept = without_repeats(indexed(held, where, alike=told.alike))
+    held, who, notes = with_people(_gathered(known), overrides.people)
+    found, kept = without_repeats(indexed(held, where, alike=overrides.alike))
     rated = [known[k][0] for k in kept.tolist()]
     score = np.array([entry.points if marked else entry.score for entry in rated])
-    scale = told.scale or (None if marked else PERCENT)
+    scale = overrides.scale or (None if marked else PERCENT)
     better: direction.Better = "lower" if marked else "higher"
     direction.check(score, ColumnOverrides(scale=scale), better, lambda k: f"{where}, line {rated[k].line}")
     return of_indexed(
@@ -162,7 +162,7 @@ def _ratings(
         better_from=source,
         scale=scale,
         layout="log",
-        how=how_read(told, {}),
+        how=how_read(overrides, {}),
         notes=(*notes, *_notes(log, targets, len(known)), *left_out(len(known) - len(kept))),
         rows=log.rows,
         controls=controls(list(_damaged(log, marked)), who, found, RULE),

@@ -153,7 +153,7 @@ def _key(columns: Mapping[str, str], name: str) -> str:
 
 
 def _usual(file: Path) -> Literal["higher"] | None:
-    """Say that higher is better of scores; marked errors say themselves that they are worse."""
+    """Note that higher scores are assumed to be better; marked errors are worse by themselves."""
     return None if file.name.endswith(".seg.rating") else "higher"
 
 
@@ -209,7 +209,7 @@ def _places(scores: MetricScores, items: Sequence[Item]) -> Ints:
 
 
 def _same_documents(theirs: Sequence[Item], own: Ints, ours: Sequence[Item]) -> bool:
-    """Tell whether segments that go by one name lie in the same documents, or a table has no documents of its own.
+    """True if segments that go by one name lie in the same documents, or a table has no documents of its own.
 
     Two test sets that number their segments have those numbers in common, and not one output.
     """

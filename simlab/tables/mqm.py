@@ -61,7 +61,7 @@ class _MqmRows:
     rows: int = 0
 
 
-def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: ColumnOverrides) -> Ratings:
+def read(rows: Iterator[tuple[int, list[str]]], header: Header, overrides: ColumnOverrides) -> Ratings:
     """Add up the errors that each rater marked in each output; lower is better.
 
     A planted check is not a rating, so an output with no other row by a rater was not rated by that rater.
@@ -70,13 +70,13 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, told: ColumnOver
     """
     wanted = ("system", "document", "segment", "rater", "category", "severity")
     require(wanted, header.columns, header.names, header.file.header_at)
-    better = direction.told(told, "lower", "it lists marked errors, and lower is better", header.where)
+    better = direction.told(overrides, "lower", "it lists marked errors, and lower is better", header.where)
     gathered = _MqmRows()
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header)
     if not gathered.unit:
         raise InputError(f"{header.where}: holds a header and no ratings; add rows below it, or name another file")
-    return _ratings(gathered, header, told, better.source)
+    return _ratings(gathered, header, overrides, better.source)
 
 
 def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header) -> None:
@@ -101,13 +101,13 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
         read.error.append(mark.error)
 
 
-def _ratings(read: _MqmRows, header: Header, told: ColumnOverrides, source: direction.Source) -> Ratings:
-    held, who, notes = with_people(read.held, told.people)
-    found, kept = without_repeats(indexed(held, header.where, header.file.path, told.alike))
+def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source: direction.Source) -> Ratings:
+    held, who, notes = with_people(read.held, overrides.people)
+    found, kept = without_repeats(indexed(held, header.where, header.file.path, overrides.alike))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
     errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)
-    direction.check(score, told, "lower", lambda k: f"{header.where}, line {held.line[int(kept[k])]}")
+    direction.check(score, overrides, "lower", lambda k: f"{header.where}, line {held.line[int(kept[k])]}")
     return ratings.of_indexed(
         found,
         score,
@@ -115,11 +115,11 @@ def _ratings(read: _MqmRows, header: Header, told: ColumnOverrides, source: dire
         np.array([read.spent.get(unit, math.nan) for unit in read.units])[kept],
         lower_is_better=True,
         better_from=source,
-        scale=told.scale,
+        scale=overrides.scale,
         layout="mqm",
         notes=(*header.file.notes, *notes, *left_out(n - len(kept)), *notes_on_names(read.held)),
         remarks=tuple(() if header.spellings is None else header.spellings.remarks()),
-        how=header.how(told),
+        how=header.how(overrides),
         unused=header.unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
         rows=read.rows,
         controls=controls(read.planted, who, found, RULE),

@@ -121,7 +121,7 @@ class Spellings:
             yield line, row
 
     def remarks(self) -> Iterator[str]:
-        """Say which names were taken for one."""
+        """State which names were taken for one."""
         shown = [f"{kind} {printed(name)} is {printed(first)}" for (kind, name), first in self.met.items()]
         if shown:
             more = f", and {len(shown) - 6:,} more" if len(shown) > 6 else ""
@@ -129,7 +129,7 @@ class Spellings:
 
 
 def doubtful_names(names: Iterable[str], what: str) -> Iterator[str]:
-    """Say which names may stand for a gap; `what` is named by them.
+    """State which names may stand for a gap; `what` is named by them.
 
     >>> list(doubtful_names(["Ana", "NA"], "rater"))
     ["kept as a name: the rater 'NA'; if it stands for a gap, take these rows out"]
@@ -238,27 +238,31 @@ class Indexed(NamedTuple):
     rater_names: tuple[str, ...]
 
 
-def indexed(held: RatingCollector, where: str, path: Path | None = None, alike: Alike | None = None) -> Indexed:
+def indexed(collector: RatingCollector, where: str, path: Path | None = None, alike: Alike | None = None) -> Indexed:
     """Number names in natural order; raise InputError for names that are too many or too much alike.
 
     `path` is a table with a header, in which rows are looked up for that. `alike` as in `refuse_alike`.
     """
-    refuse_lists(list(held.systems), lambda k: f"{where}, line {held.line[held.system.index(k)]}")
-    for numbers, what in ((held.systems, "systems"), (held.documents, "documents"), (held.raters, "raters")):
+    refuse_lists(list(collector.systems), lambda k: f"{where}, line {collector.line[collector.system.index(k)]}")
+    for numbers, what in (
+        (collector.systems, "systems"),
+        (collector.documents, "documents"),
+        (collector.raters, "raters"),
+    ):
         refuse_many(numbers, what, where)
         refuse_alike(numbers, what, where, path, alike)
-    refuse_many(held.items, "segments", where)
-    _refuse_alike_segments(held, where, path, alike)
-    systems, system = ranked(held.systems)
-    documents, document = ranked(held.documents)
-    raters, rater = ranked(held.raters)
-    items = list(held.items)
+    refuse_many(collector.items, "segments", where)
+    _refuse_alike_segments(collector, where, path, alike)
+    systems, system = ranked(collector.systems)
+    documents, document = ranked(collector.documents)
+    raters, rater = ranked(collector.raters)
+    items = list(collector.items)
     of_item = document[[number for number, _ in items]].tolist()
     order = sorted(range(len(items)), key=lambda k: (of_item[k], natural(items[k][1])))
     return Indexed(
-        system=system[_flat(held.system)],
-        item=places(order)[_flat(held.item)],
-        rater=rater[_flat(held.rater)],
+        system=system[_flat(collector.system)],
+        item=places(order)[_flat(collector.item)],
+        rater=rater[_flat(collector.rater)],
         document=np.array([of_item[k] for k in order], np.int64),
         system_names=systems,
         document_names=documents,
@@ -271,66 +275,66 @@ def _flat(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64)
 
 
-def _refuse_alike_segments(held: RatingCollector, where: str, path: Path | None, alike: Alike | None) -> None:
+def _refuse_alike_segments(collector: RatingCollector, where: str, path: Path | None, alike: Alike | None) -> None:
     seen: dict[tuple[int, str], str] = {}
-    for document, segment in held.items:
+    for document, segment in collector.items:
         other = seen.setdefault((document, spelling(segment)), segment)
         if other != segment:
             refuse_alike((other, segment), "segments", where, path, alike)
 
 
-def repeats(found: Indexed) -> Ints:
+def repeats(indexed: Indexed) -> Ints:
     """List the ratings, in order, that repeat an earlier one: the same system, item and rater."""
-    key = (found.system * len(found.item_names) + found.item) * len(found.rater_names) + found.rater
+    key = (indexed.system * len(indexed.item_names) + indexed.item) * len(indexed.rater_names) + indexed.rater
     order = np.argsort(key, kind="stable")
     return np.sort(order[1:][np.diff(key[order]) == 0])
 
 
-def repeat_groups(held: RatingCollector, found: Indexed) -> list[list[int]]:
+def repeat_groups(collector: RatingCollector, indexed: Indexed) -> list[list[int]]:
     """Group the lines of ratings of the same system, item and rater, where there are several."""
-    twice = repeats(found)
+    twice = repeats(indexed)
     if not len(twice):
         return []
-    key = (found.system * len(found.item_names) + found.item) * len(found.rater_names) + found.rater
+    key = (indexed.system * len(indexed.item_names) + indexed.item) * len(indexed.rater_names) + indexed.rater
     groups: dict[int, list[int]] = {number: [] for number in key[twice].tolist()}
     for k in np.flatnonzero(np.isin(key, key[twice])).tolist():
-        groups[int(key[k])].append(held.line[k])
+        groups[int(key[k])].append(collector.line[k])
     return list(groups.values())
 
 
-def chosen(held: RatingCollector, found: Indexed, kept: Ints) -> tuple[RatingCollector, Indexed]:
+def chosen(collector: RatingCollector, indexed: Indexed, kept: Ints) -> tuple[RatingCollector, Indexed]:
     """Keep some ratings; names stay."""
     system, item, rater, line = (
         array("q", np.array(numbers, np.int64)[kept].tolist())
-        for numbers in (held.system, held.item, held.rater, held.line)
+        for numbers in (collector.system, collector.item, collector.rater, collector.line)
     )
-    index = {name: getattr(found, name)[kept] for name in ("system", "item", "rater")}
-    return replace(held, system=system, item=item, rater=rater, line=line), found._replace(**index)
+    index = {name: getattr(indexed, name)[kept] for name in ("system", "item", "rater")}
+    return replace(collector, system=system, item=item, rater=rater, line=line), indexed._replace(**index)
 
 
-def notes_on_names(held: RatingCollector) -> Iterator[str]:
-    """Say which names may stand for a gap."""
-    for what, names in (("system", held.systems), ("document", held.documents), ("rater", held.raters)):
+def notes_on_names(collector: RatingCollector) -> Iterator[str]:
+    """State which names may stand for a gap."""
+    for what, names in (("system", collector.systems), ("document", collector.documents), ("rater", collector.raters)):
         yield from doubtful_names(names, what)
 
 
-def rated(found: Indexed, k: int, *, rater_known: bool) -> str:
-    """Say in words who rated what."""
-    item = int(found.item[k])
-    document, segment = found.document_names[found.document[item]], found.item_names[item]
-    output = f"{found.system_names[found.system[k]]} on "
+def rated(indexed: Indexed, k: int, *, rater_known: bool) -> str:
+    """State in words who rated what."""
+    item = int(indexed.item[k])
+    document, segment = indexed.document_names[indexed.document[item]], indexed.item_names[item]
+    output = f"{indexed.system_names[indexed.system[k]]} on "
     output += f"segment {segment} of {document}" if segment != document else f"document {document}"
-    return f"{found.rater_names[found.rater[k]]} rated {output}" if rater_known else f"{output} is rated"
+    return f"{indexed.rater_names[indexed.rater[k]]} rated {output}" if rater_known else f"{output} is rated"
 
 
-def without_repeats(found: Indexed) -> tuple[Indexed, Ints]:
+def without_repeats(indexed: Indexed) -> tuple[Indexed, Ints]:
     """Keep the first rating that a rater gave to an output, and list those that are kept."""
-    kept = np.setdiff1d(np.arange(len(found.system)), repeats(found), assume_unique=True)
-    return found._replace(system=found.system[kept], item=found.item[kept], rater=found.rater[kept]), kept
+    kept = np.setdiff1d(np.arange(len(indexed.system)), repeats(indexed), assume_unique=True)
+    return indexed._replace(system=indexed.system[kept], item=indexed.item[kept], rater=indexed.rater[kept]), kept
 
 
 def left_out(n: int) -> tuple[str, ...]:
-    """Say how many repeated ratings were left out; nothing of none."""
+    """State how many repeated ratings were left out; nothing of none."""
     return (
         (f"left out: {several(n, 'rating')} of outputs that the same person had rated; the first row counts",)
         if n
@@ -339,13 +343,13 @@ def left_out(n: int) -> tuple[str, ...]:
 
 
 def controls(
-    met: Sequence[tuple[str, bool]], who: Mapping[str, str], found: Indexed, rule: str
+    met: Sequence[tuple[str, bool]], who: Mapping[str, str], indexed: Indexed, rule: str
 ) -> ControlAnswers | None:
     """Number who met a control item and failed it: `met` are logins, `who` says which person each is; None: no items.
 
     What was met by somebody without any rating is left out.
     """
-    rater = {name: k for k, name in enumerate(found.rater_names)}
+    rater = {name: k for k, name in enumerate(indexed.rater_names)}
     known = [(rater[who[login]], failed) for login, failed in met if who.get(login) in rater]
     if not known:
         return None
@@ -353,34 +357,37 @@ def controls(
 
 
 def refuse_repeats(
-    held: RatingCollector, found: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
+    collector: RatingCollector, indexed: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
 ) -> None:
     """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
-    twice = repeats(found)
+    twice = repeats(indexed)
     if not len(twice):
         return
     k = int(twice[0])
-    same = (found.system == found.system[k]) & (found.item == found.item[k]) & (found.rater == found.rater[k])
-    first = held.line[int(np.flatnonzero(same)[0])]
-    item = int(found.item[k])
-    document, segment = found.document_names[found.document[item]], found.item_names[item]
-    output = f"{found.system_names[found.system[k]]} on "
+    same = (
+        (indexed.system == indexed.system[k]) & (indexed.item == indexed.item[k]) & (indexed.rater == indexed.rater[k])
+    )
+    first = collector.line[int(np.flatnonzero(same)[0])]
+    item = int(indexed.item[k])
+    document, segment = indexed.document_names[indexed.document[item]], indexed.item_names[item]
+    output = f"{indexed.system_names[indexed.system[k]]} on "
     output += f"segment {segment} of {document}" if segment != document else f"document {document}"
-    twice_said = differing(first, held.line[k])
+    twice_said = differing(first, collector.line[k])
     if rater_known:
-        said = legible(f"{found.rater_names[found.rater[k]]} rated {output}", 200)
+        said = legible(f"{indexed.rater_names[indexed.rater[k]]} rated {output}", 200)
         raise InputError(
-            f"{where}, line {held.line[k]}: {said} before, on line {first}; {twice_said}; keep one of the two"
+            f"{where}, line {collector.line[k]}: {said} before, on line {first}; {twice_said}; keep one of the two"
         )
     raise InputError(
-        f"{where}, line {held.line[k]}: {legible(output, 200)} has a score before, on line {first}; {twice_said}; keep "
+        f"{where}, line {collector.line[k]}: {legible(output, 200)} has a score before, on line {first}; "
+        f"{twice_said}; keep "
         "one of the two, or name in a column rater who answered (simlab conclude averages answers of people who are "
         "not known)"
     )
 
 
-def renamed(held: RatingCollector, people: Sequence[str]) -> RatingCollector:
+def renamed(collector: RatingCollector, people: Sequence[str]) -> RatingCollector:
     """Put people in the place of raters: `people[number]` is who the rater of that number is."""
     names = Numbers()
     number = [names[person] for person in people]
-    return replace(held, raters=names, rater=array("q", (number[rater] for rater in held.rater)))
+    return replace(collector, raters=names, rater=array("q", (number[rater] for rater in collector.rater)))

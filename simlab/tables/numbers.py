@@ -48,12 +48,12 @@ _ENOUGH, _ENOUGH_ABOVE = 5, 16
 
 
 def missing(text: str) -> bool:
-    """Tell a gap from what should be a number."""
+    """True if a cell is a gap, not what should be a number."""
     return text.lower() in MISSING
 
 
 def decimal_commas(told: str | None, apart: bool) -> bool | None:
-    """Say whether a comma may be a decimal one: as told, else where no comma sets cells apart, else None: unclear.
+    """Return whether a comma may be a decimal one: as told, else where no comma sets cells apart, else None: unclear.
 
     `apart`: something else sets cells apart.
     """
@@ -132,7 +132,7 @@ class ScoreColumn:
         return before is not None and before[0].lower() not in pair
 
     def remarks(self) -> Iterator[str]:
-        """Say in which way scores are written, where that is not as numbers."""
+        """State in which way scores are written, where that is not as numbers."""
         if "comma" in self.ways:
             text, _, value = self.ways["comma"]
             yield f"scores have a decimal comma: {text} is {value:g}"
@@ -193,7 +193,7 @@ class FarScores(NamedTuple):
     high: float
 
     def phrase(self) -> str:
-        """Say which scores these are.
+        """State which scores these are.
 
         >>> FarScores((7, 9, 12), (650, 777, 1e4), 55, 80).phrase()
         'score 650 is far outside of the others (55 to 80), as are those of lines 9, 12'

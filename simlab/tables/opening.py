@@ -83,17 +83,17 @@ class TableFile:
         return f"{self.where}, line {self.line}" if self.dialect else f"{self.where}, its keys"
 
 
-def open_table(path: Path, told: ColumnOverrides = NOTHING, remedy: str = REMEDY) -> TableFile:
-    """Open a file; `told` names columns of the table, by which its header is known as well.
+def open_table(path: Path, overrides: ColumnOverrides = NOTHING, remedy: str = REMEDY) -> TableFile:
+    """Open a file; `overrides` names columns of the table, by which its header is known as well.
 
     A table with a column for each system is laid out with a row for each. Raises InputError for an empty file, and for
     JSON that is no list of records; rows raise it as they are read.
     """
-    file = _opened(path, told, remedy)
-    return with_row_per_system(file, told.wide) if told.wide else file
+    file = _opened(path, overrides, remedy)
+    return with_row_per_system(file, overrides.wide) if overrides.wide else file
 
 
-def _opened(path: Path, told: ColumnOverrides, remedy: str) -> TableFile:
+def _opened(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
     if is_json(path, remedy):
         found = read_records(path)
         return TableFile(path, found.where, found.keys, 1, None, CellRows(found.rows))
@@ -103,7 +103,7 @@ def _opened(path: Path, told: ColumnOverrides, remedy: str) -> TableFile:
     filled = [k for k, (_, text) in enumerate(head) if text.strip()]
     if not filled:
         raise InputError(f"{where}: is empty; {remedy}")
-    at = _header_place([text for _, text in head], filled, told)
+    at = _header_place([text for _, text in head], filled, overrides)
     number, text = head[at]
     dialect = dialect_of(text)
     header = tuple(header_of(text, dialect, f"{where}, line {number}"))
@@ -119,13 +119,15 @@ def _opened(path: Path, told: ColumnOverrides, remedy: str) -> TableFile:
     )
 
 
-def _header_place(head: Sequence[str], filled: Sequence[int], told: ColumnOverrides) -> int:
+def _header_place(head: Sequence[str], filled: Sequence[int], overrides: ColumnOverrides) -> int:
     """Return which of the first lines names columns that are read; else the first that names several; else the first.
 
     Messages then speak of the line that its owner takes for the header.
     """
     names = {k: cells(head[k], dialect_of(head[k])) for k in filled}
-    known = (k for k in filled if columns.name_a_table(names[k], told.columns) or _has_all(names[k], told.wide))
+    known = (
+        k for k in filled if columns.name_a_table(names[k], overrides.columns) or _has_all(names[k], overrides.wide)
+    )
     several_names = (k for k in filled if len(names[k]) > 1)
     return next(known, next(several_names, filled[0]))
 
@@ -163,11 +165,11 @@ def _rows_per_system(file: TableFile, at: Sequence[int], rest: Sequence[int]) ->
             yield line, [*named, file.header[k], row[k]]
 
 
-def differing_rows(path: Path, told: ColumnOverrides) -> Callable[[int, int], str]:
+def differing_rows(path: Path, overrides: ColumnOverrides) -> Callable[[int, int], str]:
     """Return what says, of the rows on two lines, in which columns they differ; the file is read anew for it."""
 
     def differing(first: int, second: int) -> str:
-        file = open_table(path, replace(told, wide=()))
+        file = open_table(path, replace(overrides, wide=()))
         held = {line: row for line, row in file.rows if line in (first, second)}
         return difference(file.header, held.get(first, []), held.get(second, []))
 
@@ -175,7 +177,7 @@ def differing_rows(path: Path, told: ColumnOverrides) -> Callable[[int, int], st
 
 
 def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]) -> str:
-    """Say in which columns two rows differ.
+    """State in which columns two rows differ.
 
     >>> difference(["system", "score"], ["A", "4"], ["A", "5"])
     'the two rows differ in score (4, 5)'
@@ -188,7 +190,7 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
 
 
 def rows_with(path: Path, one: str, other: str) -> str:
-    """Say where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
+    """State where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
     file, met = open_table(path), dict[str, tuple[int, list[str]]]()
     for line, row in file.rows:
         cells_there = {cell.strip() for cell in row}
@@ -213,7 +215,7 @@ class Records(NamedTuple):
 
 
 def is_json(path: Path, remedy: str = REMEDY) -> bool:
-    """Tell JSON by its content: it begins with a bracket, and no header of a table does."""
+    """True if a content is JSON: it begins with a bracket, and no header of a table does."""
     return beginning(path, remedy) in ("[", "{")
 
 

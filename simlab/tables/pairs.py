@@ -66,12 +66,12 @@ class PairCollector:
 
 
 def told_of(header: Sequence[str]) -> bool:
-    """Say whether columns tell who won: one by one, or in counts."""
+    """True if columns tell who won: one by one, or in counts."""
     return bool(_human_columns(header)) or {"a_wins", "b_wins"} <= set(header)
 
 
 def one_by_one(header: Sequence[str]) -> bool:
-    """Say whether comparisons stand in a table one by one, and not in counts."""
+    """True if comparisons stand in a table one by one, and not in counts."""
     return "source" in header or bool(_human_columns(header))
 
 
@@ -99,43 +99,43 @@ def gathered(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
     return found
 
 
-def comparisons(found: PairCollector, table: CellTable) -> dict[str, WinnerComparisons]:
+def comparisons(collector: PairCollector, table: CellTable) -> dict[str, WinnerComparisons]:
     """Return what each source says, humans among them.
 
     Raises InputError for a metric that says two things of the same outputs, and for words with two meanings.
     """
     by_source = {}
-    for source, votes in found.votes.items():
+    for source, votes in collector.votes.items():
         column = "winner" if source == "human" and "winner" in table.header else source
         by_source[source], means = resolved(votes, column, table)
-        found.remarks.extend([means] if means else [])
+        collector.remarks.extend([means] if means else [])
         if source != "human":
             refuse_contradictions(by_source[source], source, table)
     return by_source
 
 
-def _wide(found: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
+def _wide(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read a column for humans, or several, and one for each metric."""
     humans = [(name, table.column(name)) for name in _human_columns(table.header)]
     others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
     if not metrics:
         for name, shown in list(_no_verdicts(table, others)):
             what = f"whose {legible(shown, 40)!r} is no preference"
-            found.notes.append(f"left out: the column {legible(name, 40)}, {what}")
+            collector.notes.append(f"left out: the column {legible(name, 40)}, {what}")
             del others[name]
-    for at, cells, first, second in _rows(found, table):
+    for at, cells, first, second in _rows(collector, table):
         for name, k in humans:
             answer = _said(cells[k], first, second, table.at(at[4]), name, numbers=True)
             if answer is None:
-                found.gaps += 1
+                collector.gaps += 1
             else:
-                found.votes["human"].add(at, answer)
-                found.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in found.remarks else []
+                collector.votes["human"].add(at, answer)
+                collector.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in collector.remarks else []
         for name, k in list(others.items()):
             if missing(cells[k]):
                 continue
-            if not metrics and name not in found.votes and said(cells[k], first, second) is None:
-                found.notes.append(
+            if not metrics and name not in collector.votes and said(cells[k], first, second) is None:
+                collector.notes.append(
                     f"left out: the column {legible(name, 40)}, whose {legible(cells[k], 40)!r} is no preference"
                 )
                 del others[name]
@@ -143,7 +143,7 @@ def _wide(found: PairCollector, table: CellTable, metrics: Sequence[str] | None)
             answer = said(cells[k], first, second)
             if answer is None:
                 raise InputError(f"{no_outcome(cells[k], table.at(at[4]), name)}; or name the metrics with --metrics")
-            found.votes.setdefault(name, SourceVotes()).add(at, answer)
+            collector.votes.setdefault(name, SourceVotes()).add(at, answer)
 
 
 def _no_verdicts(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
@@ -160,29 +160,29 @@ def _no_verdicts(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple
             yield name, wrong[0]
 
 
-def _long(found: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
+def _long(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read a row for each source: `human`, or the name of a metric."""
     column, source = _human_columns(table.header)[0], table.column("source")
     k = table.column(column)
-    for at, cells, first, second in _rows(found, table):
+    for at, cells, first, second in _rows(collector, table):
         name = cells[source]
         if not name:
             raise InputError(f"{table.at(at[4])}: source is empty; write human or the name of a metric")
         name = "human" if name.lower() in ("human", "humans") else name
         answer = _said(cells[k], first, second, table.at(at[4]), column)
         if answer is None:
-            found.gaps += name == "human"
+            collector.gaps += name == "human"
         elif name == "human" or (metrics is not None and (not metrics or name in metrics)):
-            found.votes.setdefault(name, SourceVotes()).add(at, answer)
-    check_wanted(metrics or (), [name for name in found.votes if name != "human"], table.where)
+            collector.votes.setdefault(name, SourceVotes()).add(at, answer)
+    check_wanted(metrics or (), [name for name in collector.votes if name != "human"], table.where)
 
 
-def _counted(found: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
+def _counted(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read counts of wins and ties."""
     check_wanted(metrics or (), [], table.where)
     columns = {name: table.column(name) for name in COUNTS if name in table.header}
     total = 0
-    for at, cells, _, _ in _rows(found, table):
+    for at, cells, _, _ in _rows(collector, table):
         for name, k in columns.items():
             times = _count(cells[k], table.at(at[4]), name)
             total += times
@@ -191,7 +191,7 @@ def _counted(found: PairCollector, table: CellTable, metrics: Sequence[str] | No
                     f"{table.at(at[4])}: counts add up to more than {MOST_COMPARISONS:,}; are they counts?"
                 )
             if times:
-                found.votes["human"].add(at, CellReadings(-1, COUNTS[name]), times)
+                collector.votes["human"].add(at, CellReadings(-1, COUNTS[name]), times)
     if not total:
         raise InputError(f"{table.where}: all counts are 0; count comparisons in a_wins, ties and b_wins")
 
@@ -205,22 +205,22 @@ def _count(text: str, where: str, column: str) -> int:
 
 
 def _rows(
-    found: PairCollector, table: CellTable
+    collector: PairCollector, table: CellTable
 ) -> Iterator[tuple[tuple[int, int, int, int, int], list[str], str, str]]:
     """Number what rows name: yield (first, second, item, rater, line), the cells, and the names of the two systems."""
     two = _pair_reader(table)
-    item = _item_reader(found, table)
+    item = _item_reader(collector, table)
     rater = table.column("rater") if "rater" in table.header else None
     for line, cells in table.rows:
-        found.rows += 1
+        collector.rows += 1
         first, second = two(cells, line)
         which = item(cells, line)
         # Metrics have no rater, and stand in rows of their own where there is a column for it.
-        who = -1 if rater is None or cells[rater] in NO_NAMES else found.raters[cells[rater]]
-        yield (found.systems[first], found.systems[second], which, who, line), cells, first, second
+        who = -1 if rater is None or cells[rater] in NO_NAMES else collector.raters[cells[rater]]
+        yield (collector.systems[first], collector.systems[second], which, who, line), cells, first, second
 
 
-def _item_reader(found: PairCollector, table: CellTable) -> Callable[[Sequence[str], int], int]:
+def _item_reader(collector: PairCollector, table: CellTable) -> Callable[[Sequence[str], int], int]:
     """Return what numbers the item of a row, -1 where none is named: items of two documents are never the same.
 
     A document without items is an item of its own.
@@ -229,9 +229,9 @@ def _item_reader(found: PairCollector, table: CellTable) -> Callable[[Sequence[s
 
     def number(cells: Sequence[str], line: int) -> int:
         names = [named(table, cells, line, column) for column in columns]
-        which = found.items[": ".join(names)]
-        if columns[0] == "document" and which == len(found.document_of):
-            found.document_of.append(found.documents[names[0]])
+        which = collector.items[": ".join(names)]
+        if columns[0] == "document" and which == len(collector.document_of):
+            collector.document_of.append(collector.documents[names[0]])
         return which
 
     return number if columns else lambda cells, line: -1
@@ -283,35 +283,35 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
     return list(dict.fromkeys(metrics)) if metrics else [name for name in there if folded(name) not in NO_METRICS]
 
 
-def drop_copies(found: PairCollector, table: CellTable) -> int:
+def drop_copies(collector: PairCollector, table: CellTable) -> int:
     """Leave out comparisons whose rows are copies of others; return how many human ones were.
 
     Raises InputError where a column of criteria tells apart what one rater said of two outputs.
     """
     if "item" not in table.header or not one_by_one(table.header):
         return 0
-    repeated = _repeated(found, table)
+    repeated = _repeated(collector, table)
     if not repeated.groups:
         return 0
-    copies = copied_lines(repeated, rater_known=bool(found.raters))
-    _refuse_criteria(without_lines(repeated, copies), found, table)
-    dropped = found.votes["human"].drop(copies)
-    for source, votes in found.votes.items():
+    copies = copied_lines(repeated, rater_known=bool(collector.raters))
+    _refuse_criteria(without_lines(repeated, copies), collector, table)
+    dropped = collector.votes["human"].drop(copies)
+    for source, votes in collector.votes.items():
         if source != "human":
             votes.drop(copies)
     return dropped
 
 
-def _repeated(found: PairCollector, table: CellTable) -> RepeatedRows:
+def _repeated(collector: PairCollector, table: CellTable) -> RepeatedRows:
     """Group the rows in which one rater compared the same two systems on the same item, of the same document."""
-    first, second, item, rater, line = found.votes["human"].columns()[:5]
+    first, second, item, rater, line = collector.votes["human"].columns()[:5]
     key = np.stack([np.minimum(first, second), np.maximum(first, second), item, rater])
     _, group, count = np.unique(key, axis=1, return_inverse=True, return_counts=True)
     several = np.flatnonzero((count > 1)[group.ravel()])
     lines: dict[int, list[int]] = {}
     for k in several.tolist():
         lines.setdefault(int(group.ravel()[k]), []).append(int(line[k]))
-    known = _USED | COUNTS.keys() | found.votes.keys()
+    known = _USED | COUNTS.keys() | collector.votes.keys()
     used = {at for at, name in enumerate(table.header) if name in known or name.startswith("human")}
     read = read_again(table.again(), list(lines.values()), table.header, used) if lines else None
     if read is None:
@@ -329,7 +329,7 @@ def _split(repeated: RepeatedRows, places: list[int]) -> list[list[int]]:
     return [group for group in split.values() if len(group) > 1]
 
 
-def _refuse_criteria(repeated: RepeatedRows, found: PairCollector, table: CellTable) -> None:
+def _refuse_criteria(repeated: RepeatedRows, collector: PairCollector, table: CellTable) -> None:
     """Raise InputError for criteria; what was asked in both orders, and nothing else, is no criterion."""
     if not repeated.groups:
         return
@@ -339,14 +339,14 @@ def _refuse_criteria(repeated: RepeatedRows, found: PairCollector, table: CellTa
     looked_at = [ordered] if tells_apart(repeated, places) else [ordered, repeated]
     for one in looked_at:
         if one.groups:
-            known = bool(found.raters)
-            refuse_criteria(one, table.where, _compared(one, found), rater_known=known, surely=True)
+            known = bool(collector.raters)
+            refuse_criteria(one, table.where, _compared(one, collector), rater_known=known, surely=True)
 
 
-def _compared(repeated: RepeatedRows, found: PairCollector) -> str:
-    """Say what the first group of rows is about."""
-    first, second, item, rater, line = found.votes["human"].columns()[:5]
+def _compared(repeated: RepeatedRows, collector: PairCollector) -> str:
+    """State what the first group of rows is about."""
+    first, second, item, rater, line = collector.votes["human"].columns()[:5]
     k = int(np.flatnonzero(line == min(map(min, repeated.groups)))[0])
-    systems, items, raters = list(found.systems), list(found.items), list(found.raters)
+    systems, items, raters = list(collector.systems), list(collector.items), list(collector.raters)
     pair = f"{systems[first[k]]} and {systems[second[k]]} on item {items[item[k]]}"
     return f"{raters[rater[k]]} compared {pair}" if rater[k] >= 0 else f"{pair} were compared"

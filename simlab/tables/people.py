@@ -31,24 +31,24 @@ class Named(NamedTuple):
     notes: tuple[str, ...]
 
 
-def with_people(held: RatingCollector, path: Path | None, *, rater_known: bool = True) -> Named:
+def with_people(collector: RatingCollector, path: Path | None, *, rater_known: bool = True) -> Named:
     """Put people in the place of the logins that a file names; None leaves logins as they are.
 
     Raises InputError naming file and line for a file that does not say of the table's raters who they are, and where
     the table does not say who rated (`rater_known`).
     """
     if path is None:
-        return Named(held, {rater: rater for rater in held.raters}, ())
+        return Named(collector, {rater: rater for rater in collector.raters}, ())
     if not rater_known:
         raise InputError(f"--people {legible(path)}: the table does not say who rated; leave it out")
-    known = people(path, held.raters)
-    who = {rater: known.get(rater, rater) for rater in held.raters}
+    known = people(path, collector.raters)
+    who = {rater: known.get(rater, rater) for rater in collector.raters}
     n = len(set(who.values()))
     notes = [f"{several(len(who), 'login')} are {'one person' if n == 1 else f'{n:,} people'}"]
-    if strangers := [rater for rater in held.raters if rater not in known]:
+    if strangers := [rater for rater in collector.raters if rater not in known]:
         names = legible(", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else ""), 100)
         notes.append(f"--people does not name {several(len(strangers), 'login')} ({names}): each counts as a person")
-    return Named(renamed(held, list(who.values())), who, tuple(notes))
+    return Named(renamed(collector, list(who.values())), who, tuple(notes))
 
 
 def people(path: Path, raters: Iterable[str]) -> dict[str, str]:

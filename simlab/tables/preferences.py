@@ -80,12 +80,12 @@ class Preferences:
 
     @property
     def rater_known(self) -> bool:
-        """Say whether the table names raters."""
+        """True if the table names raters."""
         return bool(self.rater_names)
 
     @property
     def item_known(self) -> bool:
-        """Say whether the table names items."""
+        """True if the table names items."""
         return bool(self.item_names)
 
     @property
@@ -102,24 +102,24 @@ class Preferences:
         return counts
 
 
-def read(path: Path, told: ColumnOverrides = NOTHING, metrics: Sequence[str] | None = None) -> Preferences:
+def read(path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str] | None = None) -> Preferences:
     """Read a table of preferences; `metrics` are those to be read (empty: every one; None: no metric).
 
     Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
     there.
     """
-    theirs = load_answers(path, FORM, told)
-    table = renamed(theirs, USUAL, told.columns)
+    theirs = load_answers(path, FORM, overrides)
+    table = renamed(theirs, USUAL, overrides.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
-    held = of_table(table, metrics, told)
+    held = of_table(table, metrics, overrides)
     return replace(held, rater_column=theirs.header[table.column("rater")]) if "rater" in table.header else held
 
 
-def refuse_two_sorts(held: Preferences, where: str) -> None:
+def refuse_two_sorts(preferences: Preferences, where: str) -> None:
     """Raise InputError where some of those who compared are machines and some are not."""
-    there = np.unique(held.rater[held.rater >= 0]).tolist()
-    refuse_people_and_machines([held.rater_names[k] for k in there], held.rater_column, where)
+    there = np.unique(preferences.rater[preferences.rater >= 0]).tolist()
+    refuse_people_and_machines([preferences.rater_names[k] for k in there], preferences.rater_column, where)
 
 
 def _with_winner(table: CellTable) -> tuple[CellTable, list[str]]:
@@ -161,29 +161,29 @@ def _both_games(one: str, other: str) -> str:
     return one if one == other else "tie"
 
 
-def is_table(path: Path, told: ColumnOverrides) -> bool:
-    """Tell by its header whether a table holds preferences; one that cannot be read does not."""
+def is_table(path: Path, overrides: ColumnOverrides) -> bool:
+    """True if the header of a table is one of preferences; one that cannot be read holds none."""
     try:
-        return holds(renamed(opened(path, FORM, told), USUAL, told.columns).header)
+        return holds(renamed(opened(path, FORM, overrides), USUAL, overrides.columns).header)
     except InputError:
         # What is wrong with it is said by who reads ratings.
         return False
 
 
 def holds(header: Sequence[str]) -> bool:
-    """Say whether columns, by our names, are those of preferences: two systems a row, or a pair and who won."""
+    """True if columns, by our names, are those of preferences: two systems a row, or a pair and who won."""
     return {"system_a", "system_b"} <= set(header) or ("pair" in header and pairs.told_of(header))
 
 
-def of_table(table: CellTable, metrics: Sequence[str] | None, told: ColumnOverrides = NOTHING) -> Preferences:
+def of_table(table: CellTable, metrics: Sequence[str] | None, overrides: ColumnOverrides = NOTHING) -> Preferences:
     """Read the rows of a table whose columns have our names.
 
     Raises InputError for what is no preference, for what contradicts itself, and for what is told of scores.
     """
-    for option, said in (("--scale", told.scale), ("--better", told.better)):
+    for option, said in (("--scale", overrides.scale), ("--better", overrides.better)):
         if said is not None:
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
-    if told.wide:
+    if overrides.wide:
         raise InputError(f"--wide: is of scores, and {table.where} holds preferences; leave it out")
     table, remarks = _with_winner(spelled(table))
     found = pairs.gathered(table, metrics)
@@ -193,12 +193,12 @@ def of_table(table: CellTable, metrics: Sequence[str] | None, told: ColumnOverri
     # A system without any answer has no line.
     at = {int(k): int(n) for k, n in zip(np.append(first, second)[::-1], np.append(line, line)[::-1], strict=True)}
     refuse_lists(list(found.systems), lambda k: table.at(at[k]) if k in at else table.where)
-    refuse_alike(found.systems, "systems", table.where, table.path, told.alike)
-    refuse_alike(found.documents, "documents", table.where, table.path, told.alike)
-    refuse_alike(found.items, "items", table.where, table.path, told.alike)
-    refuse_alike(found.raters, "raters", table.where, table.path, told.alike)
+    refuse_alike(found.systems, "systems", table.where, table.path, overrides.alike)
+    refuse_alike(found.documents, "documents", table.where, table.path, overrides.alike)
+    refuse_alike(found.items, "items", table.where, table.path, overrides.alike)
+    refuse_alike(found.raters, "raters", table.where, table.path, overrides.alike)
     by_source = pairs.comparisons(found, table)
-    raters, person = people_of(tuple(found.raters), told)
+    raters, person = people_of(tuple(found.raters), overrides)
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
@@ -230,23 +230,23 @@ def of_table(table: CellTable, metrics: Sequence[str] | None, told: ColumnOverri
     )
 
 
-def people_of(raters: tuple[str, ...], told: ColumnOverrides) -> tuple[tuple[str, ...], Ints]:
+def people_of(raters: tuple[str, ...], overrides: ColumnOverrides) -> tuple[tuple[str, ...], Ints]:
     """Return the people behind logins, in the order in which they come, and who each login is.
 
     Raises InputError where people are told of, and the table has no raters or the file names none of them.
     """
-    if told.people is None:
+    if overrides.people is None:
         return raters, np.arange(len(raters))
     if not raters:
-        raise InputError(f"--people {legible(told.people)}: the table does not say who rated; leave it out")
-    who = people(told.people, raters)
+        raise InputError(f"--people {legible(overrides.people)}: the table does not say who rated; leave it out")
+    who = people(overrides.people, raters)
     persons = Numbers()
     number = np.array([persons[who.get(rater, rater)] for rater in raters])
     return tuple(persons), number
 
 
 def _notes(human: WinnerComparisons) -> list[str]:
-    """Say what of the comparisons a reader may not expect."""
+    """Note what a reader may not expect of the comparisons."""
     notes = []
     n = len(human.outcome)
     if n and (human.outcome == TIE).all():
@@ -259,63 +259,69 @@ def _notes(human: WinnerComparisons) -> list[str]:
     return notes
 
 
-def by_documents(held: Preferences) -> Preferences:
+def by_documents(preferences: Preferences) -> Preferences:
     """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
-    if not held.document_known:
-        return held
-    item = np.append(held.document, -1)[held.item]
-    said = f"documents are the units: {several(len(held.item_names), 'item')} of {len(held.document_names):,} documents"
-    return replace(held, item=item, item_names=held.document_names, notes=(*held.notes, said))
+    if not preferences.document_known:
+        return preferences
+    item = np.append(preferences.document, -1)[preferences.item]
+    said = (
+        f"documents are the units: {several(len(preferences.item_names), 'item')} of "
+        f"{len(preferences.document_names):,} documents"
+    )
+    return replace(preferences, item=item, item_names=preferences.document_names, notes=(*preferences.notes, said))
 
 
 def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
-    """Say that a column which names the same document in each row tells nothing apart."""
+    """State that a column which names the same document in each row tells nothing apart."""
     if len(documents) != 1:
         return []
     return [f"document is {legible(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
 
 
-def understood(held: Preferences) -> str:
-    """Say in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
-    n = len(held.outcome)
-    words = f"{several(n, 'comparison')} of {several(held.n_systems, 'system')} ({several(_n_pairs(held), 'pair')})"
-    words += f", {several(len(held.document_names), 'document')}" if held.document_known else ""
-    words += f", {several(len(held.item_names), 'item')}" if held.item_known else ", items not named"
-    words += f", {several(held.n_raters, 'rater')}" if held.rater_known else ", raters not named"
+def understood(preferences: Preferences) -> str:
+    """State in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
+    n = len(preferences.outcome)
+    words = (
+        f"{several(n, 'comparison')} of {several(preferences.n_systems, 'system')} "
+        f"({several(_n_pairs(preferences), 'pair')})"
+    )
+    words += f", {several(len(preferences.document_names), 'document')}" if preferences.document_known else ""
+    words += f", {several(len(preferences.item_names), 'item')}" if preferences.item_known else ", items not named"
+    words += f", {several(preferences.n_raters, 'rater')}" if preferences.rater_known else ", raters not named"
     if n:
-        share = float((held.outcome == TIE).mean())
+        share = float((preferences.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
-    words += f"; {several(held.gaps, 'gap')}" if held.gaps else ""
-    words += f"; metrics {', '.join(held.metrics)}" if held.metrics else ""
-    return words + rows_read(held.where, held.left_out)
+    words += f"; {several(preferences.gaps, 'gap')}" if preferences.gaps else ""
+    words += f"; metrics {', '.join(preferences.metrics)}" if preferences.metrics else ""
+    return words + rows_read(preferences.where, preferences.left_out)
 
 
-def record(held: Preferences) -> dict[str, Any]:
-    """Say the same to a program."""
-    n = len(held.outcome)
+def record(preferences: Preferences) -> dict[str, Any]:
+    """Return the record that programs read."""
+    n = len(preferences.outcome)
     return {
-        "rows": held.rows,
+        "rows": preferences.rows,
         "used": n,
-        "gaps": held.gaps,
-        "systems": held.n_systems,
-        "pairs": _n_pairs(held),
-        "documents": len(held.document_names) if held.document_known else None,
-        "items": len(held.item_names) if held.item_known else None,
-        "raters": held.n_raters if held.rater_known else None,
-        "ties": float((held.outcome == TIE).mean()) if n else None,
+        "gaps": preferences.gaps,
+        "systems": preferences.n_systems,
+        "pairs": _n_pairs(preferences),
+        "documents": len(preferences.document_names) if preferences.document_known else None,
+        "items": len(preferences.item_names) if preferences.item_known else None,
+        "raters": preferences.n_raters if preferences.rater_known else None,
+        "ties": float((preferences.outcome == TIE).mean()) if n else None,
         "better": None,
         "scale": None,
-        "metrics": list(held.metrics),
-        "remarks": list(held.remarks),
-        "unused": list(held.unused),
-        "how": dict(held.how),
-        **where_record(held.where, held.left_out),
+        "metrics": list(preferences.metrics),
+        "remarks": list(preferences.remarks),
+        "unused": list(preferences.unused),
+        "how": dict(preferences.how),
+        **where_record(preferences.where, preferences.left_out),
     }
 
 
-def _n_pairs(held: Preferences) -> int:
-    low, high = np.minimum(held.first, held.second), np.maximum(held.first, held.second)
-    return len(np.unique(low * held.n_systems + high))
+def _n_pairs(preferences: Preferences) -> int:
+    low, high = np.minimum(preferences.first, preferences.second), np.maximum(preferences.first, preferences.second)
+    return len(np.unique(low * preferences.n_systems + high))
 
 
 def _share(value: float) -> str:

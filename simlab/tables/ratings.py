@@ -62,17 +62,17 @@ class Header(NamedTuple):
     file: TableFile
     spellings: Spellings | None = None
 
-    def again(self, told: ColumnOverrides) -> Iterator[tuple[int, list[str]]]:
+    def again(self, overrides: ColumnOverrides) -> Iterator[tuple[int, list[str]]]:
         """Go through all rows of the table once more."""
-        return self.spelled(open_table(self.file.path, told).rows)
+        return self.spelled(open_table(self.file.path, overrides).rows)
 
     def spelled(self, rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
         """Go through rows with one spelling of each name, where their owner says so."""
         return iter(rows) if self.spellings is None else self.spellings.rows(rows, self.columns)
 
-    def how(self, told: ColumnOverrides) -> dict[str, Any]:
+    def how(self, overrides: ColumnOverrides) -> dict[str, Any]:
         """Return how the table is read, as a record."""
-        return how_read(told, {key: self.names[at] for key, at in self.columns.items()})
+        return how_read(overrides, {key: self.names[at] for key, at in self.columns.items()})
 
     def unused(self, *also: str) -> tuple[str, ...]:
         """Return the columns that say nothing here: those that are not read, and those of ours that are not used."""
@@ -98,7 +98,12 @@ class _RatingRows:
 
 
 def read(
-    rows: Iterator[tuple[int, list[str]]], header: Header, told: ColumnOverrides, *, as_before: bool, averaged: bool
+    rows: Iterator[tuple[int, list[str]]],
+    header: Header,
+    overrides: ColumnOverrides,
+    *,
+    as_before: bool,
+    averaged: bool,
 ) -> Ratings:
     """Read every rating of a table with the columns of `header`.
 
@@ -107,10 +112,10 @@ def read(
     """
     require(("system", "segment" if "segment" in header.columns else "document", "score"), *_of(header))
     dialect = header.file.dialect
-    commas = numbers.decimal_commas(told.decimal, dialect is None or dialect.mark != ",")
+    commas = numbers.decimal_commas(overrides.decimal, dialect is None or dialect.mark != ",")
     gathered = _RatingRows(scores=numbers.ScoreColumn(commas))
     while chunk := list(islice(rows, _AT_ONCE)):
-        _add(gathered, chunk, header, told)
+        _add(gathered, chunk, header, overrides)
     if not gathered.rows:
         raise InputError(f"{header.where}: holds a header and no ratings; add rows below it, or name another file")
     if not gathered.score:
@@ -118,7 +123,7 @@ def read(
             f"{header.where}: holds no score, only cells that say there is none; "
             "is it the right column (--columns score=NAME)?"
         )
-    return _ratings(gathered, header, told, as_before, averaged)
+    return _ratings(gathered, header, overrides, as_before, averaged)
 
 
 def _of(header: Header) -> tuple[Mapping[str, int], Sequence[str], str]:
@@ -146,9 +151,9 @@ def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, l
     return columns
 
 
-def _add(read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Header, told: ColumnOverrides) -> None:
+def _add(read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Header, overrides: ColumnOverrides) -> None:
     columns = cells(chunk, header)
-    if told.decimal == ",":
+    if overrides.decimal == ",":
         columns |= {key: [numbers.with_point(text, True) for text in columns[key]] for key in _TIMES if key in columns}
     first = not read.rows
     read.rows += len(chunk)
@@ -168,7 +173,7 @@ def _add(read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Head
     times = {key: _times_in(read, key, columns[key], at) for key in _TIMES if key in columns}
     read.seconds.extend(_seconds(times, len(chunk)))
     read.ended.extend(times.get("end", [np.nan] * len(chunk)))
-    _add_criteria(read, chunk, header, first, commas=told.decimal == ",")
+    _add_criteria(read, chunk, header, first, commas=overrides.decimal == ",")
 
 
 def _times_in(read: _RatingRows, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
@@ -229,16 +234,16 @@ def _add_criteria(
                 read.criteria[name].extend(values)
 
 
-def _ratings(read: _RatingRows, header: Header, told: ColumnOverrides, as_before: bool, averaged: bool) -> Ratings:
+def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_before: bool, averaged: bool) -> Ratings:
     with_runs = averaged and bool(read.runs)
-    found, kept, who, notes, copies = _numbered(read, header, told, averaged)
+    found, kept, who, notes, copies = _numbered(read, header, overrides, averaged)
     lines = np.array(read.held.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
     counted = direction.counted(score, errors, as_before=as_before)
     better, source = direction.of_plain(
-        told, score, header.where, counted=counted, before=header.before, as_before=as_before
+        overrides, score, header.where, counted=counted, before=header.before, as_before=as_before
     )
-    direction.check(score, told, better, lambda k: f"{header.where}, line {lines[k]}")
+    direction.check(score, overrides, better, lambda k: f"{header.where}, line {lines[k]}")
     seconds = np.array(read.seconds)[kept] if not read.no_times else np.full(len(kept), np.nan)
     _check_spent(seconds, lines, header.where)
     if "end" in read.no_times:
@@ -250,7 +255,7 @@ def _ratings(read: _RatingRows, header: Header, told: ColumnOverrides, as_before
         seconds,
         lower_is_better=better == "lower",
         better_from=source,
-        scale=told.scale or (direction.usual(score) if better == "higher" else None),
+        scale=overrides.scale or (direction.usual(score) if better == "higher" else None),
         layout="ratings",
         rater_known="rater" in header.columns,
         criteria=_told_criteria(read, kept),
@@ -258,10 +263,10 @@ def _ratings(read: _RatingRows, header: Header, told: ColumnOverrides, as_before
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
-        far=None if told.scale or as_before else find_far_scores(score, lines),
+        far=None if overrides.scale or as_before else find_far_scores(score, lines),
         left_out=(LeftOutRatings(copies, COPIES),) if copies else (),
         remarks=(*read.scores.remarks(), *_without_score(read), *_merged(header)),
-        how=header.how(told),
+        how=header.how(overrides),
         unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
     )
     return averages_of(ratings, runs=with_runs) if averaged else ratings
@@ -278,7 +283,7 @@ def _without_times(read: _RatingRows) -> Iterator[str]:
 
 
 def _without_score(read: _RatingRows) -> Iterator[str]:
-    """Say what stands for a score that is missing, where that is not an empty cell."""
+    """State what stands for a score that is missing, where that is not an empty cell."""
     for mark, n in read.without_score.items():
         if mark:
             yield f"left out: {several(n, 'row')} whose score is {mark!r}, as missing"
@@ -329,52 +334,52 @@ def _times(read: _RatingRows, who: Mapping[str, str]) -> Times | None:
 
 
 def _numbered(
-    read: _RatingRows, header: Header, told: ColumnOverrides, averaged: bool
+    read: _RatingRows, header: Header, overrides: ColumnOverrides, averaged: bool
 ) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str], int]:
     """Number who rated what, list the ratings that count, say who each login is, and count copies of rows.
 
     What a person said under a second login does not count.
     """
     held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
-    found = indexed(held, header.where, header.file.path, told.alike)
-    own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, told)
+    found = indexed(held, header.where, header.file.path, overrides.alike)
+    own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, overrides)
     copies, runs = len(held.line) - len(own), read.runs
     if copies:
         held, found = chosen(held, found, own)
         runs = [read.runs[k] for k in own.tolist()] if read.runs else []
-    alike = differing_rows(header.file.path, told)
+    alike = differing_rows(header.file.path, overrides)
     if with_runs:
         refuse_repeats(held, _by_run(held, found, runs), header.where, alike, rater_known=True)
     elif known or not averaged:
         refuse_repeats(held, found, header.where, alike, rater_known=known)
-    if told.people is None:
+    if overrides.people is None:
         return found, own, {}, (), copies
-    people, who, notes = with_people(held, told.people, rater_known=known)
-    found, kept = without_repeats(indexed(people, header.where, header.file.path, told.alike))
+    people, who, notes = with_people(held, overrides.people, rater_known=known)
+    found, kept = without_repeats(indexed(people, header.where, header.file.path, overrides.alike))
     return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
 
 
-def _by_run(held: RatingCollector, found: Indexed, runs: Sequence[str]) -> Indexed:
-    """Tell a run from others as another person would be."""
+def _by_run(collector: RatingCollector, indexed: Indexed, runs: Sequence[str]) -> Indexed:
+    """Name each run of a rater as another person would be."""
     numbers = Numbers()
-    signed = np.array([numbers[one] for one in zip(held.rater, runs, strict=True)], np.int64)
-    return found._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
+    signed = np.array([numbers[one] for one in zip(collector.rater, runs, strict=True)], np.int64)
+    return indexed._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
 
 
-def _without_copies(held: RatingCollector, found: Indexed, header: Header, told: ColumnOverrides) -> Ints:
+def _without_copies(collector: RatingCollector, indexed: Indexed, header: Header, overrides: ColumnOverrides) -> Ints:
     """Return which ratings are no copies of earlier rows.
 
     Raises InputError where a column of criteria tells rows apart.
     """
-    groups, known = repeat_groups(held, found), "rater" in header.columns
+    groups, known = repeat_groups(collector, indexed), "rater" in header.columns
     if not groups:
-        return np.arange(len(held.line))
-    repeated = read_again(header.again(told), groups, header.names, set(header.columns.values()))
+        return np.arange(len(collector.line))
+    repeated = read_again(header.again(overrides), groups, header.names, set(header.columns.values()))
     copies = copied_lines(repeated, rater_known=known)
-    left, line = without_lines(repeated, copies), np.array(held.line)
+    left, line = without_lines(repeated, copies), np.array(collector.line)
     if left.groups:
         k = int(np.flatnonzero(line == min(map(min, left.groups)))[0])
-        what = rated(found, k, rater_known=known)
+        what = rated(indexed, k, rater_known=known)
         refuse_criteria(left, header.where, what, rater_known=known, surely=not known)
     return np.flatnonzero(~np.isin(line, copies))
 
@@ -390,7 +395,7 @@ def _check_spent(seconds: Floats, lines: Ints, where: str) -> None:
         raise InputError(f"{where}, line {lines[k]}: took {seconds[k]:g} seconds; a rating ends after it starts")
 
 
-def of_indexed(found: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
+def of_indexed(indexed: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
     """Put ratings together from indices and what was said."""
     flat = {"score": score, "errors": errors, "seconds": seconds}
-    return Ratings(**found._asdict(), **flat, **rest)  # type: ignore[arg-type]
+    return Ratings(**indexed._asdict(), **flat, **rest)  # type: ignore[arg-type]

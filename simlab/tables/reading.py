@@ -36,7 +36,9 @@ BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg
 _WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
 
 
-def read(path: Path, told: ColumnOverrides = NOTHING, *, as_before: bool = False, averaged: bool = False) -> Ratings:
+def read(
+    path: Path, overrides: ColumnOverrides = NOTHING, *, as_before: bool = False, averaged: bool = False
+) -> Ratings:
     """Read every rating of a table, with what its owner tells beside it.
 
     Layouts: one row per rating; MQM releases, one row per marked error; averages of segments; campaign logs of
@@ -46,25 +48,25 @@ def read(path: Path, told: ColumnOverrides = NOTHING, *, as_before: bool = False
 
     Raises InputError naming file and line for what is not a table of ratings, and for what is told and cannot be.
     """
-    file = open_table(path, told)
+    file = open_table(path, overrides)
     where = file.where
     if logs.is_first(file.first):
-        return logs.read(rows(file.lines, logs.DIALECT, where), _without_columns(told, where), where)
+        return logs.read(rows(file.lines, logs.DIALECT, where), _without_columns(overrides, where), where)
     if segment_scores.is_first_of_segments(file.first):
-        return segment_scores.read_segments(path, file.lines, _without_columns(told, where, "people"), where)
-    if segment_scores.is_header_of_averages(file.first) and not told.columns:
+        return segment_scores.read_segments(path, file.lines, _without_columns(overrides, where, "people"), where)
+    if segment_scores.is_header_of_averages(file.first) and not overrides.columns:
         below = ((number, text) for number, text in file.lines if number > file.first_line)
-        return segment_scores.read_averages(file.first, below, _without_columns(told, where, "people"), where)
-    return _with_header(file, told, as_before=as_before, averaged=averaged)
+        return segment_scores.read_averages(file.first, below, _without_columns(overrides, where, "people"), where)
+    return _with_header(file, overrides, as_before=as_before, averaged=averaged)
 
 
-def read_for_config(path: Path, told: ColumnOverrides, *, as_before: bool = False) -> Ratings:
+def read_for_config(path: Path, overrides: ColumnOverrides, *, as_before: bool = False) -> Ratings:
     """Read the table of ratings that a config names; refusals name its keys, which can be typed, and no options.
 
     Raises InputError as `read` does.
     """
     try:
-        return read(path, told, as_before=as_before)
+        return read(path, overrides, as_before=as_before)
     except InputError as error:
         raise InputError(as_keys(str(error))) from error
 
@@ -91,72 +93,74 @@ def _where_key(found: re.Match[str]) -> str:
     return f"""'systems.where="{",".join(word.strip("'") for word in words)}"'"""
 
 
-def listed(path: Path, told: ColumnOverrides = NOTHING) -> Iterator[tuple[str, str]]:
+def listed(path: Path, overrides: ColumnOverrides = NOTHING) -> Iterator[tuple[str, str]]:
     """Go through the rows of a table with a header: document and segment of each, whether it has a score or not.
 
     Raises InputError for lines that do not fit the header, and for what has no such columns.
     """
-    file = open_table(path, told)
+    file = open_table(path, overrides)
     names = file.header
-    chosen = found(names, told.columns, file.header_at, file.rows.first())
+    chosen = found(names, overrides.columns, file.header_at, file.rows.first())
     require(("segment" if "segment" in chosen else "document",), chosen, names, file.header_at)
     kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment", "task")}
     header = Header(file.where, names, kept, range(len(names), len(names) + 1), False, file)
-    for line in chosen_rows(file.rows, names, told.where, file.where):
+    for line in chosen_rows(file.rows, names, overrides.where, file.where):
         _, documents, segments, _ = ratings.names(ratings.cells([line], header), 1)
         yield documents[0], segments[0]
 
 
 def always_read(path: Path) -> bool:
-    """Tell whether simlab has always read a plain table, as sums of errors."""
+    """True if simlab has always read a plain table, as sums of errors."""
     file = open_table(path)
     return _before(file.header, file.dialect)
 
 
-def _with_header(file: TableFile, told: ColumnOverrides, *, as_before: bool, averaged: bool) -> Ratings:
+def _with_header(file: TableFile, overrides: ColumnOverrides, *, as_before: bool, averaged: bool) -> Ratings:
     names = list(file.header)
     wide = len(names)
     # Releases end the header with a "# Documentation" column that no row fills.
     while names and names[-1].startswith("#"):
         names.pop()
-    chosen = found(names, told.columns, file.header_at, file.rows.first())
-    spellings = Spellings() if told.alike == "merge" else None
+    chosen = found(names, overrides.columns, file.header_at, file.rows.first())
+    spellings = Spellings() if overrides.alike == "merge" else None
     widths = range(len(names), wide + 1)
     header = Header(file.where, names, chosen, widths, _before(names, file.dialect), file, spellings)
-    content = chosen_rows(without_lines(file.rows, told.skip), names, told.where, file.where)
+    content = chosen_rows(without_lines(file.rows, overrides.skip), names, overrides.where, file.where)
     content = header.spelled(content)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
-        return _chosen_by(mqm.read(content, header, told), told)
+        return _chosen_by(mqm.read(content, header, overrides), overrides)
     if "score" not in chosen:
         _refuse_others(CellTable(file.where, tuple(names), content, file.path))
         _refuse_wide(file, chosen)
-    chosen_by = {column.casefold() for column, _ in told.where}
+    chosen_by = {column.casefold() for column, _ in overrides.where}
 
     def again() -> Iterator[tuple[int, list[str]]]:
-        return chosen_rows(header.again(told), names, told.where, file.where)
+        return chosen_rows(header.again(overrides), names, overrides.where, file.where)
 
     used = {*chosen.values(), *(at for at, name in enumerate(names) if name.casefold() in chosen_by)}
     marks = marks_of(file.rows.first(), again, names, used)
     content = content if marks is None else marks.keep(content)
-    found_ratings = _chosen_by(ratings.read(content, header, told, as_before=as_before, averaged=averaged), told)
+    found_ratings = _chosen_by(
+        ratings.read(content, header, overrides, as_before=as_before, averaged=averaged), overrides
+    )
     return found_ratings if marks is None else _without_controls(found_ratings, again(), marks, chosen)
 
 
-def _without_controls(found: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Ratings:
-    """Say what was left out as control items, and what these say of raters."""
+def _without_controls(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Ratings:
+    """State which ratings were left out as control items, and what these show of raters."""
     if not marks.counts:
-        return replace(found, remarks=(*found.remarks, marks.remark))
+        return replace(ratings, remarks=(*ratings.remarks, marks.remark))
     return replace(
-        found,
-        left_out=(*found.left_out, marks.left_out()),
-        unused=tuple(name for name in found.unused if name != marks.name),
-        controls=control_results(found, rows, marks, columns),
+        ratings,
+        left_out=(*ratings.left_out, marks.left_out()),
+        unused=tuple(name for name in ratings.unused if name != marks.name),
+        controls=control_results(ratings, rows, marks, columns),
     )
 
 
-def _chosen_by(found_ratings: Ratings, told: ColumnOverrides) -> Ratings:
-    """Say by which columns the rows were chosen: these are used."""
-    return replace(found_ratings, where=told.where, unused=without_chosen(found_ratings.unused, told.where))
+def _chosen_by(found_ratings: Ratings, overrides: ColumnOverrides) -> Ratings:
+    """Return by which columns the rows were chosen: these are used."""
+    return replace(found_ratings, where=overrides.where, unused=without_chosen(found_ratings.unused, overrides.where))
 
 
 def _refuse_others(table: CellTable) -> None:
@@ -208,16 +212,20 @@ def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
     )
 
 
-def _without_columns(told: ColumnOverrides, where: str, *also: str) -> ColumnOverrides:
+def _without_columns(overrides: ColumnOverrides, where: str, *also: str) -> ColumnOverrides:
     """Raise InputError for what is told of a table that cannot have it."""
-    if told.columns:
-        ours, theirs = next(iter(told.columns.items()))
+    if overrides.columns:
+        ours, theirs = next(iter(overrides.columns.items()))
         raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
-    for option, given in (("--alike merge", told.alike == "merge"), ("--wide", told.wide), ("--decimal", told.decimal)):
+    for option, given in (
+        ("--alike merge", overrides.alike == "merge"),
+        ("--wide", overrides.wide),
+        ("--decimal", overrides.decimal),
+    ):
         if given:
             raise InputError(f"{option}: {where} has no header that names columns; leave it out")
-    if told.where:
-        raise InputError(f"--where {phrase(told.where)}: {where} has no header that names columns")
-    if "people" in also and told.people is not None:
-        raise InputError(f"--people {legible(told.people)}: {where} does not say who rated")
-    return told
+    if overrides.where:
+        raise InputError(f"--where {phrase(overrides.where)}: {where} has no header that names columns")
+    if "people" in also and overrides.people is not None:
+        raise InputError(f"--people {legible(overrides.people)}: {where} does not say who rated")
+    return overrides

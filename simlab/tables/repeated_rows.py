@@ -153,7 +153,7 @@ def _may_be_criteria(repeated: RepeatedRows, at: int) -> bool:
 
 
 def _numbers_rows(repeated: RepeatedRows, at: int) -> bool:
-    """Tell a column that numbers the rows of each group, from 0 or 1."""
+    """True if a column numbers the rows of each group, from 0 or 1."""
     found = {frozenset(repeated.cells[line][at] for line in group): len(group) for group in repeated.groups}
     return any(all(own == {str(start + k) for k in range(n)} for own, n in found.items()) for start in (0, 1))
 

@@ -38,14 +38,14 @@ UNRATED = "None"
 
 
 def is_first_of_segments(line: str) -> bool:
-    """Tell such a file by its first line: a system and a score or marked errors, no header."""
+    """True if a first line has a system and a score or marked errors, no header."""
     fields = line.split("\t")
     if len(fields) != 2 or not fields[0].strip():
         return False
     return fields[1] == UNRATED or fields[1].startswith(_MARKED) or decimal(fields[1]) is not None
 
 
-def read_segments(path: Path, lines: Iterable[tuple[int, str]], told: ColumnOverrides, where: str) -> Ratings:
+def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: ColumnOverrides, where: str) -> Ratings:
     """Return ratings by one rater, who is not named; segments are named by their place in the test set, from 1.
 
     Raises InputError naming file and line for what is no score, and for a test set with other segments.
@@ -74,11 +74,15 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], told: ColumnOver
     if not score:
         raise InputError(f"{where}: holds no score; give a file in which some segment has one")
     if errors[0] >= 0:
-        source = direction.told(told, "lower", "it lists marked errors, and lower is better", where).source
-        return of_averages(held, score, told, where, errors, rows=rows, better_from=source, layout="segment_scores")
-    source = direction.told(told, "higher", "scores of this format are higher for what is better", where).source
-    scale = told.scale or direction.usual(np.array(score))
-    return of_averages(held, score, told, where, rows=rows, better_from=source, layout="segment_scores", scale=scale)
+        source = direction.told(overrides, "lower", "it lists marked errors, and lower is better", where).source
+        return of_averages(
+            held, score, overrides, where, errors, rows=rows, better_from=source, layout="segment_scores"
+        )
+    source = direction.told(overrides, "higher", "scores of this format are higher for what is better", where).source
+    scale = overrides.scale or direction.usual(np.array(score))
+    return of_averages(
+        held, score, overrides, where, rows=rows, better_from=source, layout="segment_scores", scale=scale
+    )
 
 
 def _worth(text: str, where: str) -> tuple[float, int]:
@@ -127,17 +131,17 @@ def _other(where: str, system: str, n: str, wanted: int) -> InputError:
 
 
 def is_header_of_averages(line: str) -> bool:
-    """Tell the header of a table of averages from that of ratings."""
+    """True if a header is that of a table of averages, not of ratings."""
     header = line.lower().split()
     return {"system", "seg_id"} <= set(header) and len(header) == 3 and "score" in " ".join(header)
 
 
-def read_averages(header: str, lines: Iterable[tuple[int, str]], told: ColumnOverrides, where: str) -> Ratings:
+def read_averages(header: str, lines: Iterable[tuple[int, str]], overrides: ColumnOverrides, where: str) -> Ratings:
     """Return the scores as ratings by one rater, each segment a document of its own; higher is better.
 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
-    source = direction.told(told, "higher", "averages are negated penalties, and higher is better", where).source
+    source = direction.told(overrides, "higher", "averages are negated penalties, and higher is better", where).source
     held, score, first, rows = RatingCollector(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
     for number, system, text, segment in _cells(header, lines, where):
         rows += 1
@@ -151,7 +155,7 @@ def read_averages(header: str, lines: Iterable[tuple[int, str]], told: ColumnOve
             held.add([number], [system], [segment], [segment], [AVERAGE])
     if not score:
         raise InputError(f"{where}: holds no score; give a file in which some segment has one")
-    return of_averages(held, score, told, where, rows=rows, better_from=source, layout="averages")
+    return of_averages(held, score, overrides, where, rows=rows, better_from=source, layout="averages")
 
 
 def _cells(header: str, lines: Iterable[tuple[int, str]], where: str) -> Iterable[tuple[int, str, str, str]]:
@@ -175,9 +179,9 @@ def _score(text: str, where: str) -> float:
 
 
 def of_averages(
-    held: RatingCollector,
+    collector: RatingCollector,
     score: array[float],
-    told: ColumnOverrides,
+    overrides: ColumnOverrides,
     where: str,
     errors: array[int] | None = None,
     *,
@@ -185,10 +189,10 @@ def of_averages(
     **rest: object,
 ) -> Ratings:
     """Put ratings together that nobody in particular gave: one rater, no times; higher is better, save of `errors`."""
-    found, n = indexed(held, where, alike=told.alike), len(score)
+    found, n = indexed(collector, where, alike=overrides.alike), len(score)
     values = np.array(score)
     better: direction.Better = "higher" if errors is None else "lower"
-    direction.check(values, told, better, lambda k: f"{where}, line {held.line[k]}")
+    direction.check(values, overrides, better, lambda k: f"{where}, line {collector.line[k]}")
     return of_indexed(
         found,
         values,
@@ -196,8 +200,8 @@ def of_averages(
         np.full(n, np.nan),
         lower_is_better=errors is not None,
         rater_known=False,
-        how=how_read(told, {}),
+        how=how_read(overrides, {}),
         rows=rows,
         gaps=rows - n,
-        **{"scale": told.scale, **rest},
+        **{"scale": overrides.scale, **rest},
     )

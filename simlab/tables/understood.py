@@ -11,7 +11,7 @@ from simlab.tables.held import Ratings
 
 
 def line(ratings: Ratings) -> str:
-    """Say how many ratings of what by whom, on which scale, and which scores are better."""
+    """State how many ratings of what by whom, on which scale, and which scores are better."""
     raters = several(ratings.n_raters, "rater") if ratings.rater_known else "raters not named"
     documents = several(ratings.n_documents, "document")
     if len(ratings.item_names) != ratings.n_documents:
@@ -25,7 +25,7 @@ def line(ratings: Ratings) -> str:
 
 
 def beside(read: Mapping[str, Any]) -> Iterator[str]:
-    """Say how cells of a table were taken, and which columns say nothing here; `read` is the record of a table."""
+    """State how cells of a table were taken, and which columns say nothing here; `read` is the record of a table."""
     yield from read.get("remarks", ())
     if unused := read.get("unused"):
         yield f"not used: {legible(', '.join(unused), 200)}"

@@ -50,9 +50,9 @@ class SourceVotes:
 
     flat: array[int] = field(default_factory=lambda: array("i"))
 
-    def add(self, at: tuple[int, int, int, int, int], said: CellReadings, times: int = 1) -> None:
+    def add(self, at: tuple[int, int, int, int, int], readings: CellReadings, times: int = 1) -> None:
         """Add what is said of (first, second, item, rater, line)."""
-        self.flat.extend((*at, *said, times))
+        self.flat.extend((*at, *readings, times))
 
     def drop(self, lines: Sequence[int]) -> int:
         """Leave out what stands on some lines; return how many votes did."""
@@ -162,32 +162,37 @@ def _unclear(second: bool, where: str, source: str) -> InputError:
 
 
 def no_outcome(text: str, where: str, column: str) -> InputError:
-    """Say that a cell is no outcome of a comparison."""
+    """Describe a cell that is no outcome of a comparison."""
     return InputError(f"{where}: {legible(column, 40)}={legible(text, 40)!r} {RULE}")
 
 
-def outputs(found: WinnerComparisons, *further: Ints) -> Ints:
+def outputs(comparisons: WinnerComparisons, *further: Ints) -> Ints:
     """Number each two systems, in either order, with what `further` names; what is the same has the same number."""
-    columns = np.minimum(found.first, found.second), np.maximum(found.first, found.second), *further
-    key = np.zeros(len(found.first), np.int64)
+    columns = (
+        np.minimum(comparisons.first, comparisons.second),
+        np.maximum(comparisons.first, comparisons.second),
+        *further,
+    )
+    key = np.zeros(len(comparisons.first), np.int64)
     for column in columns:
         values, at = np.unique(column, return_inverse=True)
         _, key = np.unique(key * len(values) + at, return_inverse=True)
     return key
 
 
-def refuse_contradictions(found: WinnerComparisons, source: str, table: CellTable) -> None:
+def refuse_contradictions(comparisons: WinnerComparisons, source: str, table: CellTable) -> None:
     """Raise InputError where a metric says two things of the same two outputs."""
-    known = np.flatnonzero(found.item >= 0)
+    known = np.flatnonzero(comparisons.item >= 0)
     if not len(known):
         return
-    outcome = np.where(found.first > found.second, 2 - found.outcome, found.outcome)[known]
-    _, at, of = np.unique(outputs(found, found.item)[known], return_index=True, return_inverse=True)
+    outcome = np.where(comparisons.first > comparisons.second, 2 - comparisons.outcome, comparisons.outcome)[known]
+    _, at, of = np.unique(outputs(comparisons, comparisons.item)[known], return_index=True, return_inverse=True)
     wrong = np.flatnonzero(outcome != outcome[at][of])
     if len(wrong):
         k, before = wrong[0], at[of[wrong[0]]]
         raise InputError(
-            f"{table.at(int(found.line[known[k]]))}: {legible(source, 40)} says {SIGNS[outcome[k]]} of what it said "
-            f"{SIGNS[outcome[before]]} of in line {found.line[known[before]]}; repeats are humans', a metric compares "
-            "two outputs once"
+            f"{table.at(int(comparisons.line[known[k]]))}: {legible(source, 40)} says {SIGNS[outcome[k]]} of what it "
+            "said "
+            f"{SIGNS[outcome[before]]} of in line {comparisons.line[known[before]]}; repeats are humans', a metric "
+            "compares two outputs once"
         )

@@ -98,7 +98,7 @@ def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:
 
 
 def holds_averages(world: World) -> bool:
-    """Tell a world of averaged scores from one that says what each rater said."""
+    """True if a world has averaged scores, not what each rater said."""
     return world.frame.rater_names == (segment_scores.AVERAGE,) and not world.frame.lower_is_better
 
 

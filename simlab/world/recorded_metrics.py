@@ -74,7 +74,7 @@ def recorded(
 
 
 def describe_recorded_metric(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
-    """Say of a recorded metric its file, its name, and how many segments it scores and which scores are better."""
+    """Describe a recorded metric: its file, its name, how many segments it scores and which scores are better."""
     segments = several(len(world.frame.document), "segment")
     counted = f"{segments} scored, all that humans rated"
     if JUDGE in world.answers:

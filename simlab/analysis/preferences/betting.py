@@ -141,7 +141,7 @@ def is_within(counts: Array, planned: int, margin: float, level: float, *, plan:
 
 
 def has_crossed_late(counts: Array, planned: int, bound: float, level: float) -> Bools:
-    """Hold the sum of y - bound against a level line that a random walk reaches by the planned end with `level`.
+    """True if the sum of y - bound crossed a level line that a random walk reaches by the planned end with `level`.
 
     By the reflection principle a walk with standard deviation s per step exceeds `z(1 - level / 2) s sqrt(planned)` at
     any of the planned steps with probability `level` (normal approximation): hard early, and no number of looks need be

@@ -231,7 +231,7 @@ def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
 def flip(
     rng: np.random.Generator, sums: Sequence[ClusterSums], by: Pooling, statistic: Floats, tested: Bools, patterns: int
 ) -> FlipFamily:
-    """Hold the statistics of the tested pairs against those of flipped clusters, all pairs together."""
+    """Compare the statistics of the tested pairs with those of flipped clusters, all pairs together."""
     lead, every = flip_leads(rng, [one.keep(tested) for one in sums], patterns)
     null = np.abs(studentise_lead(lead, by.keep(tested), sums[0].n[tested]).statistic)
     return FlipFamily(np.abs(statistic)[tested], null, every, SLACK**0.5)

@@ -152,7 +152,7 @@ def _places_of_systems(votes: Votes) -> tuple[Ints, Ints]:
 
 
 def known_orders(votes: Votes) -> Orders:
-    """Say of which pairs the place is known, and uneven.
+    """Return the pairs whose place is known, and uneven.
 
     Up to one standard deviation of fair coins a place is called even: there the sign test of votes as they are stays
     within .001 of its level of .05 whatever a place is worth, since what it adds to the mean it takes from the spread.

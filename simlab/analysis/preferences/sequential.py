@@ -113,7 +113,7 @@ def _spend_by_look(evidence: Evidence, level: float, spending: Spending) -> Floa
 
 
 def _has_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: Floats) -> Bools:
-    """Hold `lead[row, look]` against the boundaries of a fair walk; `steps[size][row, look]` counts its new steps."""
+    """True where `lead[row, look]` crosses the bounds of a fair walk; `steps[size][row, look]` counts its new steps."""
     crossed = np.zeros(lead.shape, bool)
     open_ = np.arange(len(lead))
     # Symmetric walk: `weight[row, s]` is the probability of |wins - losses| = s.

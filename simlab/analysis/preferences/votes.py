@@ -90,7 +90,7 @@ def choose_way(votes: Votes) -> Way:
 
 
 def way_of_all(votes: Votes) -> Way:
-    """Say the same of all pairs together, which share raters and items: votes on a system's output of an item."""
+    """Return the same for all pairs together, which share raters and items: votes on a system's output of an item."""
     return choose_way(replace(votes, pair=np.zeros_like(votes.pair), n_systems=2))
 
 

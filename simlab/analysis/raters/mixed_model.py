@@ -353,7 +353,7 @@ class Equations(Protocol):
 
     @property
     def log_determinant(self) -> Floats:
-        """That of `V` and of `X'V^-1 X`, `[study]`."""
+        """Log determinants of `V` and of `X'V^-1 X`, `[study]`."""
 
     @property
     def information(self) -> Floats:
@@ -480,7 +480,7 @@ def step_from(design: DesignProducts, at: Solved, value: Floats) -> Fits:
 
 
 def _has_scatter(design: DesignProducts, sums: ScoreSums) -> Bools:
-    """Tell the studies whose scores vary beyond what systems explain."""
+    """True where the scores of a study vary beyond what systems explain."""
     of_system, n = sums.column[: design.n_systems], design.cross.diagonal()[: design.n_systems]
     scatter = sums.square - (of_system.T**2 / np.maximum(n, 1)).sum(-1)
     return np.asarray((scatter > ROUNDING * sums.square) & (design.n > design.rank))

@@ -235,7 +235,7 @@ class Judge(NamedTuple):
 
     @property
     def shrunk(self) -> Floats:
-        """How far the level of each rater is drawn to that of all, over the precision of the rater's scores."""
+        """Shrinkage of each rater's level to that of all, over the precision of the rater's scores."""
         return np.asarray(self.leniency / (1 + self.leniency * self.precision.sum(-1)))
 
     def moderated(self, ratio: Floats) -> Floats:

@@ -19,7 +19,7 @@ class JudgedPair(NamedTuple):
 
     @property
     def wrong(self) -> bool:
-        """Say whether something untrue is claimed."""
+        """True if something untrue is claimed."""
         return self.claimed is not None and self.claimed != self.better
 
 

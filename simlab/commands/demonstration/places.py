@@ -35,7 +35,7 @@ def begin(out: Path) -> None:
 
 
 def end(out: Path) -> None:
-    """Say that the demonstration is complete."""
+    """State that the demonstration is complete."""
     (out / UNFINISHED).unlink(missing_ok=True)
 
 

@@ -47,9 +47,9 @@ class Planted:
         """Return each system's true mean, in points."""
         return dict(zip(SYSTEMS, self.effects.system.tolist(), strict=True))
 
-    def rate(self, asked: Sequence[Rating], occasion: str) -> list[int]:
+    def rate(self, ratings: Sequence[Rating], occasion: str) -> list[int]:
         """Let the raters rate outputs, in whole points; another occasion has other noise."""
-        system, document, rater = (np.asarray(column) for column in zip(*asked, strict=True))
+        system, document, rater = (np.asarray(column) for column in zip(*ratings, strict=True))
         every = np.arange(self.seen.shape[1])
         rng = stream(self.seed, "demo", occasion)
         scores = answer_again(rng, self.effects, self.seen, system, document, rater, every)

@@ -86,8 +86,8 @@ def _share(study: AssignedStudy, items: Items, share: float | None) -> float | N
     return None if items.controls and not planned else planned
 
 
-def _size(one: ShownScreen, sizes: Ints) -> int:
-    return len(one.control.segments) if one.control else int(sizes[one.document])
+def _size(screen: ShownScreen, sizes: Ints) -> int:
+    return len(screen.control.segments) if screen.control else int(sizes[screen.document])
 
 
 def _unheard(people: Sequence[RaterCapacity], seconds: float | None) -> tuple[str, ...]:

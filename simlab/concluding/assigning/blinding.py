@@ -101,14 +101,14 @@ def _of_control(control: ControlItem) -> list[tuple[str, str, str, str, str, str
 
 
 def _of_study(
-    one: ShownScreen, seated: Seated, items: Items, starts: Ints
+    screen: ShownScreen, seated: Seated, items: Items, starts: Ints
 ) -> list[tuple[str, str, str, str, str, str]]:
-    document, system = seated.frame.document_names[one.document], seated.frame.system_names[one.system]
-    outputs, first = items.output[seated.system[one.system]], int(starts[one.document])
-    kind = REPEAT if one.again else ""
+    document, system = seated.frame.document_names[screen.document], seated.frame.system_names[screen.system]
+    outputs, first = items.output[seated.system[screen.system]], int(starts[screen.document])
+    kind = REPEAT if screen.again else ""
     return [
         (document, segment, kind, items.source[first + k], outputs[first + k], system)
-        for k, segment in enumerate(items.segments[one.document])
+        for k, segment in enumerate(items.segments[screen.document])
     ]
 
 
@@ -144,7 +144,7 @@ class Meant(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Tell whether a rating of it is one of the study."""
+        """True if a rating of it is one of the study."""
         return not self.again and self.passes is None
 
 

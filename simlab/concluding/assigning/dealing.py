@@ -247,9 +247,9 @@ def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> DealtCampaign:
     return DealtCampaign(came, tuple(evened(rng, _screens(prepared, table, frame, came.asked))))
 
 
-def _screens(prepared: PreparedRatings, table: Any, frame: Frame, asked: SlotAssignment) -> list[Screen]:
+def _screens(prepared: PreparedRatings, table: Any, frame: Frame, assignment: SlotAssignment) -> list[Screen]:
     """Order the work as the clock does: tasks of a rater in random order, the outputs of a task in random order."""
-    dealt = lay_out(stream(prepared.seed, *PLACE.of_study, "clock", "order"), table, frame, asked)
+    dealt = lay_out(stream(prepared.seed, *PLACE.of_study, "clock", "order"), table, frame, assignment)
     size = dealt.tasks.size
     task = np.repeat(np.arange(len(size)), size)
     if dealt.tasks.screen is None:

@@ -148,7 +148,7 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
 
 
 def _is_appraise(first: Sequence[str]) -> bool:
-    """Tell by its first line whether a table is an export of Appraise, which has no header."""
+    """True if the first line shows an export of Appraise, which has no header."""
     return len(first) >= APPRAISE and first[3] in ("TGT", "CHK", "BAD", "REF") and first[2].isdecimal()
 
 
@@ -162,17 +162,17 @@ def _of_appraise(path: Path, dialect: Dialect) -> Iterator[FilledRating]:
         yield FilledRating(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line, beside)
 
 
-def refuse_other_cells(one: FilledRating, meant: Meant) -> None:
+def refuse_other_cells(rating: FilledRating, meant: Meant) -> None:
     """Raise InputError where a cell beside a code is not that of the key; an empty cell says nothing."""
-    for name, cell in one.beside.items():
+    for name, cell in rating.beside.items():
         own = meant.cells.get(name, cell)
         if not cell or _same(name, cell, own):
             continue
         if name in TEXTS:
-            raise InputError(f"{one.where}: {name} is not the text of {one.slot} (key.csv); {REMEDY}")
+            raise InputError(f"{rating.where}: {name} is not the text of {rating.slot} (key.csv); {REMEDY}")
         raise InputError(
-            f"{one.where}: {name}={legible(cell, 40)}, and {one.slot} has {legible(own, 40) or 'none'} (key.csv); "
-            f"{REMEDY}"
+            f"{rating.where}: {name}={legible(cell, 40)}, and {rating.slot} has {legible(own, 40) or 'none'} "
+            f"(key.csv); {REMEDY}"
         )
 
 

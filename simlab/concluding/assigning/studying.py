@@ -50,7 +50,7 @@ class RatingScale(NamedTuple):
     loose: bool = False
 
     def holds(self, value: float) -> bool:
-        """Tell whether a rating can be one of the scale."""
+        """True if a rating can be one of the scale."""
         if self.values:
             return self.loose or any(abs(value - one) <= WHOLE for one in self.values)
         if self.loose or not self.step:
@@ -59,7 +59,7 @@ class RatingScale(NamedTuple):
         return self.low <= value <= self.high and abs(steps - round(steps)) <= WHOLE * max(1.0, abs(steps))
 
     def is_new(self, value: float) -> bool:
-        """Tell whether a rating lies beyond all values that a pilot showed."""
+        """True if a rating lies beyond all values that a pilot showed."""
         return bool(self.loose and self.values) and not self.low <= value <= self.high
 
     def plain(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class RatingScale(NamedTuple):
         return {"low": low, "high": high, "step": self.step, "values": list(self.values), "loose": self.loose}
 
     def said(self) -> str:
-        """Say it in words."""
+        """Describe the scale in words."""
         if self.values and not self.loose:
             return " ".join(f"{value:g}" for value in self.values)
         by = f" in steps of {self.step:g}" if self.step and not self.loose else ""

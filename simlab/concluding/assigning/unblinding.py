@@ -48,7 +48,7 @@ def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
 
 
 def is_own(file: Path) -> bool:
-    """Tell whether a file is such a list."""
+    """True if a file is such a list."""
     if not file.is_file():
         return False
     with file.open("rb") as held:
@@ -76,7 +76,7 @@ class UnblindedRating(NamedTuple):
 
 
 def read(
-    path: Path, sheets: SheetKey, config: Mapping[str, Any], told: CampaignInfo, columns: Mapping[str, str]
+    path: Path, sheets: SheetKey, config: Mapping[str, Any], info: CampaignInfo, columns: Mapping[str, str]
 ) -> Read:
     """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
 
@@ -85,10 +85,10 @@ def read(
     Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
     ratings off the scale.
     """
-    key, people = read_key(sheets.key, sheets.key_sha256), told.frame.rater_names
+    key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
     rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
     unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
-    found = collected(told, rows([one for one in rated if one.meant.counts], legible(path)), config)
+    found = collected(info, rows([one for one in rated if one.meant.counts], legible(path)), config)
     deviations = [*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)]
     return found._replace(deviations=deviations, unlisted=unlisted)
 
@@ -124,21 +124,23 @@ def unblinded(
     return rated
 
 
-def _rater(one: FilledRating, meant: Meant, people: Sequence[str]) -> str:
-    """Say who rated: who is named, by their account perhaps, else who was asked."""
-    if not one.rater or one.rater in people:
-        return one.rater or meant.rater
-    return rater_of(one.rater, people) or one.rater
+def _rater(rating: FilledRating, meant: Meant, people: Sequence[str]) -> str:
+    """Return the rater: who is named, by their account perhaps, else who was asked."""
+    if not rating.rater or rating.rater in people:
+        return rating.rater or meant.rater
+    return rater_of(rating.rater, people) or rating.rater
 
 
-def _value(one: FilledRating, scale: RatingScale) -> float:
-    value = decimal(one.rating)
+def _value(rating: FilledRating, scale: RatingScale) -> float:
+    value = decimal(rating.rating)
     if value is None:
         raise InputError(
-            f"{one.where}: rating {legible(ascii(one.rating), 40)} is no number; mend it, or leave it empty"
+            f"{rating.where}: rating {legible(ascii(rating.rating), 40)} is no number; mend it, or leave it empty"
         )
     if not scale.holds(value):
-        raise InputError(f"{one.where}: rating {legible(one.rating, 40)} is off the scale, {scale.said()}; mend it")
+        raise InputError(
+            f"{rating.where}: rating {legible(rating.rating, 40)} is off the scale, {scale.said()}; mend it"
+        )
     return value + 0.0  # -0.0 would be another zero
 
 
@@ -155,7 +157,7 @@ def rows(rated: Sequence[UnblindedRating], where: str) -> SheetRows:
 
 
 def _beyond(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[str]:
-    """Say which ratings lie beyond what a pilot showed of its scale."""
+    """State which ratings lie beyond what a pilot showed of its scale."""
     new = [one for one in rated if scale.is_new(one.value)]
     if new:
         said = f"{several(len(new), 'rating')} beyond those of the pilot, {scale.said()}"
@@ -163,7 +165,7 @@ def _beyond(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[st
 
 
 def controls(rated: Sequence[UnblindedRating]) -> list[str]:
-    """Say who failed control items, and how far those who rated an output twice were from themselves."""
+    """Report who failed control items, and how far those who rated an output twice were from themselves."""
     return [*_failures(rated), *_repeats(rated)]
 
 
@@ -194,5 +196,5 @@ def _repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
         )
 
 
-def _place(one: UnblindedRating) -> tuple[str, str, int]:
-    return one.meant.system, one.meant.document, one.meant.number
+def _place(rating: UnblindedRating) -> tuple[str, str, int]:
+    return rating.meant.system, rating.meant.document, rating.meant.number

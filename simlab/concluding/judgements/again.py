@@ -58,7 +58,7 @@ def repetition(
     pairs: Sequence[Pair],
     seed: int,
 ) -> Repetition | None:
-    """Say how likely all claims are found again: the same documents rated again by the same, and others by the same.
+    """Estimate how likely all claims are found again: on the same documents and on others, by the same raters.
 
     None where nothing was claimed.
     """

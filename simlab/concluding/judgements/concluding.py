@@ -40,26 +40,26 @@ FEWEST_TO_CLAIM = 6
 Say = Callable[[str], None]
 
 
-def promise(asked: JudgedComparison, *, used: bool) -> Promise:
-    """Say what is promised of claims, and what is taken as drawn."""
-    which = f"all {len(asked.places[0])} pairs at once" if len(asked.places[0]) > 1 else "one pair"
+def promise(comparison: JudgedComparison, *, used: bool) -> Promise:
+    """State the promise of claims, and what is taken as drawn."""
+    which = f"all {len(comparison.places[0])} pairs at once" if len(comparison.places[0]) > 1 else "one pair"
     rated = ", those that humans rated at random from all" if used else ""
     says = (
-        f"with {100 * (1 - asked.level):g} % probability no claim below is wrong: {which}, documents taken as drawn "
-        f"from more like them{rated}, those who rated as given (flips of whole documents, max-T)"
+        f"with {100 * (1 - comparison.level):g} % probability no claim below is wrong: {which}, documents taken as "
+        f"drawn from more like them{rated}, those who rated as given (flips of whole documents, max-T)"
     )
-    return Promise(name="fixed", level=asked.level, multiplicity="max_t", holds=True, says=says)
+    return Promise(name="fixed", level=comparison.level, multiplicity="max_t", holds=True, says=says)
 
 
-def detectable(found: PairDifferences) -> float | None:
+def detectable(differences: PairDifferences) -> float | None:
     """Return the difference that half of the pairs show with 80 %; None where no pair can be claimed."""
-    there = np.isfinite(found.reach) & scatters(found)
-    known = found.se[there] * (found.reach[there] + ndtri(POWER))
+    there = np.isfinite(differences.reach) & scatters(differences)
+    known = differences.se[there] * (differences.reach[there] + ndtri(POWER))
     return float(np.median(known)) if len(known) else None
 
 
 def lines(metrics: Sequence[Metric], *, used: bool) -> list[str]:
-    """Say by what means and pairs are estimated."""
+    """State by which methods means and pairs are estimated."""
     if not metrics:
         return []
     if used:
@@ -84,21 +84,21 @@ def about(evidence: OutputEvidence, level: float, metrics: Sequence[Metric], *, 
     }
 
 
-def warnings(evidence: OutputEvidence, asked: JudgedComparison, way: Way) -> list[Limit]:
-    """Say what limits the conclusion."""
+def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -> list[Limit]:
+    """Return what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
     said = [
-        *ranked(Rank.CLAIMS, [*_unseen(evidence, asked), *_uneven(evidence)]),
-        *ranked(Rank.NUMBERS, _skewed(asked, way)),
+        *ranked(Rank.CLAIMS, [*_unseen(evidence, comparison), *_uneven(evidence)]),
+        *ranked(Rank.NUMBERS, _skewed(comparison, way)),
     ]
     if np.ptp(evidence.human[evidence.rated]) == 0:
         said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
-    alike = [name for name, part in zip(asked.names, way.means.part, strict=True) if not part.any()]
+    alike = [name for name, part in zip(comparison.names, way.means.part, strict=True) if not part.any()]
     if alike:
         alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
         said.append(Limit(alone, Rank.NUMBERS))
     if len(still := np.flatnonzero(~scatters(way.found))):
-        first, second = (asked.names[place[still[0]]] for place in asked.places)
+        first, second = (comparison.names[place[still[0]]] for place in comparison.places)
         rest = f" and {several(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
         lacks = "how far such a difference is off, and which it would find, is not known"
         said.append(Limit(f"the table shows no scatter of {first} - {second}{rest}: {lacks}", Rank.NUMBERS))
@@ -108,8 +108,8 @@ def warnings(evidence: OutputEvidence, asked: JudgedComparison, way: Way) -> lis
     return said
 
 
-def _unseen(evidence: OutputEvidence, asked: JudgedComparison) -> Iterator[str]:
-    names = [name for name in evidence.system_names if name not in asked.names]
+def _unseen(evidence: OutputEvidence, comparison: JudgedComparison) -> Iterator[str]:
+    names = [name for name in evidence.system_names if name not in comparison.names]
     if names:
         yield (
             f"no human rated {', '.join(names)}: nothing is claimed about {'it' if len(names) == 1 else 'them'}"
@@ -118,7 +118,7 @@ def _unseen(evidence: OutputEvidence, asked: JudgedComparison) -> Iterator[str]:
 
 
 def _uneven(evidence: OutputEvidence) -> Iterator[str]:
-    """Say where a metric's scores show that labels were not dealt at random within systems."""
+    """State where a metric's scores show that labels were not dealt at random within systems."""
     found = {name: one for name in evidence.metrics if (one := uneven_labels(evidence, name)) is not None}
     if found:
         name, one = min(found.items(), key=lambda item: item[1].p_value)
@@ -132,10 +132,10 @@ def _uneven(evidence: OutputEvidence) -> Iterator[str]:
         )
 
 
-def _skewed(asked: JudgedComparison, way: Way) -> Iterator[str]:
+def _skewed(comparison: JudgedComparison, way: Way) -> Iterator[str]:
     skewed = is_too_skewed(way.means.part, way.of.n > 0)
     if skewed.any():
-        names = ", ".join(name for name, bent in zip(asked.names, skewed, strict=True) if bent)
+        names = ", ".join(name for name, bent in zip(comparison.names, skewed, strict=True) if bent)
         yield f"ratings of {names} are too skewed for so few documents: intervals of means hold less than they say"
 
 
@@ -178,13 +178,13 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
 
 
 def _metrics(
-    evidence: OutputEvidence, asked: JudgedComparison, alone: Way, wanted: ConcludeOptions, say: Say
+    evidence: OutputEvidence, comparison: JudgedComparison, alone: Way, wanted: ConcludeOptions, say: Say
 ) -> tuple[list[Metric], Way | None, list[str]]:
     """Judge each metric; return what follows with the only one if it pays, and notes, too."""
     metrics, used, notes = [], None, list[str]()
     for name in evidence.metrics:
         say(f"holding {name} against humans")
-        metric, way, said = metric_of(evidence, asked, alone, name, wanted)
+        metric, way, said = metric_of(evidence, comparison, alone, name, wanted)
         metrics.append(metric)
         notes += said
         if len(evidence.metrics) == 1 and metric.verdict != "leave_out":
@@ -193,10 +193,10 @@ def _metrics(
 
 
 def _again(
-    found: Conclusion,
+    conclusion: Conclusion,
     evidence: OutputEvidence,
     systems: Ints,
-    asked: JudgedComparison,
+    comparison: JudgedComparison,
     way: Way,
     corrected: bool,
     wanted: ConcludeOptions,
@@ -204,21 +204,21 @@ def _again(
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
     if not wanted.gate or not current_effort().equal_studies:
-        return unrepeated(found, NOT_ASKED)
+        return unrepeated(conclusion, NOT_ASKED)
     say("carrying the study out again, with its documents drawn anew")
     rows = (evidence.system, evidence.item, evidence.human, *evidence.metrics.values())
     seed = seed_from_rows((*evidence.system_names, *evidence.metrics), *rows)
     checked, unchecked = try_to_simulate(
         lambda: again.control(
-            evidence, systems, way.of, asked.places, corrected=corrected, level=asked.level, seed=seed
+            evidence, systems, way.of, comparison.places, corrected=corrected, level=comparison.level, seed=seed
         )
     )
-    found = with_gate(found.changed(control=checked, control_missing=unchecked))
-    if found.withdrawn:
-        return found
+    conclusion = with_gate(conclusion.changed(control=checked, control_missing=unchecked))
+    if conclusion.withdrawn:
+        return conclusion
     if not wanted.again:
-        return found.changed(repetition_missing=NOT_ASKED)
+        return conclusion.changed(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
-        lambda: again.repetition(evidence, systems, way.means, asked.places, way.pairs, asked.seed)
+        lambda: again.repetition(evidence, systems, way.means, comparison.places, way.pairs, comparison.seed)
     )
-    return found.changed(repetition=repeated, repetition_missing=unknown)
+    return conclusion.changed(repetition=repeated, repetition_missing=unknown)

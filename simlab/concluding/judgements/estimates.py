@@ -83,7 +83,7 @@ def _sums(evidence: OutputEvidence, systems: Ints, value: Floats) -> Floats:
 def systems_of(
     names: Sequence[str], n: Ints, of: MeanInfluence, level: float, pairs: Sequence[Pair], *, labels: bool
 ) -> list[System]:
-    """Say each system's mean with its interval, and the ranks that no claim rules out."""
+    """Return each system's mean with its interval, and the ranks that no claim rules out."""
     low, high = (share_intervals if labels else intervals)(of, level)
     ranks = {name: [1, len(names)] for name in names}
     for pair in pairs:
@@ -100,24 +100,24 @@ def systems_of(
 def pairs_of(
     names: Sequence[str],
     places: tuple[Ints, Ints],
-    found: PairDifferences,
+    differences: PairDifferences,
     *,
     level: float,
     lower_is_better: bool,
     margin: float | None,
     more: Sequence[More | None],
 ) -> list[Pair]:
-    """Say what is concluded about each pair; a difference counts as found where its adjusted p-value says so.
+    """Conclude about each pair; a difference counts as found where its adjusted p-value says so.
 
     Where a difference does not scatter, how far it is off is not known: its bounds are those that the claim allows.
     """
     turn = -1 if lower_is_better else 1
     pairs = []
     for k, (i, j) in enumerate(zip(*(place.tolist() for place in places), strict=True)):
-        gap, low, high = (float(part[k]) for part in (found.difference, found.low, found.high))
+        gap, low, high = (float(part[k]) for part in (differences.difference, differences.low, differences.high))
         direction = int(np.sign(turn * gap))
-        claimed = found.adjusted[k] <= level
-        if not (known := scatters(found)[k]):
+        claimed = differences.adjusted[k] <= level
+        if not (known := scatters(differences)[k]):
             low = 0.0 if claimed and gap > 0 else -np.inf
             high = 0.0 if claimed and gap < 0 else np.inf
         oriented = (low, high) if turn > 0 else (-high, -low)
@@ -128,8 +128,8 @@ def pairs_of(
                 difference=gap,
                 low=low,
                 high=high,
-                p_value=float(found.p_value[k]),
-                adjusted=float(found.adjusted[k]),
+                p_value=float(differences.p_value[k]),
+                adjusted=float(differences.adjusted[k]),
                 direction=direction,
                 verdict=direction if claimed else 0,
                 within=None if margin is None else within(*oriented, margin),
@@ -139,12 +139,14 @@ def pairs_of(
     return pairs
 
 
-def scatters(found: PairDifferences) -> Bools:
-    """Tell which differences vary at all between documents, beyond rounding."""
-    return np.asarray(found.se > ROUNDING * np.maximum(1.0, np.abs(found.difference)))
+def scatters(differences: PairDifferences) -> Bools:
+    """Return which differences vary at all between documents, beyond rounding."""
+    return np.asarray(differences.se > ROUNDING * np.maximum(1.0, np.abs(differences.difference)))
 
 
-def more_documents(found: PairDifferences, of: MeanInfluence, places: tuple[Ints, Ints], each: float) -> list[More]:
+def more_documents(
+    differences: PairDifferences, of: MeanInfluence, places: tuple[Ints, Ints], each: float
+) -> list[More]:
     """Count the further rated documents, of so many ratings each, that settle each pair with 80 %.
 
     What judged documents add to the variance falls with their number; what only the metric has seen is taken to last.
@@ -154,7 +156,7 @@ def more_documents(found: PairDifferences, of: MeanInfluence, places: tuple[Ints
     own, rest = (part[:, judged] ** 2).sum(1), (part[:, ~judged] ** 2).sum(1)
     numbers = [
         units_needed(ObservedEstimate(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
-        for gap, noise, lasting, reach in zip(found.difference, own, rest, found.reach, strict=True)
+        for gap, noise, lasting, reach in zip(differences.difference, own, rest, differences.reach, strict=True)
     ]
     return [
         More.of("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two") for number in numbers
@@ -202,7 +204,7 @@ def check(of: Totals, names: Sequence[str], table: Path) -> None:
 
 
 def asked_of(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -> JudgedComparison:
-    """Say which systems and pairs are compared; raise InputError for a baseline that humans did not rate."""
+    """Return which systems and pairs are compared; raise InputError for a baseline that humans did not rate."""
     names = tuple(evidence.system_names[k] for k in systems)
     first, second = np.triu_indices(len(names), 1)
     if wanted.against is not None:
@@ -220,15 +222,17 @@ def asked_of(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -
     )
 
 
-def way_of(asked: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
+def way_of(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
     """Estimate means, and hold them against each other, with or without the metric in `of`."""
     means = influence(of, corrected=corrected)
-    found = compare_by_flips(asked.stream("flips"), means, asked.places, level=asked.level, flips=asked.flips)
+    found = compare_by_flips(
+        comparison.stream("flips"), means, comparison.places, level=comparison.level, flips=comparison.flips
+    )
     judged = of.n[:, (of.n > 0).any(0)]
-    more = more_documents(found, means, asked.places, 2 * float(judged.mean()))
+    more = more_documents(found, means, comparison.places, 2 * float(judged.mean()))
     pairs = pairs_of(
-        asked.names, asked.places, found,
-        level=asked.level, lower_is_better=asked.lower_is_better, margin=asked.margin, more=more,
+        comparison.names, comparison.places, found,
+        level=comparison.level, lower_is_better=comparison.lower_is_better, margin=comparison.margin, more=more,
     )  # fmt: skip
     return Way(of, means, found, pairs)
 

@@ -110,7 +110,7 @@ class OutputEvidence:
 
     @property
     def rated(self) -> Bools:
-        """Say which outputs humans rated."""
+        """Return which outputs humans rated."""
         return np.isfinite(self.human)
 
 

@@ -122,21 +122,21 @@ def _difference(evidence: OutputEvidence, name: str, system: int) -> tuple[float
 
 
 def metric_of(
-    evidence: OutputEvidence, asked: JudgedComparison, alone: Way, name: str, wanted: ConcludeOptions
+    evidence: OutputEvidence, comparison: JudgedComparison, alone: Way, name: str, wanted: ConcludeOptions
 ) -> tuple[Metric, Way, Sequence[str]]:
-    """Say what a table tells of a metric, and what follows with it."""
+    """Return what a table tells of a metric, and what follows with it."""
     of = laid(evidence, name)[1]
     few = int((of.n > 0).sum(1).min()) < FEWEST_DOCUMENTS
-    way = alone if few else way_of(asked, of, corrected=True)
+    way = alone if few else way_of(comparison, of, corrected=True)
     labels = binary(evidence, name, wanted.threshold) if evidence.labels else None
     says = None if labels is None else labels.says
-    found = verdict(asked, evidence, name, says, alone, way._replace(of=of))
-    quality, spread, posterior, notes = _quality(evidence, name, labels, asked.level)
-    estimates = [*_estimated(asked, "human", alone), *_estimated(asked, "ppi", way), *posterior]
-    width, favoured = width_of(alone.found, way.found), _favour(asked, evidence, name, says)
+    found = verdict(comparison, evidence, name, says, alone, way._replace(of=of))
+    quality, spread, posterior, notes = _quality(evidence, name, labels, comparison.level)
+    estimates = [*_estimated(comparison, "human", alone), *_estimated(comparison, "ppi", way), *posterior]
+    width, favoured = width_of(alone.found, way.found), _favour(comparison, evidence, name, says)
     says_nothing = found.bias is None
-    worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), asked.level)
-    bias, bias_pairs, bias_worst, bias_factor = _errors(asked, found.bias)
+    worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), comparison.level)
+    bias, bias_pairs, bias_worst, bias_factor = _errors(comparison, found.bias)
     metric = Metric(
         name=name,
         verdict=found.verdict,
@@ -161,43 +161,46 @@ def metric_of(
 
 
 def _favour(
-    asked: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
+    comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
 ) -> tuple[Sequence[MetricQuality], Interval | None]:
     """Return how far each system lies off the line of the metric's means on the humans', and its slope."""
     score = evidence.metrics[name] if says is None else says
-    found = favour_of(asked.stream("favour", name), evidence, score, level=asked.level, flips=asked.flips)
+    found = favour_of(
+        comparison.stream("favour", name), evidence, score, level=comparison.level, flips=comparison.flips
+    )
     if found is None:
         return (), None
     columns = found.value, found.low, found.high
     return [
-        MetricQuality.of(one, *(float(column[k]) for column in columns)) for k, one in enumerate(asked.names)
+        MetricQuality.of(one, *(float(column[k]) for column in columns)) for k, one in enumerate(comparison.names)
     ], found.slope
 
 
 def _errors(
-    asked: JudgedComparison, bias: Bias | None
+    comparison: JudgedComparison, bias: Bias | None
 ) -> tuple[Sequence[MetricQuality], Sequence[MetricError], MetricError | None, float | None]:
     """Return the errors of systems and of pairs, the worst of these, and the factor to the humans' scale."""
     if bias is None or not np.isfinite(bias.value).all():
         return (), (), None, None
     columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
     errors = [
-        MetricError.of(asked.names[i], asked.names[j], *(float(one[k]) for one in columns))
-        for k, (i, j) in enumerate(zip(*(place.tolist() for place in asked.places), strict=True))
+        MetricError.of(comparison.names[i], comparison.names[j], *(float(one[k]) for one in columns))
+        for k, (i, j) in enumerate(zip(*(place.tolist() for place in comparison.places), strict=True))
     ]
-    return _of_systems(asked, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
+    return _of_systems(comparison, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
 
 
-def _of_systems(asked: JudgedComparison, bias: Bias) -> list[MetricQuality]:
+def _of_systems(comparison: JudgedComparison, bias: Bias) -> list[MetricQuality]:
     """Return each system's error about the mean of all, or about the baseline, where all are compared with one."""
-    n, (first, second) = len(asked.names), asked.places
+    n, (first, second) = len(comparison.names), comparison.places
     if len(first) == n * (n - 1) // 2:
         columns = bias.systems, bias.systems_low, bias.systems_high
-        return [MetricQuality.of(name, *(float(one[k]) for one in columns)) for k, name in enumerate(asked.names)]
+        return [MetricQuality.of(name, *(float(one[k]) for one in columns)) for k, name in enumerate(comparison.names)]
     # Pairs are the baseline's less each other system's.
     columns = -bias.value, -bias.high, -bias.low
     return [
-        MetricQuality.of(asked.names[j], *(float(one[k]) for one in columns)) for k, j in enumerate(second.tolist())
+        MetricQuality.of(comparison.names[j], *(float(one[k]) for one in columns))
+        for k, j in enumerate(second.tolist())
     ]
 
 
@@ -212,9 +215,9 @@ def _quality(
     return *correlations(evidence, name, level), (), () if evidence.labels else (without,)
 
 
-def _estimated(asked: JudgedComparison, method: str, way: Way) -> list[Estimated]:
-    low, high = (share_intervals if asked.labels else intervals)(way.means, asked.level)
+def _estimated(comparison: JudgedComparison, method: str, way: Way) -> list[Estimated]:
+    low, high = (share_intervals if comparison.labels else intervals)(way.means, comparison.level)
     return [
         Estimated(method=method, system=name, value=float(way.means.value[k]), low=float(low[k]), high=float(high[k]))
-        for k, name in enumerate(asked.names)
+        for k, name in enumerate(comparison.names)
     ]

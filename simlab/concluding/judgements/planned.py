@@ -117,14 +117,14 @@ def metric(collected: Collected) -> Any:
     return None if said is None else [said.dtype.name, *said.shape]
 
 
-def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
+def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what came then.
 
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
     """
-    n = _check_known(told, config, rows.where)
-    unit = np.array(known(rows, "system", told.frame.system_names), np.int64)
-    item = _items(rows, unit, told, n, shared=config["design"]["shared_inputs"])
+    n = _check_known(info, config, rows.where)
+    unit = np.array(known(rows, "system", info.frame.system_names), np.int64)
+    item = _items(rows, unit, info, n, shared=config["design"]["shared_inputs"])
     key = unit * max(n, 1) + item
     both, start = np.unique(key, return_index=True)
     if len(both) < len(unit):
@@ -132,30 +132,30 @@ def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
         before = rows.differing(int(np.argmax(key == key[k])), k)
         raise InputError(f"{rows.at(k)}: this output is there a second time, before on {before}; keep one of the two")
     came = np.array([k for k, text in enumerate(column(rows, "human")) if not missing(text)], np.int64)
-    value = _values(rows, came, binary=told.known["binary"])
+    value = _values(rows, came, binary=info.known["binary"])
     at = np.lexsort((item[came], unit[came]))
     seen = Seen(
-        in_type(unit[came][at], told, "unit"),
-        in_type(item[came][at], told, "item"),
-        untold(len(came), told, "rater"),
-        in_type(value[at], told, "value"),
-        untold(len(came), told, "errors"),
-        at=in_type([number(rows, "at", k) for k in came[at]], told, "at") if "at" in told.types else None,
+        in_type(unit[came][at], info, "unit"),
+        in_type(item[came][at], info, "item"),
+        untold(len(came), info, "rater"),
+        in_type(value[at], info, "value"),
+        untold(len(came), info, "errors"),
+        at=in_type([number(rows, "at", k) for k in came[at]], info, "at") if "at" in info.types else None,
     )
-    paid = less_paid(told.paid, told.answers - len(came), prices_of(config["budget"], JUDGE))
-    held = Collected(told.frame, None, None, seen, _metric(rows, told, unit, item), told.known, paid, told.streams)
-    short = told.answers - len(came)
-    return Read(held, told.answers, [f"{short:,} of {told.answers:,} judgements are missing"] if short else [])
+    paid = less_paid(info.paid, info.answers - len(came), prices_of(config["budget"], JUDGE))
+    held = Collected(info.frame, None, None, seen, _metric(rows, info, unit, item), info.known, paid, info.streams)
+    short = info.answers - len(came)
+    return Read(held, info.answers, [f"{short:,} of {info.answers:,} judgements are missing"] if short else [])
 
 
-def _check_known(told: CampaignInfo, config: Mapping[str, Any], where: str) -> int:
+def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> int:
     """Count the outputs of a system that were judged; raise InputError for what is told of others."""
-    held, systems = told.known, told.frame.n_systems
+    held, systems = info.known, info.frame.n_systems
     if held.keys() - {_OUTPUTS} != _KNOWN or not isinstance(held["binary"], bool):
         refuse(where, "does not say what one knows of judgements")
-    n = told.answers // systems if _OUTPUTS not in held else whole(held[_OUTPUTS], where, _OUTPUTS)
-    if told.answers != n * systems and _OUTPUTS not in held:
-        refuse(where, f"has answers={told.answers}, not as many of each of {systems} systems")
+    n = info.answers // systems if _OUTPUTS not in held else whole(held[_OUTPUTS], where, _OUTPUTS)
+    if info.answers != n * systems and _OUTPUTS not in held:
+        refuse(where, f"has answers={info.answers}, not as many of each of {systems} systems")
     for name, width in (("calibration", 4), ("calibration_parts", 4)):
         if held[name] is not None:
             check(held[name], where, name, shape=(None, width))
@@ -166,18 +166,18 @@ def _check_known(told: CampaignInfo, config: Mapping[str, Any], where: str) -> i
     whole(held["outputs_per_document"], where, "outputs_per_document")
     if held["test_set"] is not None:
         whole(held["test_set"], where, "test_set")
-    _check_metric(told, where, n)
+    _check_metric(info, where, n)
     _check_rest(held, where, systems)
     return n
 
 
-def _check_metric(told: CampaignInfo, where: str, n: int) -> None:
-    nominal, said = told.known["nominal"], told.metric
+def _check_metric(info: CampaignInfo, where: str, n: int) -> None:
+    nominal, said = info.known["nominal"], info.metric
     if nominal is not None and not isinstance(nominal, KnownRates | KnownCorrelation):
         refuse(where, "says something else of its metric than how good it is")
     if said is None:
         return
-    if not isinstance(said, list) or said[1:] != [told.frame.n_systems, n]:
+    if not isinstance(said, list) or said[1:] != [info.frame.n_systems, n]:
         refuse(where, "does not say of which outputs its metric speaks")
     if said[0] not in ("float64", "int8", "int64"):
         refuse(where, "has a metric of another type")
@@ -200,8 +200,8 @@ def _check_rest(held: Mapping[str, Any], where: str, systems: int) -> None:
         check(parts.total, where, "parts.total", shape=(systems, n_parts))
 
 
-def _items(rows: SheetRows, unit: Ints, told: CampaignInfo, n: int, *, shared: bool) -> Ints:
-    names = told.frame.system_names
+def _items(rows: SheetRows, unit: Ints, info: CampaignInfo, n: int, *, shared: bool) -> Ints:
+    names = info.frame.system_names
     numbers = [{_name(k, name, shared): k for k in range(n)} for name in ((names[:1]) if shared else names)]
     cells = column(rows, "item")
     for k, name in enumerate(cells):
@@ -220,11 +220,11 @@ def _values(rows: SheetRows, came: Ints, *, binary: bool) -> Floats:
     return value
 
 
-def _metric(rows: SheetRows, told: CampaignInfo, unit: Ints, item: Ints) -> Array | None:
+def _metric(rows: SheetRows, info: CampaignInfo, unit: Ints, item: Ints) -> Array | None:
     """Lay out what the metric says; raise InputError where it lacks outputs, which the analysis counts on."""
-    if told.metric is None:
+    if info.metric is None:
         return None
-    dtype, systems, n = told.metric
+    dtype, systems, n = info.metric
     said = np.full((systems, n), np.nan)
     said[unit, item] = [number(rows, "metric", k) for k in range(len(rows))]
     if lacking := int(np.isnan(said).sum()):

@@ -183,8 +183,8 @@ def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[li
     return [one for method, estimates in found.items() for one in _estimated(method, evidence, estimates)], notes
 
 
-def _estimated(method: str, evidence: OutputEvidence, found: Estimates) -> list[Estimated]:
-    bounds = zip(found.value, found.low, found.high, strict=True)
+def _estimated(method: str, evidence: OutputEvidence, estimates: Estimates) -> list[Estimated]:
+    bounds = zip(estimates.value, estimates.low, estimates.high, strict=True)
     return [
         Estimated.of(method, name, *(float(x) for x in row))
         for name, row in zip(evidence.system_names, bounds, strict=True)

@@ -51,26 +51,26 @@ class Verdict:
 
 
 def verdict(
-    asked: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
+    comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
 ) -> Verdict:
     """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
-    rng, of, labels = asked.stream("verdict", name), corrected.of, int(evidence.rated.sum())
-    n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, asked.margin)
+    rng, of, labels = comparison.stream("verdict", name), corrected.of, int(evidence.rated.sum())
+    n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, comparison.margin)
     said = _says_something(evidence, name)
     if n_documents < FEWEST_DOCUMENTS:
         few = f"humans rated {n_documents} documents of a system; fewer than {FEWEST_DOCUMENTS} do not show its worth"
         more = _labels([labels / n_documents * (FEWEST_DOCUMENTS - n_documents)] * 3)
-        return Verdict("leave_out", few, more, bound, _bias(rng, asked, evidence, name, says) if said else None)
+        return Verdict("leave_out", few, more, bound, _bias(rng, comparison, evidence, name, says) if said else None)
     if not said:
         seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())
         why = "it says the same of all outputs" if seen else "it scored no output that humans rated"
         return Verdict("leave_out", why, None, bound)
-    told, width = gain(rng, of, flips=asked.flips), width_of(alone.found, corrected.found)
-    bias = _bias(rng, asked, evidence, name, says)
-    off = f"{_turned(alone, bias)}{_biased(asked, bias, bound)}"
-    if told.p_value > asked.level / 2:
+    told, width = gain(rng, of, flips=comparison.flips), width_of(alone.found, corrected.found)
+    bias = _bias(rng, comparison, evidence, name, says)
+    off = f"{_turned(alone, bias)}{_biased(comparison, bias, bound)}"
+    if told.p_value > comparison.level / 2:
         reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g}); {off}"
-        return Verdict("leave_out", reason, _to_show(told, labels, asked.level), bound, bias)
+        return Verdict("leave_out", reason, _to_show(told, labels, comparison.level), bound, bias)
     if not width < 1:
         return Verdict("leave_out", f"{_nothing_left(evidence, name, width)}; {off}", None, bound, bias)
     narrower = f"intervals of differences are {width:.2f} times as wide with it"
@@ -83,9 +83,9 @@ def verdict(
 
 
 def _bias(
-    rng: np.random.Generator, asked: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
+    rng: np.random.Generator, comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
 ) -> Bias:
-    return bias_of(rng, evidence, name, says, asked.places, level=asked.level, flips=asked.flips)
+    return bias_of(rng, evidence, name, says, comparison.places, level=comparison.level, flips=comparison.flips)
 
 
 def _turned(alone: Way, bias: Bias) -> str:
@@ -109,14 +109,14 @@ def _nothing_left(evidence: OutputEvidence, name: str, width: float) -> str:
     )
 
 
-def _biased(asked: JudgedComparison, bias: Bias, bound: float) -> str:
-    """Say of which pair a metric's own difference is shown to miss most, or may miss most where none is shown."""
+def _biased(comparison: JudgedComparison, bias: Bias, bound: float) -> str:
+    """State of which pair a metric's own difference is shown to miss most, or may miss most where none is shown."""
     if not np.isfinite(bias.value).all():
         return "what its own means miss is not known of every system"
     shown = (bias.low > 0) | (bias.high < 0)
     # Bounds that hold 0 do not show the bias that the sentence is about, however far they reach.
     k = int(np.where(shown, np.abs(bias.value), -1.0).argmax()) if shown.any() else bias.worst_pair
-    first, second = (asked.names[place[k]] for place in asked.places)
+    first, second = (comparison.names[place[k]] for place in comparison.places)
     value, low, high = (_plain(float(one[k])) for one in (bias.value, bias.low, bias.high))
     off = f"that of {first} and {second} is off by {value} ({low} to {high})"
     if shown.any():
@@ -159,9 +159,9 @@ def _margin(evidence: OutputEvidence, alone: PairDifferences, margin: float | No
     return SHARE_MARGIN if evidence.labels else usual
 
 
-def _to_show(told: Gain, labels: int, level: float) -> More:
+def _to_show(gain: Gain, labels: int, level: float) -> More:
     """Count further labels that show with 80 % that the metric follows humans: its t grows as their root."""
-    draws = np.abs(told.t + ndtri((np.arange(2000) + 0.5) / 2000))
+    draws = np.abs(gain.t + ndtri((np.arange(2000) + 0.5) / 2000))
     t = np.quantile(draws, QUARTERS)
     needed = labels * (((ndtri(1 - level / 4) + ndtri(POWER)) / t) ** 2 - 1)
     return _labels(np.maximum(needed, 1.0).tolist())

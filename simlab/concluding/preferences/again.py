@@ -52,7 +52,7 @@ _MOST_EFFECTS = 2_000_000
 
 def repetition(
     votes: Votes,
-    found: PreferenceClaims,
+    claims: PreferenceClaims,
     fitted: Strengths,
     covariance: Floats,
     world: VoteWorld,
@@ -64,20 +64,20 @@ def repetition(
 
     `covariance` is that of the strengths: what the table leaves open about them.
     """
-    claimed = np.flatnonzero(found.verdict * found.family)
+    claimed = np.flatnonzero(claims.verdict * claims.family)
     if not len(claimed):
         return None
     worlds = _worlds(covariance, world, seed)
     raters, items = _own(votes, votes.rater, world.taste_sd, fitted), _own(votes, votes.item, world.output_sd, fitted)
 
-    def same_raters(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
-        return replace(one, taste=None if raters is None else raters(rng))
+    def same_raters(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
+        return replace(world, taste=None if raters is None else raters(rng))
 
-    def nothing_new(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
-        return replace(same_raters(rng, one), output=None if items is None else items(rng))
+    def nothing_new(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
+        return replace(same_raters(rng, world), output=None if items is None else items(rng))
 
-    def same_items(rng: np.random.Generator, one: VoteWorld) -> VoteWorld:
-        return replace(one, output=None if items is None else items(rng))
+    def same_items(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
+        return replace(world, output=None if items is None else items(rng))
 
     ways: dict[str, tuple[Way, bool]] = {
         "same": (nothing_new, raters is not None and items is not None),
@@ -86,7 +86,7 @@ def repetition(
         "new_study": (lambda rng, one: one, True),
     }
     shares = {
-        name: _confirmed(found, claimed, worlds, way, seed, ordered) for name, (way, known) in ways.items() if known
+        name: _confirmed(claims, claimed, worlds, way, seed, ordered) for name, (way, known) in ways.items() if known
     }
     return Repetition(
         same_sign=RepeatedShares(**{name: sign for name, (sign, _) in shares.items()}),
@@ -113,7 +113,7 @@ def _own(votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Callable[[np.r
 
 
 def _confirmed(
-    found: PreferenceClaims,
+    claims: PreferenceClaims,
     claimed: Array,
     worlds: list[VoteWorld],
     way: Way,
@@ -122,16 +122,16 @@ def _confirmed(
 ) -> tuple[Interval, Interval]:
     """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds."""
     share, anew = np.empty(len(worlds)), np.empty((len(worlds), TESTED, len(claimed)), bool)
-    at = np.searchsorted(np.flatnonzero(found.family), claimed)
+    at = np.searchsorted(np.flatnonzero(claims.family), claimed)
     for k, world in enumerate(worlds):
         rng = stream(seed, "conclude", "again", k)
         own = way(rng, world)
-        values = [own.vote(rng, found.votes) for _ in range(EACH)]
-        same = [_directions(found.votes, one)[claimed] == found.verdict[claimed] for one in values]
+        values = [own.vote(rng, claims.votes) for _ in range(EACH)]
+        same = [_directions(claims.votes, one)[claimed] == claims.verdict[claimed] for one in values]
         share[k] = np.mean([bool(one.all()) for one in same])
         rng = stream(seed, "conclude", "claimed again", k)
         for j in range(TESTED):
-            anew[k, j] = _claimed_pairs(rng, found, replace(found.votes, value=values[j]), ordered)[at] & same[j]
+            anew[k, j] = _claimed_pairs(rng, claims, replace(claims.votes, value=values[j]), ordered)[at] & same[j]
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
     bounds = widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(worlds))
@@ -142,15 +142,15 @@ def _directions(votes: Votes, value: Array) -> Array:
     return np.sign(np.bincount(votes.pair, value, minlength=votes.n_pairs))
 
 
-def control(found: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
+def control(claims: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by three analyses."""
-    columns = zip(*_nulls(found, world.equal(), seed, ordered), strict=True)
+    columns = zip(*_nulls(claims, world.equal(), seed, ordered), strict=True)
     some, plain, watched = (np.array(column, bool) for column in columns)
     return Control(
         studies=len(some),
         some_claim=float(some.mean()),
         some_claim_mcse=_mcse(some),
-        promised=found.promise.level,
+        promised=claims.promise.level,
         uncorrected=float(plain.mean()),
         uncorrected_mcse=_mcse(plain),
         world=_named(world),
@@ -159,18 +159,18 @@ def control(found: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: bo
     )
 
 
-def _nulls(found: PreferenceClaims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
-    votes, level = found.votes, found.promise.level
-    given = not found.raters_drawn and (votes.rater >= 0).any()
+def _nulls(claims: PreferenceClaims, equal: VoteWorld, seed: int, ordered: bool) -> Iterator[tuple[bool, bool, bool]]:
+    votes, level = claims.votes, claims.promise.level
+    given = not claims.raters_drawn and (votes.rater >= 0).any()
     for k in range(current_effort().equal_studies):
         rng = stream(seed, "conclude", "control", k)
         one = _with_given(rng, votes, equal) if given else equal
         study = replace(votes, value=one.vote(rng, votes))
-        p_value = sign_test.asymptotic(study.counts())[found.family]
+        p_value = sign_test.asymptotic(study.counts())[claims.family]
         yield (
-            bool(_claimed_pairs(rng, found, study, ordered).any()),
+            bool(_claimed_pairs(rng, claims, study, ordered).any()),
             bool((p_value <= level).any()),
-            watched(study, found.family, level),
+            watched(study, claims.family, level),
         )
 
 
@@ -182,18 +182,18 @@ def _with_given(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> Vot
     return replace(equal, taste=taste - load @ taste / load.sum())
 
 
-def _claimed_pairs(rng: np.random.Generator, found: PreferenceClaims, study: Votes, ordered: bool) -> Bools:
+def _claimed_pairs(rng: np.random.Generator, claims: PreferenceClaims, study: Votes, ordered: bool) -> Bools:
     """Return which pairs of the family the table's own analysis claims of a study."""
-    level = found.promise.level
-    if found.promise.name == "anytime":
+    level = claims.promise.level
+    if claims.promise.name == "anytime":
         log_e, _ = highest_evidence(study, ordered)
-        return np.asarray(holm_of_e_values(log_e[found.family], level), bool)
-    tested = weigh_votes(rng, study, found.way, found.family, level, max(PATTERNS, math.ceil(10 / level) - 1))
-    return np.asarray(tested.claimed[found.family], bool)
+        return np.asarray(holm_of_e_values(log_e[claims.family], level), bool)
+    tested = weigh_votes(rng, study, claims.way, claims.family, level, max(PATTERNS, math.ceil(10 / level) - 1))
+    return np.asarray(tested.claimed[claims.family], bool)
 
 
 def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:
-    """Say whether a sign test of some pair, at some of so many looks while votes come, falls below the level."""
+    """True if a sign test of some pair, at some of so many looks while votes come, falls below the level."""
     from scipy.special import ndtri
 
     look = np.arange(len(study.pair)) * looks // len(study.pair)

@@ -114,47 +114,47 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], against: str | No
 
 
 def _with_strengths(
-    found: Conclusion,
+    conclusion: Conclusion,
     config: Mapping[str, Any],
     collected: Collected,
     wanted: ConcludeOptions,
     say: Callable[[str], None],
 ) -> Conclusion:
     """Add what the same comparisons say beside the plan's rule."""
-    asked = replace(wanted, plan=None, promise=found.promise.name, level=config["decision"]["level"], exclude=())
+    asked = replace(wanted, plan=None, promise=conclusion.promise.name, level=config["decision"]["level"], exclude=())
     asked = replace(asked, again=False, gate=False)
     try:
         beside = of_held(of_collected(collected), asked, say)
     except InputError as error:
         # What the plan's rule says stands, whatever else cannot be told.
-        return found.changed(line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
+        return conclusion.changed(line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
     by_pair = {(one.first, one.second): one for one in beside.pairs}
-    pairs = [_bounded(one, by_pair.get((one.first, one.second))) for one in found.pairs]
-    return found.changed(
+    pairs = [_bounded(one, by_pair.get((one.first, one.second))) for one in conclusion.pairs]
+    return conclusion.changed(
         read=beside.read,
         line=beside.line,
         pairs=pairs,
         detectable=beside.detectable,
-        about=dict(beside.about) | dict(found.about),
+        about=dict(beside.about) | dict(conclusion.about),
         notes=tuple(one for one in beside.notes if not one.startswith("no plan")),
-        warnings=(*found.warnings, *beside.warnings),
+        warnings=(*conclusion.warnings, *beside.warnings),
         limits=beside.limits,
     )
 
 
-def _bounded(one: Pair, other: Pair | None) -> Pair:
+def _bounded(pair: Pair, other: Pair | None) -> Pair:
     """Take bounds from the test beside the rule, as far as they go with its verdict; what settles a pair that is open.
 
     A claimed difference is not 0, one that is open may be.
     """
     if other is None:
-        return one
+        return pair
     low, high = other.low, other.high
-    if one.verdict:
-        low, high = (max(low, 0.0), high) if one.verdict > 0 else (low, min(high, 0.0))
+    if pair.verdict:
+        low, high = (max(low, 0.0), high) if pair.verdict > 0 else (low, min(high, 0.0))
     else:
         low, high = min(low, 0.0), max(high, 0.0)
-    return one.changed(low=low, high=high, within=other.within, more=None if one.verdict else other.more)
+    return pair.changed(low=low, high=high, within=other.within, more=None if pair.verdict else other.more)
 
 
 def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
@@ -235,18 +235,18 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     return Read(came, total if budget["annotations"] is None else min(total, budget["annotations"]), deviations)
 
 
-def _refuse_orders(held: NamedVotes, where: str) -> None:
+def _refuse_orders(named_votes: NamedVotes, where: str) -> None:
     """Raise InputError where a rule would take what a place is worth for what a system is: rules know no places."""
     both = "conclude without a plan's rule"
-    if held.both_orders:
+    if named_votes.both_orders:
         raise InputError(
-            f"{where}: asks about {several(held.both_orders, 'output')} of a pair in both orders, and the rule would "
-            f"count each answer; {both}, or keep one order"
+            f"{where}: asks about {several(named_votes.both_orders, 'output')} of a pair in both orders, and the "
+            f"rule would count each answer; {both}, or keep one order"
         )
-    n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
-    hidden = np.flatnonzero(known_orders(held.votes).one_way & (n >= FEWEST))
+    n = np.bincount(named_votes.votes.pair, minlength=named_votes.votes.n_pairs)
+    hidden = np.flatnonzero(known_orders(named_votes.votes).one_way & (n >= FEWEST))
     if len(hidden):
-        named = " - ".join(named_pairs(held.system_names)[hidden[0]])
+        named = " - ".join(named_pairs(named_votes.system_names)[hidden[0]])
         raise InputError(
             f"{where}: of {legible(named, 80)} the same system always stands first, and its wins are not told from "
             f"those of the place; {both}, or, if raters saw either order, write winners by their names"
@@ -254,59 +254,62 @@ def _refuse_orders(held: NamedVotes, where: str) -> None:
 
 
 def _collected(
-    held: Preferences, pair: Ints, count: Ints, config: Mapping[str, Any], where: str, with_metric: bool
+    preferences: Preferences, pair: Ints, count: Ints, config: Mapping[str, Any], where: str, with_metric: bool
 ) -> Collected:
-    turned = held.first > held.second
+    turned = preferences.first > preferences.second
     by_pair = np.argsort(pair, kind="stable")
     order = np.concatenate([np.arange(n) for n in count])
     # Items that nobody names are one for each comparison of a pair.
-    number, n_named = _items(held, by_pair, order)
+    number, n_named = _items(preferences, by_pair, order)
     none = np.full(len(pair), -1)
-    value = np.where(turned, 2 - held.outcome, held.outcome)[by_pair]
-    seen = Seen(pair[by_pair], number, held.rater[by_pair], value, none, order=order)
-    metric = _metric(held, n_named, where) if with_metric else None
+    value = np.where(turned, 2 - preferences.outcome, preferences.outcome)[by_pair]
+    seen = Seen(pair[by_pair], number, preferences.rater[by_pair], value, none, order=order)
+    metric = _metric(preferences, n_named, where) if with_metric else None
     # As many outputs as the plan asks about, so that its looks are those of the table.
     n_items = max(n_named, int(config["budget"]["annotations_per_pair"]), int(number.max()) + 1)
     frame = Frame(
         document=np.arange(n_items),
         bucket=np.zeros(n_items, np.int64),
-        rater=np.full((held.n_systems, n_items, 0), -1),
-        system_names=held.system_names,
+        rater=np.full((preferences.n_systems, n_items, 0), -1),
+        system_names=preferences.system_names,
         document_names=(),
-        rater_names=held.rater_names,
+        rater_names=preferences.rater_names,
         lower_is_better=False,
     )
     paid = {"ratings": len(pair), "cost": bill(prices_of(config["budget"], COMPARE), answers=len(pair))}
     return Collected(frame, None, None, seen, metric, {}, paid, Streams(config["seed"], ("conclude",)))
 
 
-def _items(held: Preferences, by_pair: Ints, order: Ints) -> tuple[Ints, int]:
+def _items(preferences: Preferences, by_pair: Ints, order: Ints) -> tuple[Ints, int]:
     """Number items, those that humans compared first; return the numbers and how many of these there are."""
-    item = held.item[by_pair]
-    if not held.item_known or (item < 0).any():
+    item = preferences.item[by_pair]
+    if not preferences.item_known or (item < 0).any():
         return order, 0
-    return _human_first(held)[item], len(np.unique(item))
+    return _human_first(preferences)[item], len(np.unique(item))
 
 
-def _human_first(held: Preferences) -> Ints:
-    human = np.zeros(len(held.item_names), bool)
-    human[held.item] = True
+def _human_first(preferences: Preferences) -> Ints:
+    human = np.zeros(len(preferences.item_names), bool)
+    human[preferences.item] = True
     place = np.empty(len(human), np.int64)
     place[np.argsort(~human, kind="stable")] = np.arange(len(human))
     return place
 
 
-def _metric(held: Preferences, n_named: int, where: str) -> Array:
+def _metric(preferences: Preferences, n_named: int, where: str) -> Array:
     """Lay out what the one metric says of all outputs; raise InputError where it lacks some that humans compared."""
-    if len(held.metrics) != 1 or not n_named:
+    if len(preferences.metrics) != 1 or not n_named:
         raise InputError(
-            f"{where}: the plan's rule uses a metric, and the table has {several(len(held.metrics), 'metric')} beside "
-            "named items; name one with --metric COLUMN"
+            f"{where}: the plan's rule uses a metric, and the table has "
+            f"{several(len(preferences.metrics), 'metric')} beside named items; name one with --metric COLUMN"
         )
-    of: WinnerComparisons = next(iter(held.metrics.values()))
-    pair, n_pairs = pair_of(of.first, of.second, held.n_systems), held.n_systems * (held.n_systems - 1) // 2
-    said = np.full((n_pairs, len(held.item_names)), -1)
-    said[pair, _human_first(held)[of.item]] = np.where(of.first > of.second, 2 - of.outcome, of.outcome)
+    of: WinnerComparisons = next(iter(preferences.metrics.values()))
+    pair, n_pairs = (
+        pair_of(of.first, of.second, preferences.n_systems),
+        preferences.n_systems * (preferences.n_systems - 1) // 2,
+    )
+    said = np.full((n_pairs, len(preferences.item_names)), -1)
+    said[pair, _human_first(preferences)[of.item]] = np.where(of.first > of.second, 2 - of.outcome, of.outcome)
     if (said < 0).any():
         raise InputError(
             f"{where}: the metric says nothing of {several(int((said < 0).sum()), 'output')} of a pair; the "

@@ -38,16 +38,16 @@ class PreferenceClaims:
 
 
 def claims(
-    held: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
+    named: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
 ) -> PreferenceClaims:
     """Claim what a promise allows; `broken` says why it does not hold of this table ("": it does)."""
     of = _anytime if name == "anytime" else _fixed
-    return of(held, family, level, seed, broken)
+    return of(named, family, level, seed, broken)
 
 
-def taken(held: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
-    """Say in words who is taken as drawn from more like them, and who as given."""
-    parts = [("raters", raters_drawn)] * bool(held.rater_names) + [(f"{held.unit}s", items_drawn)] * held.items
+def taken(named: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
+    """State in words who is taken as drawn from more like them, and who as given."""
+    parts = [("raters", raters_drawn)] * bool(named.rater_names) + [(f"{named.unit}s", items_drawn)] * named.items
     as_drawn = " and ".join(word for word, yes in parts if yes)
     given = " and ".join(word for word, yes in parts if not yes)
     said = [f"{as_drawn} taken as drawn from more like them"] if as_drawn else []
@@ -56,15 +56,15 @@ def taken(held: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
     return ", ".join(said)
 
 
-def _fixed(held: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
-    votes, way = held.votes, choose_way(held.design)
+def _fixed(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
+    votes, way = named.votes, choose_way(named.design)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
     found = weigh_votes(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
     raters, items = (
-        counts_as_drawn(held.design, held.design.rater),
-        counts_as_drawn(held.design, held.design.item) or way == "item",
+        counts_as_drawn(named.design, named.design.rater),
+        counts_as_drawn(named.design, named.design.item) or way == "item",
     )
-    unit = f"{held.unit}s"
+    unit = f"{named.unit}s"
     test = {
         "vote": "exact sign tests, Holm",
         "both": f"flips of raters and of {unit}, max-T",
@@ -72,7 +72,7 @@ def _fixed(held: NamedVotes, family: Bools, level: float, seed: int, broken: str
     }.get(way, f"flips of {way}s, max-T")
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong: {_pairs(family)}, at the plan's end; "
-        f"{taken(held, raters_drawn=raters, items_drawn=items)} ({test})"
+        f"{taken(named, raters_drawn=raters, items_drawn=items)} ({test})"
     )
     return PreferenceClaims(
         tested=found,
@@ -94,14 +94,14 @@ def _fixed(held: NamedVotes, family: Bools, level: float, seed: int, broken: str
     )
 
 
-def _anytime(held: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
-    many = not held.rater_names or held.n_raters >= FEWEST
-    kept = is_fresh(held.votes, many)
-    votes = match_orders(held.votes.where(kept))
-    found, ahead = weigh_anytime(votes, family, level, held.ordered)
+def _anytime(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
+    many = not named.rater_names or named.n_raters >= FEWEST
+    kept = is_fresh(named.votes, many)
+    votes = match_orders(named.votes.where(kept))
+    found, ahead = weigh_anytime(votes, family, level, named.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
-        f"{_pairs(family)}; {taken(held, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
+        f"{_pairs(family)}; {taken(named, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
     )
     return PreferenceClaims(
         tested=found,
@@ -113,20 +113,20 @@ def _anytime(held: NamedVotes, family: Bools, level: float, seed: int, broken: s
         raters_drawn=many,
         items_drawn=True,
         promise=Promise(name="anytime", level=level, multiplicity="holm", holds=True, says=says),
-        notes=tuple(_of_fresh(held, kept, many)),
+        notes=tuple(_of_fresh(named, kept, many)),
     )
 
 
-def _of_fresh(held: NamedVotes, kept: Bools, many: bool) -> list[str]:
+def _of_fresh(named_votes: NamedVotes, kept: Bools, many: bool) -> list[str]:
     notes = []
     if not kept.all():
-        named = many and held.rater_names and held.items
-        new = f"voter and {held.unit}" if named else held.unit if held.items else "voter"
+        named = many and named_votes.rater_names and named_votes.items
+        new = f"voter and {named_votes.unit}" if named else named_votes.unit if named_votes.items else "voter"
         notes.append(
             f"anytime: of each pair only votes whose {new} are new to it count, {int(kept.sum()):,} of {len(kept):,}; "
             "later ones are no fair coins given the earlier ones"
         )
-    if not held.ordered:
+    if not named_votes.ordered:
         notes.append(
             "anytime: the table counts votes, so that their order is not known; the promise holds for this look, and "
             "looks at other counts of the same votes are not followed"
@@ -147,21 +147,21 @@ def _signs(difference: Array) -> Array:
     return np.asarray(np.sign(np.nan_to_num(difference)), np.int8)
 
 
-def fewest_clusters(found: PreferenceClaims) -> int:
+def fewest_clusters(claims: PreferenceClaims) -> int:
     """Return how many raters (items, documents) flips need for a claim: their least p-value is 2^(1 - n)."""
-    return int(np.ceil(1 - np.log2(found.promise.level)))
+    return int(np.ceil(1 - np.log2(claims.promise.level)))
 
 
-def thin(found: PreferenceClaims) -> Bools:
+def thin(claims: PreferenceClaims) -> Bools:
     """Mark the pairs that could not be claimed if every vote were for the same system: too few contributions."""
-    m = max(int((found.family & (found.tested.n > 0)).sum()), 1)
-    if found.promise.name == "fixed" and found.way != "vote":
-        of = found.votes.item if found.way == "item" else found.votes.rater
-        return np.asarray(count_per_pair(found.votes, of) < fewest_clusters(found))
-    if found.promise.name == "anytime":
-        counts = found.votes.counts()
+    m = max(int((claims.family & (claims.tested.n > 0)).sum()), 1)
+    if claims.promise.name == "fixed" and claims.way != "vote":
+        of = claims.votes.item if claims.way == "item" else claims.votes.rater
+        return np.asarray(count_per_pair(claims.votes, of) < fewest_clusters(claims))
+    if claims.promise.name == "anytime":
+        counts = claims.votes.counts()
         decided = counts[:, 0] + counts[:, 2]
         one_way = np.stack([decided, np.zeros_like(decided), np.zeros_like(decided)], axis=1)
-        return np.asarray(mixture_evidence(one_way, CONCENTRATION) < np.log(m / found.promise.level))
-    counts = found.votes.counts()
-    return np.asarray(counts[:, 0] + counts[:, 2] < 1 + np.log2(m / found.promise.level))
+        return np.asarray(mixture_evidence(one_way, CONCENTRATION) < np.log(m / claims.promise.level))
+    counts = claims.votes.counts()
+    return np.asarray(counts[:, 0] + counts[:, 2] < 1 + np.log2(m / claims.promise.level))

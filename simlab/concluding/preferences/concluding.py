@@ -71,68 +71,68 @@ def _decided(
     return output[kept].tolist(), way[kept].tolist()
 
 
-def limits(held: NamedVotes, found: PreferenceClaims) -> Iterator[Limit]:
+def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     """Go through the limits, one line each."""
-    yield from ranked(Rank.CLAIMS, _of_pairs(held, found))
-    yield from _of_raters(held, found)
-    n_items = len(np.unique(held.asked.item))
-    if held.items and n_items < FEWEST and found.way != "item":
+    yield from ranked(Rank.CLAIMS, _of_pairs(named, claims))
+    yield from _of_raters(named, claims)
+    n_items = len(np.unique(named.asked.item))
+    if named.items and n_items < FEWEST and claims.way != "item":
         these = "it" if n_items == 1 else "these"
-        said = f"{several(n_items, held.unit)}: claims are about {these}, whatever else there is"
+        said = f"{several(n_items, named.unit)}: claims are about {these}, whatever else there is"
         yield Limit(said, Rank.CLAIMS)
 
 
-def _of_pairs(held: NamedVotes, found: PreferenceClaims) -> Iterator[str]:
-    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, held.votes))
-    never = np.flatnonzero(found.family & (asked == 0))
+def _of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str]:
+    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named_votes.asked, named_votes.votes))
+    never = np.flatnonzero(claims.family & (asked == 0))
     if len(never):
-        named = named_pairs(held.system_names)
+        named = named_pairs(named_votes.system_names)
         which = ", ".join(" - ".join(named[k]) for k in never[:3]) + (", ..." if len(never) > 3 else "")
         yield f"{several(len(never), 'pair')} never compared ({legible(which, 120)}): nothing is claimed there"
-    few = found.family & thin(found) & (left > 0)
+    few = claims.family & thin(claims) & (left > 0)
     if n := int(few.sum()):
         what = {
             "rater": "raters",
-            "item": f"{held.unit}s",
+            "item": f"{named_votes.unit}s",
             "both": "raters",
             "vote": "comparisons that are no ties",
-        }[found.way]
+        }[claims.way]
         yield f"{several(n, 'pair')} with too few {what} to be claimed, whatever these say"
 
 
-def _of_raters(held: NamedVotes, found: PreferenceClaims) -> Iterator[Limit]:
-    voted = held.asked.rater[held.asked.rater >= 0]
+def _of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
+    voted = named.asked.rater[named.asked.rater >= 0]
     if not len(voted):
         return
-    n = held.n_raters
+    n = named.n_raters
     if n < FEWEST:
         who, say = ("one rater", "this one says") if n == 1 else (f"{n} raters", "these say")
         said = f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
         yield Limit(said, Rank.CLAIMS)
-    each = np.bincount(voted, minlength=len(held.rater_names))
+    each = np.bincount(voted, minlength=len(named.rater_names))
     most = int(each.argmax())
-    share = each[most] / len(held.asked.pair)
-    if found.way in ("rater", "both") and share > LOAD:
+    share = each[most] / len(named.asked.pair)
+    if claims.way in ("rater", "both") and share > LOAD:
         yield Limit(
-            f"{legible(held.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
+            f"{legible(named.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
             "with one who counts so much little can be claimed",
             Rank.CLAIMS,
         )
-    if held.asked.value.any():
-        yield from ranked(Rank.RATERS, _always_ties(held))
+    if named.asked.value.any():
+        yield from ranked(Rank.RATERS, _always_ties(named))
 
 
-def _always_ties(held: NamedVotes) -> Iterator[str]:
+def _always_ties(named: NamedVotes) -> Iterator[str]:
     """Name raters who always said that two outputs are a tie; who always names one place is named elsewhere."""
-    known = held.asked.rater >= 0
+    known = named.asked.rater >= 0
     n, ties = (
-        np.bincount(held.asked.rater[one], minlength=len(held.rater_names))
-        for one in (known, known & (held.asked.value == 0))
+        np.bincount(named.asked.rater[one], minlength=len(named.rater_names))
+        for one in (known, known & (named.asked.value == 0))
     )
     chance = (ties.sum() / n.sum()) ** n
     always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
     for rater in always[:3].tolist():
-        yield f"{legible(held.rater_names[rater], 40)} always answered a tie, {n[rater]:,} times; see --exclude"
+        yield f"{legible(named.rater_names[rater], 40)} always answered a tie, {n[rater]:,} times; see --exclude"
     if len(always) > 3:
         yield f"so did {several(len(always) - 3, 'other rater')}"
 
@@ -164,7 +164,7 @@ def _check(table: Path, wanted: ConcludeOptions) -> None:
         raise InputError(f"--margin {wanted.margin:g}: differences are shares of wins less losses; stay below 1")
 
 
-def _by_rule(table: Path, held: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
+def _by_rule(table: Path, named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
     from simlab.concluding.preferences.by_plan import concluded, of_plan
     from simlab.config import compose
@@ -179,113 +179,118 @@ def _by_rule(table: Path, held: NamedVotes, wanted: ConcludeOptions, say: Callab
     # An option comes before its keys.
     level = () if wanted.level is None else (f"decision.level={wanted.level!r}",)
     config = compose((f"question={COMPARE}", *words, *wanted.overrides, *level))
-    most = int(np.bincount(held.votes.pair).max())
+    most = int(np.bincount(named.votes.pair).max())
     config = {**config, "budget": {**config["budget"], "annotations_per_pair": most, "annotations": None}}
     return concluded(config, of_plan(table, wanted, config).collected, wanted, say)
 
 
 def of_held(
-    held: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None], *, broken: str = "", noted: bool = True
+    named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None], *, broken: str = "", noted: bool = True
 ) -> Conclusion:
     """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
     level = wanted.level or LEVEL
-    found = claims(held, wanted.promise or "fixed", _family(held, wanted), level, wanted.seed, broken)
-    concluded = of_claims(held, found, wanted, say)
+    found = claims(named, wanted.promise or "fixed", _family(named, wanted), level, wanted.seed, broken)
+    concluded = of_claims(named, found, wanted, say)
     return concluded.changed(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
 
 
 def of_claims(
-    held: NamedVotes, found: PreferenceClaims, wanted: ConcludeOptions, say: Callable[[str], None]
+    named: NamedVotes, claims: PreferenceClaims, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Put together what follows from claims, and what strengths say beside them."""
-    level = found.promise.level
-    stands = standing.standing(held, found, level, wanted.seed)
-    order = partial_order(found.verdict, held.system_names)
+    level = claims.promise.level
+    stands = standing.standing(named, claims, level, wanted.seed)
+    order = partial_order(claims.verdict, named.system_names)
     concluded = Conclusion(
         question=COMPARE,
-        read=held.read,
-        line=held.line,
+        read=named.read,
+        line=named.line,
         unit=UNIT,
         better="higher",
-        promise=found.promise,
-        systems=standing.systems(held, found, stands, level),
-        pairs=pairs(held, found, wanted.margin),
+        promise=claims.promise,
+        systems=standing.systems(named, claims, stands, level),
+        pairs=pairs(named, claims, wanted.margin),
         cycles=order.cycles,
-        detectable=standing.detectable_difference(found),
-        lines=(*votes.lines(held, level), *standing.lines(held, stands)),
-        about=standing.about(held, stands, level)
-        | _named(found, stands)
-        | _drawn(held, found)
-        | votes.record(held, level),
-        limits=unmet_people(held.n_raters) if found.raters_drawn and held.rater_names else None,
-        notes=(*held.notes, *found.notes),
+        detectable=standing.detectable_difference(claims),
+        lines=(*votes.lines(named, level), *standing.lines(named, stands)),
+        about=standing.about(named, stands, level)
+        | _named(claims, stands)
+        | _drawn(named, claims)
+        | votes.record(named, level),
+        limits=unmet_people(named.n_raters) if claims.raters_drawn and named.rater_names else None,
+        notes=(*named.notes, *claims.notes),
         warnings=(
-            *votes.warnings(held, found.family),
-            *limits(held, found),
-            *standing.warnings(held, stands),
+            *votes.warnings(named, claims.family),
+            *limits(named, claims),
+            *standing.warnings(named, stands),
         ),
     )
-    return _again(concluded, held, found, stands, wanted, say)
+    return _again(concluded, named, claims, stands, wanted, say)
 
 
-def _drawn(held: NamedVotes, found: PreferenceClaims) -> dict[str, str]:
-    """Say of raters and items, where they are named, whether they stand for more like them."""
-    named = (("raters", bool(held.rater_names), found.raters_drawn), (f"{held.unit}s", held.items, found.items_drawn))
+def _drawn(named_votes: NamedVotes, claims: PreferenceClaims) -> dict[str, str]:
+    """State of raters and items, where they are named, whether they stand for more like them."""
+    named = (
+        ("raters", bool(named_votes.rater_names), claims.raters_drawn),
+        (f"{named_votes.unit}s", named_votes.items, claims.items_drawn),
+    )
     return {word: "drawn" if drawn else "fixed" for word, there, drawn in named if there}
 
 
-def _named(found: PreferenceClaims, stands: standing.FittedStrengths) -> dict[str, Any]:
+def _named(claims: PreferenceClaims, stands: standing.FittedStrengths) -> dict[str, Any]:
     """Name what differences are, and the methods that the conclusion rests on."""
-    test = "anytime" if found.promise.name == "anytime" else "fixed" if found.way == "vote" else "flips"
-    methods = [test, found.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
+    test = "anytime" if claims.promise.name == "anytime" else "fixed" if claims.way == "vote" else "flips"
+    methods = [test, claims.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
     return {"difference": "share of wins less share of losses", "methods": methods}
 
 
 def _again(
     concluded: Conclusion,
-    held: NamedVotes,
-    found: PreferenceClaims,
+    named: NamedVotes,
+    claims: PreferenceClaims,
     stands: standing.FittedStrengths,
     wanted: ConcludeOptions,
     say: Callable[[str], None],
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
-    n, fitted, scale = len(held.votes.pair), stands.fitted, stands.scale
+    n, fitted, scale = len(named.votes.pair), stands.fitted, stands.scale
     if not wanted.gate or not current_effort().equal_studies:
         return unrepeated(concluded, NOT_ASKED)
-    if fitted is None or scale is None or not len(found.votes.pair):
+    if fitted is None or scale is None or not len(claims.votes.pair):
         return unrepeated(
             concluded, "no strengths can be told from these comparisons, so that no world follows from them"
         )
     if n > MOST:
         return unrepeated(concluded, f"{n:,} comparisons are more than {MOST:,}")
     say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
-    world, why = try_to_simulate(lambda: world_of(held.votes, fitted))
+    world, why = try_to_simulate(lambda: world_of(named.votes, fitted))
     if world is None:
         return unrepeated(concluded, why)
-    votes = held.votes
+    votes = named.votes
     place = np.zeros(n) if votes.place is None else votes.place
-    check_seed = seed_from_rows(held.system_names, votes.pair, votes.value, votes.rater, votes.item, place)
-    checked, unchecked = try_to_simulate(lambda: control(found, world, check_seed, ordered=held.ordered))
+    check_seed = seed_from_rows(named.system_names, votes.pair, votes.value, votes.rater, votes.item, place)
+    checked, unchecked = try_to_simulate(lambda: control(claims, world, check_seed, ordered=named.ordered))
     concluded = with_gate(concluded.changed(control=checked, control_missing=unchecked))
     if concluded.withdrawn:
         return concluded
     if not wanted.again:
         return concluded.changed(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
-        lambda: repetition(votes, found, fitted, scale.covariance[-2], world, wanted.seed, ordered=held.ordered)
+        lambda: repetition(votes, claims, fitted, scale.covariance[-2], world, wanted.seed, ordered=named.ordered)
     )
     kept, refused = kept_repetition(repeated)
     return concluded.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
-def pairs(held: NamedVotes, found: PreferenceClaims, margin: float | None) -> list[Pair]:
+def pairs(named_votes: NamedVotes, claims: PreferenceClaims, margin: float | None) -> list[Pair]:
     """Return what is concluded of each pair of the family."""
-    named, nothing = named_pairs(held.system_names), votes.without_answers(held, found.votes)
-    differences = votes.raw_differences(held)
+    named, nothing = named_pairs(named_votes.system_names), votes.without_answers(named_votes, claims.votes)
+    differences = votes.raw_differences(named_votes)
     return [
-        _unknown(*named[k], float(differences[k]), margin) if nothing[k] else _pair(*named[k], k, held, found, margin)
-        for k in np.flatnonzero(found.family).tolist()
+        _unknown(*named[k], float(differences[k]), margin)
+        if nothing[k]
+        else _pair(*named[k], k, named_votes, claims, margin)
+        for k in np.flatnonzero(claims.family).tolist()
     ]
 
 
@@ -306,9 +311,9 @@ def _unknown(first: str, second: str, difference: float, margin: float | None) -
     )
 
 
-def _pair(first: str, second: str, k: int, held: NamedVotes, found: PreferenceClaims, margin: float | None) -> Pair:
-    of = found.tested
-    low, high, verdict = float(of.low[k]), float(of.high[k]), int(found.verdict[k])
+def _pair(first: str, second: str, k: int, named: NamedVotes, claims: PreferenceClaims, margin: float | None) -> Pair:
+    of = claims.tested
+    low, high, verdict = float(of.low[k]), float(of.high[k]), int(claims.verdict[k])
     return Pair(
         first=first,
         second=second,
@@ -317,19 +322,19 @@ def _pair(first: str, second: str, k: int, held: NamedVotes, found: PreferenceCl
         high=high,
         p_value=float(of.p_value[k]),
         adjusted=float(of.adjusted[k]),
-        direction=int(found.direction[k]),
+        direction=int(claims.direction[k]),
         verdict=verdict,
         within=None if margin is None else within(low, high, margin),
-        more=standing.more(held, found, k),
+        more=standing.more(named, claims, k),
     )
 
 
-def _family(held: NamedVotes, wanted: ConcludeOptions) -> Bools:
+def _family(named: NamedVotes, wanted: ConcludeOptions) -> Bools:
     """Mark the pairs that the promise is about: all, or those with the baseline."""
-    first, second = np.triu_indices(held.votes.n_systems, 1)
+    first, second = np.triu_indices(named.votes.n_systems, 1)
     if wanted.against is None:
         return np.ones(len(first), bool)
-    baseline = held.number_of(wanted.against, "--against")
+    baseline = named.number_of(wanted.against, "--against")
     return np.asarray((first == baseline) | (second == baseline))
 
 

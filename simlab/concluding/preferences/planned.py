@@ -83,7 +83,7 @@ def _of_metric(layout: _Layout, seen: Seen, n_items: int) -> Iterator[list[Any]]
 
 
 def documents_of(collected: Collected) -> Ints | None:
-    """Say which document each output belongs to, those behind included; None where each is one of its own."""
+    """Return which document each output belongs to, those behind included; None where each is one of its own."""
     document = collected.frame.document
     n = 0 if collected.metric is None else max(collected.metric.shape[1] - len(document), 0)
     rest = np.asarray(collected.known.get("rest_document", np.arange(n)))
@@ -97,52 +97,52 @@ def metric(collected: Collected) -> Any:
     return None if said is None else [said.dtype.name, *said.shape]
 
 
-def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
+def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what came then.
 
     Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
     """
-    _check_known(told, config, rows.where)
-    names = told.frame.system_names
+    _check_known(info, config, rows.where)
+    names = info.frame.system_names
     first, second = (np.array(known(rows, name, names), np.int64) for name in ("system_a", "system_b"))
     for k in np.flatnonzero(first == second)[:1]:
         raise InputError(f"{rows.at(k)}: {legible(names[first[k]], 40)} is compared with itself; mend the line")
-    pair, item = _pair_of(told.frame)[first, second], _items(rows, told)
+    pair, item = _pair_of(info.frame)[first, second], _items(rows, info)
     said = _codes(rows, "winner", first, second)
     came = np.flatnonzero(said >= 0)
     order = _order(rows, pair, came)
-    _refuse_more(rows, came, pair, item, order, told, config)
+    _refuse_more(rows, came, pair, item, order, info, config)
     placed = np.lexsort((order, pair[came]))
     at, n = came[placed], len(came)
     seen = Seen(
-        in_type(pair[at], told, "unit"),
-        in_type(item[at], told, "item"),
-        untold(n, told, "rater"),
-        in_type(said[at], told, "value"),
-        untold(n, told, "errors"),
-        order=in_type(order[placed], told, "order"),
-        at=in_type([number(rows, "at", k) for k in at], told, "at") if "at" in told.types else None,
+        in_type(pair[at], info, "unit"),
+        in_type(item[at], info, "item"),
+        untold(n, info, "rater"),
+        in_type(said[at], info, "value"),
+        untold(n, info, "errors"),
+        order=in_type(order[placed], info, "order"),
+        at=in_type([number(rows, "at", k) for k in at], info, "at") if "at" in info.types else None,
     )
-    paid = less_paid(told.paid, told.answers - n, prices_of(config["budget"], COMPARE))
-    metric = _metric(rows, told, pair, item, _codes(rows, "metric", first, second) if told.metric else said)
-    held = Collected(told.frame, None, None, seen, metric, told.known, paid, told.streams)
-    short = told.answers - n
-    return Read(held, told.answers, [f"{short:,} of {told.answers:,} comparisons are missing"] if short else [])
+    paid = less_paid(info.paid, info.answers - n, prices_of(config["budget"], COMPARE))
+    metric = _metric(rows, info, pair, item, _codes(rows, "metric", first, second) if info.metric else said)
+    held = Collected(info.frame, None, None, seen, metric, info.known, paid, info.streams)
+    short = info.answers - n
+    return Read(held, info.answers, [f"{short:,} of {info.answers:,} comparisons are missing"] if short else [])
 
 
-def _check_known(told: CampaignInfo, config: Mapping[str, Any], where: str) -> None:
+def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> None:
     """Raise InputError for what is told of other pairs, looks or outputs than there are."""
-    frame, held = told.frame, told.known
+    frame, held = info.frame, info.known
     n_pairs, n_items = frame.n_systems * (frame.n_systems - 1) // 2, len(frame.document)
     n_looks = len(planned_looks(config, n_items))
     check(held.get("rounds"), where, "rounds", shape=(n_pairs,), low=0, high=n_looks)
-    if told.metric is not None:
-        shape = told.metric
+    if info.metric is not None:
+        shape = info.metric
         if not isinstance(shape, list) or len(shape) != 3 or shape[0] not in ("int8", "int64") or shape[1] != n_pairs:
             refuse(where, "does not say what its metric compared")
         whole(shape[2], where, "outputs")
         whole(n_pairs * shape[2], where, "outputs")
-    n_outputs = told.metric[2] if told.metric else 0
+    n_outputs = info.metric[2] if info.metric else 0
     if "can_be_rated" in held:
         check(held["can_be_rated"], where, "can_be_rated", shape=(n_pairs, n_items), dtype="bool")
     if "rest_document" in held:
@@ -162,9 +162,9 @@ def _pair_of(frame: Frame) -> Ints:
     return pair
 
 
-def _items(rows: SheetRows, told: CampaignInfo) -> Ints:
+def _items(rows: SheetRows, info: CampaignInfo) -> Ints:
     """Read items, which are numbered from 1: those that humans can compare, then those that a metric sees alone."""
-    n = max(len(told.frame.document), told.metric[2] if told.metric else 0)
+    n = max(len(info.frame.document), info.metric[2] if info.metric else 0)
     names = {str(k + 1): k for k in range(n)}
     cells = column(rows, "item")
     for k, name in enumerate(cells):
@@ -205,14 +205,14 @@ def _order(rows: SheetRows, pair: Ints, came: Ints) -> Ints:
 
 
 def _refuse_more(
-    rows: SheetRows, came: Ints, pair: Ints, item: Ints, order: Ints, told: CampaignInfo, config: Mapping[str, Any]
+    rows: SheetRows, came: Ints, pair: Ints, item: Ints, order: Ints, info: CampaignInfo, config: Mapping[str, Any]
 ) -> None:
     """Raise InputError for comparisons that the plan does not have: further ones, or the same two outputs again."""
-    n_items = len(told.frame.document)
+    n_items = len(info.frame.document)
     most = int(planned_looks(config, n_items)[-1])
-    if len(came) > told.answers:
+    if len(came) > info.answers:
         raise InputError(
-            f"{rows.where}: holds {several(len(came), 'comparison')}, and its plan has {told.answers:,}; take out what "
+            f"{rows.where}: holds {several(len(came), 'comparison')}, and its plan has {info.answers:,}; take out what "
             "does not belong to this study, or name its own plan"
         )
     outside = (order < 0) | (order >= most) | (item[came] >= n_items)
@@ -229,11 +229,11 @@ def _refuse_more(
             )
 
 
-def _metric(rows: SheetRows, told: CampaignInfo, pair: Ints, item: Ints, codes: Ints) -> Array | None:
+def _metric(rows: SheetRows, info: CampaignInfo, pair: Ints, item: Ints, codes: Ints) -> Array | None:
     """Lay out what the metric says; raise InputError where it lacks outputs, which the analysis counts on."""
-    if told.metric is None:
+    if info.metric is None:
         return None
-    dtype, n_pairs, n_outputs = told.metric
+    dtype, n_pairs, n_outputs = info.metric
     said = np.full((n_pairs, n_outputs), -1, dtype)
     there = (codes >= 0) & (item < n_outputs)
     said[pair[there], item[there]] = codes[there]

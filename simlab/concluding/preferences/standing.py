@@ -51,16 +51,16 @@ UNSURE = 0.01
 """p-value below which one strength a system does not explain the comparisons."""
 
 
-def more(held: NamedVotes, found: PreferenceClaims, k: int) -> More | None:
+def more(named: NamedVotes, claims: PreferenceClaims, k: int) -> More | None:
     """Return how many more comparisons settle an open pair with 80 % probability, by the test that speaks.
 
     Never fewer than it takes for its least p-value. None for a pair that is claimed, that was not compared, or that was
     only compared in one order, which more of the same do not settle.
     """
-    of = found.tested
-    if found.verdict[k] or not of.n[k] or known_orders(found.votes).one_way[k]:
+    of = claims.tested
+    if claims.verdict[k] or not of.n[k] or known_orders(claims.votes).one_way[k]:
         return None
-    number, least, where = _needed(found, k), *_least(held, found, k)
+    number, least, where = _needed(claims, k), *_least(named, claims, k)
     median, low, high = (max(one, least) for one in (number.median, number.low, number.high))
     return More(
         unit="comparisons",
@@ -73,67 +73,67 @@ def more(held: NamedVotes, found: PreferenceClaims, k: int) -> More | None:
     )
 
 
-def _least(held: NamedVotes, found: PreferenceClaims, k: int) -> tuple[float, str]:
+def _least(named: NamedVotes, claims: PreferenceClaims, k: int) -> tuple[float, str]:
     """Return the comparisons without which no claim can be made whatever they say, and what else they need."""
-    wins, _, losses = found.votes.counts()[k].tolist()
-    if found.promise.name == "anytime":
+    wins, _, losses = claims.votes.counts()[k].tolist()
+    if claims.promise.name == "anytime":
         further = np.arange(LONGEST)
         decided = np.stack([max(wins, losses) + further, 0 * further, min(wins, losses) + 0 * further], axis=1)
-        return float(np.argmax(mixture_evidence(decided, CONCENTRATION) >= found.tested.critical_open)), ""
-    if found.way == "vote":
-        return float(least_wins(wins, losses, _level_of_next(found))), ""
-    own = found.votes.where(found.votes.pair == k)
-    cluster = np.unique(own_number(own.item if found.way == "item" else own.rater), return_inverse=True)[1]
+        return float(np.argmax(mixture_evidence(decided, CONCENTRATION) >= claims.tested.critical_open)), ""
+    if claims.way == "vote":
+        return float(least_wins(wins, losses, _level_of_next(claims))), ""
+    own = claims.votes.where(claims.votes.pair == k)
+    cluster = np.unique(own_number(own.item if claims.way == "item" else own.rater), return_inverse=True)[1]
     total = np.rint(np.bincount(cluster, contributions(own)[0])).astype(np.int64)
-    short = least_clusters(total, found.promise.level)
+    short = least_clusters(total, claims.promise.level)
     if not short:
         return 1.0, ""
-    unit = held.unit if found.way == "item" else "rater"
+    unit = named.unit if claims.way == "item" else "rater"
     each = len(own.pair) / len(total)
     return short * max(each, 1.0), f" {'on' if unit != 'rater' else 'by'} {several(short, f'further {unit}')} at least"
 
 
-def _level_of_next(found: PreferenceClaims) -> float:
+def _level_of_next(claims: PreferenceClaims) -> float:
     """Return the level at which the next pair is claimed by Holm's step-down."""
-    tested = found.family & (found.tested.n > 0) & ~known_orders(found.votes).one_way
-    return found.promise.level / max(int(tested.sum()) - int(np.count_nonzero(found.verdict[tested])), 1)
+    tested = claims.family & (claims.tested.n > 0) & ~known_orders(claims.votes).one_way
+    return claims.promise.level / max(int(tested.sum()) - int(np.count_nonzero(claims.verdict[tested])), 1)
 
 
-def _needed(found: PreferenceClaims, k: int) -> NeededUnits:
-    of = found.tested
-    if found.promise.name == "fixed" and found.way == "vote":
-        wins, ties, losses = found.votes.counts()[k].tolist()
-        return settle_exactly(max(wins, losses), min(wins, losses), ties, _level_of_next(found), LIMIT)
+def _needed(claims: PreferenceClaims, k: int) -> NeededUnits:
+    of = claims.tested
+    if claims.promise.name == "fixed" and claims.way == "vote":
+        wins, ties, losses = claims.votes.counts()[k].tolist()
+        return settle_exactly(max(wins, losses), min(wins, losses), ties, _level_of_next(claims), LIMIT)
     # Votes that are all alike have no error of their own; one more that is not must be reckoned with.
     n, sd = float(of.n[k]), max(float(of.sd[k]), 1 / float(of.n[k]))
     difference = float(of.difference[k])
-    if found.promise.name == "anytime":
-        decided = (float(np.count_nonzero(found.votes.value[found.votes.pair == k])) + 1) / (n + 1)
+    if claims.promise.name == "anytime":
+        decided = (float(np.count_nonzero(claims.votes.value[claims.votes.pair == k])) + 1) / (n + 1)
         return settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     # More comparisons bring more clusters, whose errors are known: the bar is at most that of a normal law.
-    known = float(ndtri(1 - _level_of_next(found) / 2))
+    known = float(ndtri(1 - _level_of_next(claims) / 2))
     return units_needed(ObservedEstimate(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
 
 
-def detectable_difference(found: PreferenceClaims) -> float | None:
+def detectable_difference(claims: PreferenceClaims) -> float | None:
     """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability.
 
     Of the test that speaks: the exact sign test at the family's first step, flips of so many clusters, or e-processes.
     """
-    of = found.tested
-    there = found.family & (of.n > 1) & (of.sd > 0) & ~thin(found)
+    of = claims.tested
+    there = claims.family & (of.n > 1) & (of.sd > 0) & ~thin(claims)
     if not there.any():
         return None
     sd, n = float(np.median(of.sd[there])), float(np.median(of.n[there]))
-    share = float(np.mean(found.votes.value[there[found.votes.pair]] != 0))
-    if found.promise.name == "fixed" and found.way == "vote":
-        tested = max(int((found.family & (of.n > 0) & ~known_orders(found.votes).one_way).sum()), 1)
-        exact = detectable_lead_by_sign_test(round(n * share), found.promise.level / tested)
+    share = float(np.mean(claims.votes.value[there[claims.votes.pair]] != 0))
+    if claims.promise.name == "fixed" and claims.way == "vote":
+        tested = max(int((claims.family & (of.n > 0) & ~known_orders(claims.votes).one_way).sum()), 1)
+        exact = detectable_lead_by_sign_test(round(n * share), claims.promise.level / tested)
         return None if exact is None else exact * share
-    if found.promise.name == "fixed":
-        freedom = _freedom(found, there)
+    if claims.promise.name == "fixed":
+        freedom = _freedom(claims, there)
         # Straightened totals of few reach less far than the t law, which is what those of another study are held to.
-        least = float(stdtrit(max(freedom, 1.0), 1 - found.promise.level / 2))
+        least = float(stdtrit(max(freedom, 1.0), 1 - claims.promise.level / 2))
         errors = detectable_difference_by_flips(freedom, max(of.critical, least))
         if errors is None:
             return None
@@ -150,14 +150,14 @@ def detectable_difference(found: PreferenceClaims) -> float | None:
     return size if size <= 1 else None
 
 
-def _freedom(found: PreferenceClaims, there: Bools) -> float:
+def _freedom(claims: PreferenceClaims, there: Bools) -> float:
     """Return the degrees of freedom of a typical pair's error: of the scarcer of raters and items, and of the others.
 
     Where there are other pairs they lend it what `PRIOR` says.
     """
-    each = clusters(found.votes, found.way)
+    each = clusters(claims.votes, claims.way)
     worth = [
-        min(effective_clusters(one[found.votes.pair == k]) for one in each) for k in np.flatnonzero(there).tolist()
+        min(effective_clusters(one[claims.votes.pair == k]) for one in each) for k in np.flatnonzero(there).tolist()
     ]
     return float(np.median(worth)) - 1 + PRIOR * (len(worth) > 1)
 
@@ -177,37 +177,37 @@ class FittedStrengths:
     ranks_by: Literal["pairs", "strengths"]
 
 
-def standing(held: NamedVotes, found: PreferenceClaims, level: float, seed: int) -> FittedStrengths:
+def standing(named: NamedVotes, claims: PreferenceClaims, level: float, seed: int) -> FittedStrengths:
     """Fit strengths to all votes, and decide where ranks come from."""
-    votes, way = held.votes, way_of_all(held.design)
+    votes, way = named.votes, way_of_all(named.design)
     counts = votes.counts()
     if not (counts[:, 0] + counts[:, 2]).any():
         return FittedStrengths(None, None, None, None, way, "pairs")
     fitted = fit(counts, votes.n_systems)
-    sparse = float(thin(found).mean()) > SPARSE and votes.n_systems > 2 and are_places_balanced(votes)
+    sparse = float(thin(claims).mean()) > SPARSE and votes.n_systems > 2 and are_places_balanced(votes)
     return FittedStrengths(
         fitted=fitted,
         scale=scale(stream(seed, "conclude", "strengths"), votes, way, fitted, level),
-        explained=explain_scale(votes, choose_way(held.design), fitted),
+        explained=explain_scale(votes, choose_way(named.design), fitted),
         dropped=None if systems_at_one_place(votes).any() else drop(counts, fitted),
         way=way,
         ranks_by="strengths" if sparse else "pairs",
     )
 
 
-def systems(held: NamedVotes, found: PreferenceClaims, stands: FittedStrengths, level: float) -> list[System]:
+def systems(named: NamedVotes, claims: PreferenceClaims, stands: FittedStrengths, level: float) -> list[System]:
     """Return each system's share of wins against the average of the others, ties half, and its possible ranks."""
-    n = votes_of_systems(held.asked)
-    verdict = found.verdict
+    n = votes_of_systems(named.asked)
+    verdict = claims.verdict
     if stands.ranks_by == "strengths" and stands.scale:
         # A claim binds: strengths say the rest, so that no rank contradicts a claim.
         verdict = np.where(verdict != 0, verdict, stands.scale.verdict)
-    low_rank, high_rank = ranks_of(verdict, held.votes.n_systems)
-    share, low, high = shares(held, stands, level)
+    low_rank, high_rank = ranks_of(verdict, named.votes.n_systems)
+    share, low, high = shares(named, stands, level)
     return [
         System.of(name, *row)
         for name, row in zip(
-            held.system_names,
+            named.system_names,
             zip(
                 n.tolist(),
                 share.tolist(),
@@ -222,11 +222,11 @@ def systems(held: NamedVotes, found: PreferenceClaims, stands: FittedStrengths, 
     ]
 
 
-def shares(held: NamedVotes, stands: FittedStrengths, level: float) -> tuple[Floats, Floats, Floats]:
+def shares(named: NamedVotes, stands: FittedStrengths, level: float) -> tuple[Floats, Floats, Floats]:
     """Return shares of wins and the bounds of their intervals, `[system]`; NaN of one that nothing compares."""
-    n = held.votes.n_systems
+    n = named.votes.n_systems
     if stands.fitted is None or stands.scale is None:
-        compared = votes_of_systems(held.asked) > 0
+        compared = votes_of_systems(named.asked) > 0
         return np.where(compared, 0.5, np.nan), np.where(compared, 0.0, np.nan), np.where(compared, 1.0, np.nan)
     share, gradient = win_shares(stands.fitted)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -235,7 +235,7 @@ def shares(held: NamedVotes, stands: FittedStrengths, level: float) -> tuple[Flo
         reach = quantile(stands.scale.freedom, level) * contrast_errors(gradient, stands.scale.covariance)
         reach /= share * (1 - share)
         low, high = (1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1))
-    placed = systems_at_one_place(held.votes)
+    placed = systems_at_one_place(named.votes)
     low[stands.fitted.without_lower | placed], high[stands.fitted.without_upper | placed] = 0.0, 1.0
     return share, np.asarray(low).reshape(n), np.asarray(high).reshape(n)
 
@@ -247,9 +247,9 @@ def votes_of_systems(votes: Votes) -> Ints:
     return np.asarray(np.bincount(first, n, votes.n_systems) + np.bincount(second, n, votes.n_systems), np.int64)
 
 
-def lines(held: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
+def lines(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
     """Go through what strengths say, in sentences."""
-    names = held.system_names
+    names = named.system_names
     if stands.ranks_by == "strengths":
         yield (
             "Ranks follow from claims and, since pairs alone say too little here, from strengths: they hold if one "
@@ -261,21 +261,21 @@ def lines(held: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
             f"system{_tested(stands.explained)}; claims do not."
         )
     if stands.dropped is not None:
-        yield _dropped(stands.dropped, names, len(held.votes.pair))
+        yield _dropped(stands.dropped, names, len(named.votes.pair))
 
 
-def warnings(held: NamedVotes, stands: FittedStrengths) -> list[Limit]:
+def warnings(named: NamedVotes, stands: FittedStrengths) -> list[Limit]:
     """Go through what limits strengths; where there are none, nothing could be claimed."""
-    return ranked(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(held, stands))
+    return ranked(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(named, stands))
 
 
-def _warnings(held: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
+def _warnings(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
     fitted = stands.fitted
     if fitted is None:
-        if len(held.votes.pair):
+        if len(named.votes.pair):
             yield "all comparisons are ties: no strengths, and nothing that could be claimed"
         return
-    names = held.system_names
+    names = named.system_names
     if (parts := int(fitted.part.max()) + 1) > 1:
         first = [", ".join(names[k] for k in np.flatnonzero(fitted.part == part)[:3]) for part in range(2)]
         yield (
@@ -287,22 +287,22 @@ def _warnings(held: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
             which = ", ".join(names[k] for k in np.flatnonzero(marked)[:5])
             won = "never lost to" if said == "upper" else "never won against"
             yield f"{which} {won} others: strengths have no {said} bound there, and are held finite by a weak prior"
-    if not are_places_balanced(held.votes):
+    if not are_places_balanced(named.votes):
         yield "some systems stood first more often than others: shares of wins hold what that is worth, claims do not"
     if stands.explained and stands.explained.p_value < UNSURE:
         weight = "ranks" if stands.ranks_by == "strengths" else "estimates"
         yield f"one strength for each system does not explain the comparisons: {weight} that rest on it may mislead"
 
 
-def about(held: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
-    """Say the same to a program."""
+def about(named: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
+    """Return the record that programs read."""
     said: dict[str, Any] = {"ranks_by": stands.ranks_by}
     if stands.fitted is None or stands.scale is None:
         return said | {"strengths": None}
     reach = quantile(stands.scale.freedom, level) * stands.scale.sd
     low, high = stands.fitted.value - reach, stands.fitted.value + reach
     low[stands.fitted.without_lower], high[stands.fitted.without_upper] = -np.inf, np.inf
-    rows = zip(held.system_names, stands.fitted.value, low, high, stands.fitted.part, strict=True)
+    rows = zip(named.system_names, stands.fitted.value, low, high, stands.fitted.part, strict=True)
     said["strengths"] = [
         {"system": name, "strength": float(value), "low": float(a), "high": float(b), "part": int(part)}
         for name, value, a, b, part in rows
@@ -310,40 +310,40 @@ def about(held: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, 
     said["log_ties"] = stands.fitted.log_ties if stands.fitted.log_ties > -20 else None
     said["clusters"] = stands.way
     said["explained"] = None if stands.explained is None else stands.explained._asdict()
-    said["dropped"] = _dropped_record(stands.dropped, held)
+    said["dropped"] = _dropped_record(stands.dropped, named)
     return said
 
 
-def _tested(one: Explained | None) -> str:
-    if one is None or np.isnan(one.p_value):
+def _tested(explained: Explained | None) -> str:
+    if explained is None or np.isnan(explained.p_value):
         return " (nothing is left to test that)"
-    p_value = "< .001" if one.p_value < 0.001 else f"= {one.p_value:.3f}".replace("0.", ".", 1)
-    return f" (chi-square {one.statistic:.1f} on {one.freedom:,}, p {p_value})"
+    p_value = "< .001" if explained.p_value < 0.001 else f"= {explained.p_value:.3f}".replace("0.", ".", 1)
+    return f" (chi-square {explained.statistic:.1f} on {explained.freedom:,}, p {p_value})"
 
 
-def _dropped(one: Dropped, names: tuple[str, ...], total: int) -> str:
-    top = names[one.top]
-    if np.isinf(one.n):
+def _dropped(dropped: Dropped, names: tuple[str, ...], total: int) -> str:
+    top = names[dropped.top]
+    if np.isinf(dropped.n):
         return (
-            f"{top} is on top by its strength, and stays there without any {one.limit:,} of {total:,} comparisons, "
+            f"{top} is on top by its strength, and stays there without any {dropped.limit:,} of {total:,} comparisons, "
             "those that support it most."
         )
-    share = f"{100 * one.n / total:.1f} %"
+    share = f"{100 * dropped.n / total:.1f} %"
     return (
-        f"{top} is on top by its strength; without {several(int(one.n), 'comparison')} ({share}) that support it most "
-        f"{names[one.rival]} would be."
+        f"{top} is on top by its strength; without {several(int(dropped.n), 'comparison')} ({share}) that support it "
+        f"most {names[dropped.rival]} would be."
     )
 
 
-def _dropped_record(one: Dropped | None, held: NamedVotes) -> dict[str, Any] | None:
-    if one is None:
+def _dropped_record(dropped: Dropped | None, named: NamedVotes) -> dict[str, Any] | None:
+    if dropped is None:
         return None
-    total = len(held.votes.pair)
-    names = held.system_names
+    total = len(named.votes.pair)
+    names = named.system_names
     return {
-        "top": names[one.top],
-        "rival": names[one.rival],
-        "comparisons": one.n,
-        "share": one.n / total,
-        "limit": one.limit,
+        "top": names[dropped.top],
+        "rival": names[dropped.rival],
+        "comparisons": dropped.n,
+        "share": dropped.n / total,
+        "limit": dropped.limit,
     }

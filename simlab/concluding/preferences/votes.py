@@ -153,15 +153,15 @@ def named_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(names[i], names[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
 
 
-def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
+def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
     """Return the share of decided comparisons that the first of the row wins, with bounds, and how many there are.
 
     None where no place is known, or nothing decided. Bounds are score bounds, raters and items clustered as in claims.
     """
-    if asked.place is None or not (won_first := asked.value * asked.place).any():
+    if votes.place is None or not (won_first := votes.value * votes.place).any():
         return None
-    won = replace(asked, pair=np.zeros_like(asked.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
-    way = way_of_all(asked)
+    won = replace(votes, pair=np.zeros_like(votes.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
+    way = way_of_all(votes)
     freedom = max(min(effective_clusters(one) for one in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
     low, high = bounds(total, n, list_spreads(won, way), float(stdtrit(freedom, 1 - level / 2)))
@@ -169,114 +169,116 @@ def first_place(asked: Votes, level: float) -> tuple[Interval, int] | None:
     return Interval(value=share, low=least, high=most), len(won.pair)
 
 
-def lines(held: NamedVotes, level: float) -> Iterator[str]:
+def lines(named: NamedVotes, level: float) -> Iterator[str]:
     """Go through what the place is worth, and which answers in both orders contradict each other."""
-    found = first_place(held.asked, level)
+    found = first_place(named.asked, level)
     if found is not None:
         share, n = found
-        where = "place" if held.by_place else "column"
+        where = "place" if named.by_place else "column"
         said = f"The first {where} wins {_interval(share)} of {several(n, 'comparison')} that {_are(n)} no ties"
-        if _never_turned(held.asked):
-            seen = "" if held.by_place else ": if raters saw that order, place and system are not told apart"
+        if _never_turned(named.asked):
+            seen = "" if named.by_place else ": if raters saw that order, place and system are not told apart"
             said += f", always with the same system of a pair{seen}"
         yield f"{said}."
-    if held.both_orders:
-        left = held.both_orders - held.flipped
+    if named.both_orders:
+        left = named.both_orders - named.flipped
         yield (
-            f"{several(held.both_orders, 'output')} of a pair asked in both orders: {held.flipped:,} flipped with the "
-            f"order and {'is' if held.flipped == 1 else 'are'} left out, {left:,} {'counts' if left == 1 else 'count'} "
-            "once."
+            f"{several(named.both_orders, 'output')} of a pair asked in both orders: {named.flipped:,} flipped with "
+            f"the order and {'is' if named.flipped == 1 else 'are'} left out, {left:,} "
+            f"{'counts' if left == 1 else 'count'} once."
         )
-    uneven = known_orders(held.votes).uneven & ~known_orders(held.votes).one_way
-    if not are_places_balanced(held.votes) and (n := int(uneven.sum())):
+    uneven = known_orders(named.votes).uneven & ~known_orders(named.votes).one_way
+    if not are_places_balanced(named.votes) and (n := int(uneven.sum())):
         yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
 
 
-def warnings(held: NamedVotes, family: Bools) -> Iterator[Limit]:
+def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
     """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
     # One rater, or raters who are not named, are all that the claims rest on.
-    yield from ranked(Rank.RATERS if len(held.rater_names) > 1 else Rank.NUMBERS, _followers(held))
-    yield from ranked(Rank.CLAIMS, _unclaimed(held, family))
+    yield from ranked(Rank.RATERS if len(named.rater_names) > 1 else Rank.NUMBERS, _followers(named))
+    yield from ranked(Rank.CLAIMS, _unclaimed(named, family))
 
 
-def _followers(held: NamedVotes) -> Iterator[str]:
-    found = list_followers(held.asked)
+def _followers(named: NamedVotes) -> Iterator[str]:
+    found = list_followers(named.asked)
     if not found:
         return
     said = []
     for one in found[:MOST_NAMED]:
-        who = legible(held.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
+        who = legible(named.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
         side = "first" if one.first else "second"
         said.append(
             f"{who} answered the {side} of the row in {round(one.share * one.n):,} of {several(one.n, 'comparison')} "
             f"({_share(one.share)}; by chance {_share(one.chance)})"
         )
     rest = f" and so did {several(len(found) - MOST_NAMED, 'other rater')}" if len(found) > MOST_NAMED else ""
-    see = "; see --exclude" if len(held.rater_names) > 1 else ""
+    see = "; see --exclude" if len(named.rater_names) > 1 else ""
     yield f"{', '.join(said)}{rest}: such answers follow the place, not the systems{see}"
 
 
-def _unclaimed(held: NamedVotes, family: Bools) -> Iterator[str]:
-    if nothing := np.flatnonzero(family & without_answers(held, held.votes)).tolist():
-        yield f"{_pairs(held, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
-    n = np.bincount(held.votes.pair, minlength=held.votes.n_pairs)
-    if hidden := np.flatnonzero(family & known_orders(held.votes).one_way & (n >= FEWEST)).tolist():
+def _unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
+    if nothing := np.flatnonzero(family & without_answers(named, named.votes)).tolist():
         yield (
-            f"{_pairs(held, hidden)}: the same system always stood first, which is not told from the place: nothing is "
-            "claimed; ask in both orders, or, if raters saw either order, write winners by their names"
+            f"{_pairs(named, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
+        )
+    n = np.bincount(named.votes.pair, minlength=named.votes.n_pairs)
+    if hidden := np.flatnonzero(family & known_orders(named.votes).one_way & (n >= FEWEST)).tolist():
+        yield (
+            f"{_pairs(named, hidden)}: the same system always stood first, which is not told from the place: nothing "
+            "is claimed; ask in both orders, or, if raters saw either order, write winners by their names"
         )
 
 
-def record(held: NamedVotes, level: float) -> dict[str, Any]:
-    """Say the same to a program."""
-    found = first_place(held.asked, level)
+def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
+    """Return the record that programs read."""
+    found = first_place(named_votes.asked, level)
     if found is None:
         return {"position": None}
     share, n = found
-    orders: Orders = known_orders(held.votes)
-    named = named_pairs(held.system_names)
+    orders: Orders = known_orders(named_votes.votes)
+    named = named_pairs(named_votes.system_names)
     return {
         "position": {
             "first_wins": share.plain(),
             "decided": n,
-            "by_place": held.by_place,
-            "both_orders": held.both_orders,
-            "flipped": held.flipped,
+            "by_place": named_votes.by_place,
+            "both_orders": named_votes.both_orders,
+            "flipped": named_votes.flipped,
             "one_order": [list(named[k]) for k in np.flatnonzero(orders.one_way).tolist()],
             "followers": [
                 {
-                    "rater": held.rater_names[one.rater] if one.rater >= 0 else None,
+                    "rater": named_votes.rater_names[one.rater] if one.rater >= 0 else None,
                     "place": "first" if one.first else "second",
                     "answers": one.n,
                     "share": one.share,
                     "chance": one.chance,
                 }
-                for one in list_followers(held.asked)
+                for one in list_followers(named_votes.asked)
             ],
         }
     }
 
 
-def raw_differences(held: NamedVotes) -> Floats:
+def raw_differences(named: NamedVotes) -> Floats:
     """Return wins less losses of all answers, `[pair]`, whatever the place."""
-    n = np.bincount(held.asked.pair, minlength=held.asked.n_pairs)
-    return np.asarray(np.bincount(held.asked.pair, held.asked.value, held.asked.n_pairs) / np.maximum(n, 1))
+    n = np.bincount(named.asked.pair, minlength=named.asked.n_pairs)
+    return np.asarray(np.bincount(named.asked.pair, named.asked.value, named.asked.n_pairs) / np.maximum(n, 1))
 
 
-def without_answers(held: NamedVotes, votes: Votes) -> Bools:
+def without_answers(named: NamedVotes, votes: Votes) -> Bools:
     """Mark the pairs that were asked about, and of which no answer is among the votes that are used."""
-    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (held.asked, votes))
+    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named.asked, votes))
     return np.asarray((asked > 0) & (left == 0))
 
 
-def _never_turned(asked: Votes) -> bool:
+def _never_turned(votes: Votes) -> bool:
     """True if each pair was asked about in one order alone."""
-    there = np.bincount(asked.pair, minlength=asked.n_pairs) > 0
-    return bool(known_orders(asked).one_way[there].all())
+    there = np.bincount(votes.pair, minlength=votes.n_pairs) > 0
+    return bool(known_orders(votes).one_way[there].all())
 
 
-def _pairs(held: NamedVotes, which: list[int]) -> str:
-    named = named_pairs(held.system_names)
+def _pairs(named_votes: NamedVotes, which: list[int]) -> str:
+    named = named_pairs(named_votes.system_names)
     said = ", ".join(" - ".join(named[k]) for k in which[:MOST_NAMED]) + (", ..." if len(which) > MOST_NAMED else "")
     return f"{several(len(which), 'pair')} ({legible(said, 120)})" if len(which) > 1 else legible(said, 80)
 
@@ -289,5 +291,5 @@ def _share(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
-def _interval(one: Interval) -> str:
-    return f"{_share(one.value)} ({_share(one.low)} to {_share(one.high)})"
+def _interval(interval: Interval) -> str:
+    return f"{_share(interval.value)} ({_share(interval.low)} to {_share(interval.high)})"

@@ -91,7 +91,7 @@ class RepeatedStudy:
 
 
 def with_again(
-    found: Conclusion,
+    conclusion: Conclusion,
     ratings: Ratings,
     config: Mapping[str, Any],
     collected: Collected,
@@ -104,37 +104,39 @@ def with_again(
     table alone; the repetition follows the seed, too.
     """
     if not current_effort().equal_studies:
-        return unrepeated(found, NOT_ASKED)
+        return unrepeated(conclusion, NOT_ASKED)
     if name_of(config["analysis"]["normalization"]) == "error":
-        return unrepeated(found, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
+        return unrepeated(conclusion, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
     if collected.metric is not None:
-        return unrepeated(found, "worlds fitted to ratings know no metric that corrects them")
+        return unrepeated(conclusion, "worlds fitted to ratings know no metric that corrects them")
     prepared = prepare(_with_fewer_flips(config))
     question = question_of(config, wanted)
     family = family_of(collected.frame.system_names, question.against)
     # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.
     verdict = np.zeros(len(family), np.int64)
-    verdict[family] = [pair.verdict for pair in found.pairs]
-    drawn = "raters" in found.about["drawn"]
+    verdict[family] = [pair.verdict for pair in conclusion.pairs]
+    drawn = "raters" in conclusion.about["drawn"]
     study = RepeatedStudy(
         ratings, collected, prepared, verdict, family, drawn, prepared.level, best=question.name == "best"
     )
     with threadpool_limits(1):
         world, why = try_to_simulate(fitted)
         if world is None:
-            return unrepeated(found, why)
+            return unrepeated(conclusion, why)
         if prepared.studies is not None:
             study = replace(study, shared=prepared.studies(_rated(study)))
         checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
         rough = ranked(Rank.LEFT_OUT, _lies(world))
-        found = with_gate(found.changed(control=checked, control_missing=unchecked, warnings=(*rough, *found.warnings)))
-        if found.withdrawn:
-            return found
+        conclusion = with_gate(
+            conclusion.changed(control=checked, control_missing=unchecked, warnings=(*rough, *conclusion.warnings))
+        )
+        if conclusion.withdrawn:
+            return conclusion
         if not wanted.again or study.best:
-            return found.changed(repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
+            return conclusion.changed(repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
         repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
-    return found.changed(repetition=kept, repetition_missing=refused or unknown)
+    return conclusion.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
 def _rated(study: RepeatedStudy) -> ScoredRatings:

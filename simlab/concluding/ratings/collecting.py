@@ -198,7 +198,7 @@ def of_ratings(ratings: Ratings, keep: Bools) -> Ratings:
 
 
 def _left(label: Ints, keep: Bools, n: int) -> tuple[Bools, Ints]:
-    """Say which labels are left, and number them anew."""
+    """Return which labels are left, and number them anew."""
     there = np.zeros(n, bool)
     there[label[keep]] = True
     return there, (np.cumsum(there) - 1)[label[keep]]

@@ -108,7 +108,7 @@ def _of(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) 
 
 
 def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:
-    """Say between which numbers of ratings raters gave, where one gave far fewer than another."""
+    """State between which numbers of ratings raters gave, where one gave far fewer than another."""
     n = np.bincount(ratings.rater, minlength=ratings.n_raters)
     least, most = int(n.argmin()), int(n.argmax())
     if not ratings.rater_known or n[least] > UNEVEN * n[most]:
@@ -118,5 +118,5 @@ def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:
 
 
 def _lone_segments(ratings: Ratings) -> bool:
-    """Tell whether a table does not say which segments belong to one document."""
+    """True if a table does not say which segments belong to one document."""
     return ratings.layout == "averages"

@@ -83,41 +83,41 @@ def marks_of(
     prepared: PreparedRatings,
     collected: Collected,
     rated: ScoredRatings,
-    found: PairVerdicts,
-    told: Spans,
+    verdicts: PairVerdicts,
+    spans: Spans,
 ) -> tuple[FamilySays | None, ...]:
     """Return what the family says of each pair: what stepping down adds to a single step is marked."""
     if name is None:
-        return (None,) * len(found.verdict)
-    single, down = _steps(prepared, collected, rated, found, told)
-    claimed = found.verdict != 0
-    added = np.where(claimed, ~single, down & (found.direction != 0))
+        return (None,) * len(verdicts.verdict)
+    single, down = _steps(prepared, collected, rated, verdicts, spans)
+    claimed = verdicts.verdict != 0
+    added = np.where(claimed, ~single, down & (verdicts.direction != 0))
     return tuple(
         "step_down" if more else "claimed" if yes else "open" for yes, more in zip(claimed, added, strict=True)
     )
 
 
 def _steps(
-    prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, found: PairVerdicts, told: Spans
+    prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, verdicts: PairVerdicts, spans: Spans
 ) -> tuple[Bools, Bools]:
     """Return which pairs pass in a single step, and which by stepping down."""
-    single, down, level = np.zeros(len(found.family), bool), np.zeros(len(found.family), bool), prepared.level
-    own = found.p_value[found.family]
+    single, down, level = np.zeros(len(verdicts.family), bool), np.zeros(len(verdicts.family), bool), prepared.level
+    own = verdicts.p_value[verdicts.family]
     if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = told.of.family if told.of.family is not None else prepared.family(collected.streams("test"), rated)
-        kept = of.keep(found.family)
+        of = spans.of.family if spans.of.family is not None else prepared.family(collected.streams("test"), rated)
+        kept = of.keep(verdicts.family)
         one, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
     elif prepared.multiplicity == "holm":
         one, more = len(own) * own, adjust_p_values(own, "holm")
     else:
-        one = more = found.adjusted[found.family]
-    single[found.family], down[found.family] = passes(one, level), passes(more, level)
+        one = more = verdicts.adjusted[verdicts.family]
+    single[verdicts.family], down[verdicts.family] = passes(one, level), passes(more, level)
     return single, down
 
 
-def candidates_of(told: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
+def candidates_of(spans: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
     """Return what is known of each system as a candidate for the best."""
-    family = told.of.family
+    family = spans.of.family
     if family is None:
         raise ValueError("who may be best was asked of a test without t statistics, which a check refuses")
     return best.candidates(family, direction.astype(float), n_systems, level)
@@ -221,9 +221,9 @@ def tiers_of(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tupl
     return tuple(tuple(order[start:end]) for start, end in ends)
 
 
-def near_level(told: Spans, level: float, p_values: Mapping[str, float]) -> tuple[str, ...]:
+def near_level(spans: Spans, level: float, p_values: Mapping[str, float]) -> tuple[str, ...]:
     """Name p-values that other draws of the same test might bring to the other side of the level."""
-    of = told.of.comparisons
+    of = spans.of.comparisons
     draws = 0 if of is None or of.null is None else len(of.null)
     error = np.sqrt(level * (1 - level) / (draws + 1))
     near = {name: p for name, p in p_values.items() if draws and abs(p - level) <= NEAR * error}

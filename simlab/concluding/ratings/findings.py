@@ -173,14 +173,14 @@ def _concluded(
 
 
 def _near_level(
-    answer: Family | None, pairs: Sequence[Pair], told: Spans, prepared: PreparedRatings
+    answer: Family | None, pairs: Sequence[Pair], spans: Spans, prepared: PreparedRatings
 ) -> tuple[str, ...]:
     """Name what other draws might decide otherwise; false discovery rates rest on Student's t, without draws."""
     if answer is None or prepared.multiplicity != "max_t":
         return ()
     if answer.name == "best":
-        return near_level(told, prepared.level, {one.system: one.p_value for one in answer.candidates})
-    return near_level(told, prepared.level, {f"{one.first} - {one.second}": one.adjusted for one in pairs})
+        return near_level(spans, prepared.level, {one.system: one.p_value for one in answer.candidates})
+    return near_level(spans, prepared.level, {f"{one.first} - {one.second}": one.adjusted for one in pairs})
 
 
 def _scale(config: Mapping[str, Any], table: TableReading) -> tuple[float, float]:
@@ -229,25 +229,25 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _in_points(found: Conclusion, one: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
-    """Tell a conclusion from z-scores in points: `one` standard deviation of them, about the `mean` of all scores."""
+def _in_points(conclusion: Conclusion, one: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
+    """Convert a conclusion from z-scores to points: `one` standard deviation, about the `mean` of all scores."""
     families = [
         None
         if held is None
         else held.changed(candidates=[each.changed(behind=each.behind * one) for each in held.candidates])
-        for held in (found.family, found.exploratory)
+        for held in (conclusion.family, conclusion.exploratory)
     ]
-    return found.changed(
+    return conclusion.changed(
         unit=POINTS,
-        systems=[_times(each, one, mean, "estimate", "low", "high", "plain_mean") for each in found.systems],
-        pairs=[_pair_in_points(each, one) for each in found.pairs],
-        raters=[_times(each, one, 0.0, "leniency", "low", "high") for each in found.raters],
-        detectable=None if found.detectable is None else found.detectable * one,
+        systems=[_times(each, one, mean, "estimate", "low", "high", "plain_mean") for each in conclusion.systems],
+        pairs=[_pair_in_points(each, one) for each in conclusion.pairs],
+        raters=[_times(each, one, 0.0, "leniency", "low", "high") for each in conclusion.raters],
+        detectable=None if conclusion.detectable is None else conclusion.detectable * one,
         family=families[0],
         exploratory=families[1],
-        about={**found.about, **({} if wanted.margin is None else {"margin": wanted.margin})},
+        about={**conclusion.about, **({} if wanted.margin is None else {"margin": wanted.margin})},
         notes=(
-            *found.notes,
+            *conclusion.notes,
             f"z-scores are told in {POINTS}, as planned: one standard deviation is {one:.3g} points",
         ),
     )
@@ -257,11 +257,11 @@ def _pair_in_points(pair: Pair, one: float) -> Pair:
     return _times(pair, one, 0.0, "difference", "low", "high", "plain_mean", "detectable")
 
 
-def _times(held: Told, one: float, mean: float, *names: str) -> Told:
+def _times(told_draws: Told, one: float, mean: float, *names: str) -> Told:
     """Return a record with these numbers so many times as large, about another mean; None stays."""
-    numbers = {name: getattr(held, name) for name in names}
+    numbers = {name: getattr(told_draws, name) for name in names}
     told = {name: mean + one * value for name, value in numbers.items() if value is not None}
-    return held.changed(**cast(Any, told))
+    return told_draws.changed(**cast(Any, told))
 
 
 def _unit(config: Mapping[str, Any]) -> str:

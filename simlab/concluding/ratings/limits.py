@@ -141,45 +141,45 @@ def _drawn(basis: Basis) -> str:
 
 
 def warnings_of(
-    collected: Collected, told: Spans, prepared: PreparedRatings, drawn: frozenset[str], found: PairVerdicts
+    collected: Collected, spans: Spans, prepared: PreparedRatings, drawn: frozenset[str], verdicts: PairVerdicts
 ) -> tuple[Limit, ...]:
     """Return sentences on what limits a conclusion."""
     return (
-        *ranked(Rank.PROMISE, blind_pairs(found, prepared)),
-        *ranked(Rank.PROMISE, confounded(collected, told, found)),
-        *ranked(Rank.NUMBERS, _unsettled(told)),
-        *ranked(Rank.NUMBERS, _dealt(told, found)),
-        *ranked(Rank.CLAIMS, _never_met(collected, told, found)),
-        *ranked(Rank.CLAIMS, _out_of_reach(told, prepared, drawn, found)),
-        *ranked(Rank.NUMBERS, _without_scatter(collected, told, found)),
+        *ranked(Rank.PROMISE, blind_pairs(verdicts, prepared)),
+        *ranked(Rank.PROMISE, confounded(collected, spans, verdicts)),
+        *ranked(Rank.NUMBERS, _unsettled(spans)),
+        *ranked(Rank.NUMBERS, _dealt(spans, verdicts)),
+        *ranked(Rank.CLAIMS, _never_met(collected, spans, verdicts)),
+        *ranked(Rank.CLAIMS, _out_of_reach(spans, prepared, drawn, verdicts)),
+        *ranked(Rank.NUMBERS, _without_scatter(collected, spans, verdicts)),
         *_people(collected),
     )
 
 
-def blind_pairs(found: PairVerdicts, prepared: PreparedRatings) -> Iterator[str]:
-    """Say where all pairs together hide what one of them would claim by itself, times the number of pairs."""
-    m = int(found.family.sum())
-    alone = np.where(found.family, m * found.p_value, 1.0)
-    hidden = np.flatnonzero((alone <= prepared.level) & (found.verdict == 0) & (found.adjusted > alone))
+def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[str]:
+    """State where all pairs together hide what one of them would claim by itself, times the number of pairs."""
+    m = int(verdicts.family.sum())
+    alone = np.where(verdicts.family, m * verdicts.p_value, 1.0)
+    hidden = np.flatnonzero((alone <= prepared.level) & (verdicts.verdict == 0) & (verdicts.adjusted > alone))
     if prepared.multiplicity == "max_t" and len(hidden):
-        k = hidden[np.argmin(found.p_value[hidden])]
+        k = hidden[np.argmin(verdicts.p_value[hidden])]
         yield (
             f"the test of all pairs at once is blind here: {several(len(hidden), 'pair')} would be claimed by own "
-            f"p-values times {m} ({alone[k]:.2g}; adjusted {found.adjusted[k]:.2g}), since pairs that rest on "
+            f"p-values times {m} ({alone[k]:.2g}; adjusted {verdicts.adjusted[k]:.2g}), since pairs that rest on "
             "few raters rule the largest statistic; open says little, and no size of difference that is found is known"
         )
 
 
-def confounded(collected: Collected, told: Spans, found: PairVerdicts) -> Iterator[str]:
+def confounded(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
-    of = told.of.comparisons
+    of = spans.of.comparisons
     if of is None:
         return
-    lone = found.family & of.lone
+    lone = verdicts.family & of.lone
     for pairs, why, else_ in (
         (lone, "one rater alone rated one of the two, and nobody both", ""),
         (
-            found.family & of.pools,
+            verdicts.family & of.pools,
             "pools of raters that share no system rated one each",
             ", or, if raters were dealt to pools by chance, say analysis.test.pools=exchangeable",
         ),
@@ -191,15 +191,15 @@ def confounded(collected: Collected, told: Spans, found: PairVerdicts) -> Iterat
             )
 
 
-def _unsettled(told: Spans) -> Iterator[str]:
-    of = told.of.comparisons
+def _unsettled(spans: Spans) -> Iterator[str]:
+    of = spans.of.comparisons
     if of is not None and not of.settled:
         yield "the variances of the mixed model did not settle: errors and intervals are rough"
 
 
-def _dealt(told: Spans, found: PairVerdicts) -> Iterator[str]:
-    of = told.of.comparisons
-    n = 0 if of is None else int((found.family & of.dealt & of.comparable).sum())
+def _dealt(spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
+    of = spans.of.comparisons
+    n = 0 if of is None else int((verdicts.family & of.dealt & of.comparable).sum())
     if n:
         yield (
             f"nobody rated both systems of {several(n, 'pair')}: such a difference is one between raters, taken as "
@@ -216,10 +216,10 @@ def _named(collected: Collected, pairs: Bools) -> str:
     return f"{legible(said, 200)}{rest}"
 
 
-def _never_met(collected: Collected, told: Spans, found: PairVerdicts) -> Iterator[str]:
+def _never_met(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
-    apart = np.flatnonzero(~told.of.known & found.family)
+    apart = np.flatnonzero(~spans.of.known & verdicts.family)
     if len(apart):
         said = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
         rest = f" and {several(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
@@ -229,18 +229,20 @@ def _never_met(collected: Collected, told: Spans, found: PairVerdicts) -> Iterat
         )
 
 
-def _out_of_reach(told: Spans, prepared: PreparedRatings, drawn: frozenset[str], found: PairVerdicts) -> Iterator[str]:
-    """Say that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
-    met = found.family & told.of.known
+def _out_of_reach(
+    spans: Spans, prepared: PreparedRatings, drawn: frozenset[str], verdicts: PairVerdicts
+) -> Iterator[str]:
+    """State that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
+    met = verdicts.family & spans.of.known
     # What raters confound is said by itself.
-    of = told.of.comparisons
-    out = met & ~told.within_reach & (True if of is None else ~(of.lone | of.pools))
+    of = spans.of.comparisons
+    out = met & ~spans.within_reach & (True if of is None else ~(of.lone | of.pools))
     if not met.any() or not out.any():
         return
-    if (met & told.within_reach).any():
+    if (met & spans.within_reach).any():
         yield f"{several(int(out.sum()), 'pair')} share too few documents or raters for any claim"
         return
-    documents, raters = int(told.of.documents[met].max()), int(told.of.raters[met].max())
+    documents, raters = int(spans.of.documents[met].max()), int(spans.of.raters[met].max())
     by_raters = "raters" in drawn and raters < documents
     few = several(raters, "rater") if by_raters else several(documents, "document")
     if 2.0 ** (1 - (raters if by_raters else documents)) <= prepared.level:
@@ -251,11 +253,11 @@ def _out_of_reach(told: Spans, prepared: PreparedRatings, drawn: frozenset[str],
     )
 
 
-def _without_scatter(collected: Collected, told: Spans, found: PairVerdicts) -> Iterator[str]:
+def _without_scatter(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     """Name pairs whose differences are the same throughout: no interval, and no size that is found, follows."""
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
-    alike = np.flatnonzero(found.family & told.within_reach & ~told.scatter)
+    alike = np.flatnonzero(verdicts.family & spans.within_reach & ~spans.scatter)
     if len(alike):
         said = [f"{names[first[k]]} - {names[second[k]]}" for k in alike[:MOST_NAMES]]
         rest = f" and {several(len(alike) - MOST_NAMES, 'pair')} more" if len(alike) > MOST_NAMES else ""

@@ -79,24 +79,24 @@ def metric(collected: Collected) -> Any:
     return collected.metric
 
 
-def collected(told: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
+def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what was asked.
 
     Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
     """
-    if told.asked is None or told.documents is None:
+    if info.asked is None or info.documents is None:
         raise InputError(f"{rows.where}: its plan does not say whom it asked, as one of ratings does")
-    frame, came = _with_raters(told.frame, rows), _came(rows)
-    seen = _seen(frame, told, rows, came)
-    position, n_asked = _positions(frame, told.asked, seen)
-    timed, n = "at" in told.types, len(came)
+    frame, came = _with_raters(info.frame, rows), _came(rows)
+    seen = _seen(frame, info, rows, came)
+    position, n_asked = _positions(frame, info.asked, seen)
+    timed, n = "at" in info.types, len(came)
     _refuse_unasked(rows, came, seen, n_asked + _further(config, timed=timed), frame)
     # On a clock others may rate what was dealt to one, and more may be asked: rows stand as the ratings were dealt.
     at = np.arange(n) if timed else np.lexsort((position, seen.item, seen.unit))
-    ordered = replace(seen, **{name: getattr(seen, name)[at] for name in told.types})
-    paid = less_paid(told.paid, told.answers - n, prices_of(config["budget"], RATE))
-    held = Collected(frame, told.documents, told.asked, ordered, told.metric, told.known, paid, told.streams)
-    return Read(held, told.answers, _deviations(told, frame, position, n))
+    ordered = replace(seen, **{name: getattr(seen, name)[at] for name in info.types})
+    paid = less_paid(info.paid, info.answers - n, prices_of(config["budget"], RATE))
+    held = Collected(frame, info.documents, info.asked, ordered, info.metric, info.known, paid, info.streams)
+    return Read(held, info.answers, _deviations(info, frame, position, n))
 
 
 def _further(config: Mapping[str, Any], *, timed: bool) -> int:
@@ -114,21 +114,21 @@ def _with_raters(frame: Frame, rows: SheetRows) -> Frame:
     return replace(frame, rater_names=frame.rater_names + others)
 
 
-def _seen(frame: Frame, told: CampaignInfo, rows: SheetRows, came: Ints) -> Seen:
+def _seen(frame: Frame, info: CampaignInfo, rows: SheetRows, came: Ints) -> Seen:
     items = {
         (document, str(segment)): k for k, (document, segment) in enumerate(zip(*names_of_items(frame), strict=True))
     }
     pairs = list(zip(column(rows, "document"), column(rows, "segment"), strict=True))
     values = [number(rows, "score", k) for k in came]
     marked = "errors" in rows.cells
-    errors = [int(number(rows, "errors", k)) for k in came] if marked else untold(len(came), told, "errors")
+    errors = [int(number(rows, "errors", k)) for k in came] if marked else untold(len(came), info, "errors")
     return Seen(
-        in_type(known(rows, "system", frame.system_names, came), told, "unit"),
-        in_type(_items(rows, items, pairs, came), told, "item"),
-        in_type(known(rows, "rater", frame.rater_names, came), told, "rater"),
-        in_type(values, told, "value"),
-        in_type(errors, told, "errors"),
-        **{name: in_type([number(rows, name, k) for k in came], told, name) for name in CLOCK if name in told.types},
+        in_type(known(rows, "system", frame.system_names, came), info, "unit"),
+        in_type(_items(rows, items, pairs, came), info, "item"),
+        in_type(known(rows, "rater", frame.rater_names, came), info, "rater"),
+        in_type(values, info, "value"),
+        in_type(errors, info, "errors"),
+        **{name: in_type([number(rows, name, k) for k in came], info, name) for name in CLOCK if name in info.types},
     )
 
 
@@ -145,9 +145,9 @@ def _items(
     return [items[pairs[k]] for k in came]
 
 
-def _positions(frame: Frame, asked: SlotAssignment, seen: Seen) -> tuple[Ints, Ints]:
-    """Say as which of those asked each rater rates an output (the number asked: as none), and how many were asked."""
-    slot = asked.slot[seen.unit, frame.document[seen.item]]
+def _positions(frame: Frame, assignment: SlotAssignment, seen: Seen) -> tuple[Ints, Ints]:
+    """Return as which of those asked each rater rates an output (the number asked: as none), and how many were."""
+    slot = assignment.slot[seen.unit, frame.document[seen.item]]
     rater = np.take_along_axis(frame.rater[seen.unit, seen.item], np.maximum(slot, 0), 1)
     is_own = (slot >= 0) & (rater == seen.rater[:, None])
     own = np.where(is_own.any(1), is_own.argmax(1), slot.shape[1])
@@ -173,14 +173,14 @@ def _refuse_unasked(rows: SheetRows, came: Ints, seen: Seen, n_asked: Ints, fram
         )
 
 
-def _deviations(told: CampaignInfo, frame: Frame, position: Ints, n: int) -> list[str]:
+def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> list[str]:
     said = []
-    if n < told.answers:
-        said.append(f"{told.answers - n:,} of {told.answers:,} planned ratings are missing")
-    new = frame.n_raters - told.frame.n_raters
+    if n < info.answers:
+        said.append(f"{info.answers - n:,} of {info.answers:,} planned ratings are missing")
+    new = frame.n_raters - info.frame.n_raters
     # On a clock others of the pool take over what somebody leaves.
-    dealt = "at" not in told.types or new
-    if told.asked is not None and dealt and (others := int((position == told.asked.slot.shape[2]).sum())):
+    dealt = "at" not in info.types or new
+    if info.asked is not None and dealt and (others := int((position == info.asked.slot.shape[2]).sum())):
         who = f", of which {several(new, 'rater')} that the plan does not have" if new else ""
         said.append(f"{several(others, 'rating')} by other raters than planned{who}")
     return said

@@ -30,18 +30,18 @@ class Both(NamedTuple):
 
     @property
     def contradicts(self) -> bool:
-        """Tell whether both claim, and opposite things."""
+        """True if both claim, and opposite things."""
         return self.one.verdict * self.other_verdict < 0
 
 
-def with_second(found: Conclusion, other: Conclusion, table: Path) -> Conclusion:
+def with_second(conclusion: Conclusion, other: Conclusion, table: Path) -> Conclusion:
     """Add what a second table says of the same pairs; raise InputError where the two share no two systems.
 
     Systems are matched by name; a beginning that all names of a table share, such as `wmt23.`, is left aside where
     names agree without it only.
     """
-    names = matched([one.system for one in found.systems], [one.system for one in other.systems])
-    pairs = shared(found.pairs, other.pairs, names)
+    names = matched([one.system for one in conclusion.systems], [one.system for one in other.systems])
+    pairs = shared(conclusion.pairs, other.pairs, names)
     if not pairs:
         raise InputError(
             f"{legible(table)}: shares no two systems with the first table, so that nothing can be held against each "
@@ -58,12 +58,12 @@ def with_second(found: Conclusion, other: Conclusion, table: Path) -> Conclusion
         "contradictions": [_contradiction(one) for one in against],
         "conclusion": other.plain(),
     }
-    lines = [*found.lines, _said(len(pairs), about, against)]
-    return found.changed(about={**found.about, "second": about}, lines=lines)
+    lines = [*conclusion.lines, _said(len(pairs), about, against)]
+    return conclusion.changed(about={**conclusion.about, "second": about}, lines=lines)
 
 
 def matched(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:
-    """Say which names of the others are which of the first.
+    """Match the names of the others with those of the first.
 
     >>> matched(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
     {'A': 'wmt23.A', 'B': 'wmt23.B'}

@@ -86,7 +86,7 @@ class Spans(NamedTuple):
 
     @property
     def within_reach(self) -> Bools:
-        """Tell which differences could be claimed if they were large enough."""
+        """Return which differences could be claimed if they were large enough."""
         return np.isfinite(self.bar) & np.isfinite(self.of.variance) & self.of.known
 
     @property
@@ -105,18 +105,18 @@ class Spans(NamedTuple):
         return self.of.centre - reach, self.of.centre + reach
 
 
-def false_coverage_adjusted(told: Spans, n_claimed: int, family: Bools, level: float) -> Spans:
+def false_coverage_adjusted(spans: Spans, n_claimed: int, family: Bools, level: float) -> Spans:
     """Return intervals of which, among those of claimed pairs, a share of `level` misses on average.
 
     Each has the level times the share of pairs that is claimed; where none is, that of one. Those of false discovery
     rates hold 0 where and only where nothing is claimed. Source: Benjamini and Yekutieli 2005.
     """
     share = max(n_claimed, 1) / max(int(family.sum()), 1)
-    return told._replace(bar=np.where(np.isfinite(told.bar), _by_t(told.of.freedom, level * share), np.inf))
+    return spans._replace(bar=np.where(np.isfinite(spans.bar), _by_t(spans.of.freedom, level * share), np.inf))
 
 
 def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
-    """Say what a test takes as drawn from more like it."""
+    """Return what a test takes as drawn from more like it."""
     return DRAWN.get(name_of(test), DOCUMENTS)
 
 
@@ -126,7 +126,7 @@ def drawn_in(model: ModelComparisons, family: Bools) -> frozenset[str]:
 
 
 def uncertainty(test: Mapping[str, Any], rated: ScoredRatings) -> Uncertainty:
-    """Say how uncertain differences are, by what the test takes as drawn."""
+    """Return how uncertain differences are, by what the test takes as drawn."""
     if name_of(test) in MODELS:
         return uncertainty_of_model(rated, test["pools"], test.get("draws"))
     return _OF.get(name_of(test), uncertainty_of_documents)(rated)
@@ -168,7 +168,7 @@ def least_error(rated: ScoredRatings) -> float:
 
 
 def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
-    """Tell which pairs have so many units, and flips, that a p-value may be as small as the level."""
+    """Return which pairs have so many units, and flips, that a p-value may be as small as the level."""
     if of.comparisons is not None:
         return np.asarray((of.variance > 0) | (2.0 ** (1 - of.comparisons.units) <= level + SLACK))
     # Documents decide how flips of all raters the same way come out: every other time as seen.
@@ -268,8 +268,8 @@ class PairVerdicts(NamedTuple):
 
 def pairs_of(
     names: Sequence[str],
-    found: PairVerdicts,
-    told: Spans,
+    verdicts: PairVerdicts,
+    spans: Spans,
     wanted: ConcludeOptions,
     *,
     lower_is_better: bool,
@@ -283,14 +283,14 @@ def pairs_of(
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
     Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
     """
-    known = told.within_reach & told.scatter & (not blind)
-    foreseen, detectable = known & (found.verdict == 0), told.detectable
+    known = spans.within_reach & spans.scatter & (not blind)
+    foreseen, detectable = known & (verdicts.verdict == 0), spans.detectable
     first, second = np.triu_indices(len(names), 1)
-    model = told.of.comparisons
+    model = spans.of.comparisons
     at_large = np.full(len(first), raters_drawn) if model is None else model.at_large
-    means = told.of.centre
-    low, high = reconcile_intervals(means, *told.bounds(), found.verdict != 0)
-    unknown = ~told.of.known
+    means = spans.of.centre
+    low, high = reconcile_intervals(means, *spans.bounds(), verdicts.verdict != 0)
+    unknown = ~spans.of.known
     means = np.where(unknown, np.nan, means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
     # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
@@ -302,31 +302,31 @@ def pairs_of(
             difference=float(means[k]),
             low=float(low[k]),
             high=float(high[k]),
-            p_value=float(found.p_value[k]),
-            adjusted=float(found.adjusted[k]),
-            direction=int(found.direction[k]),
-            verdict=int(found.verdict[k]),
+            p_value=float(verdicts.p_value[k]),
+            adjusted=float(verdicts.adjusted[k]),
+            direction=int(verdicts.direction[k]),
+            verdict=int(verdicts.verdict[k]),
             within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
-            more=needed_more(told, int(k)) if foreseen[k] else None,
-            plain_mean=float(told.of.means[k]),
+            more=needed_more(spans, int(k)) if foreseen[k] else None,
+            plain_mean=float(spans.of.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",
             detectable=float(detectable[k]) if known[k] else None,
             family=marks[int(k)],
         )
-        for k in np.flatnonzero(found.family)
+        for k in np.flatnonzero(verdicts.family)
     )
 
 
-def needed_more(told: Spans, k: int) -> More:
+def needed_more(spans: Spans, k: int) -> More:
     """Return how many more documents settle an open pair, or raters as busy as now where claims are about others, too.
 
     Raters who stay the same leave a part of the variance that documents do not shrink. How large it is a table hardly
     says: where it was estimated at 0, further documents of the same raters were found to settle half of what they were
     said to settle.
     """
-    of = told.of
-    value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(told.bar[k])
-    documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(told.per_document[k])
+    of = spans.of
+    value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(spans.bar[k])
+    documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(spans.per_document[k])
     if of.lasts[k]:
         found = units_needed(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
         return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)

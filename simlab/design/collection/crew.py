@@ -196,7 +196,7 @@ def log_of(
 
 
 def _times(shifts: Shifts, entries: Entries) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Say of each entry when it was begun (hour, work before, hours since a rest), and when it ended (hour, work)."""
+    """Return when each entry was begun (hour, work before, hours since a rest), and when it ended (hour, work)."""
     ended, worked, rested = moments(shifts, entries.ends, ends=True)
     # An answer begins when the one before it ends, unless that was the last before a rest, or somebody else's.
     at_rest = (rested >= shifts.block * (1 - SLACK)) | (np.abs(rested - shifts.last) <= shifts.block * SLACK)

@@ -169,7 +169,7 @@ def moment(shifts: Shifts, effort: float, *, ends: bool) -> Moment:
 
 
 def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floats, Floats]:
-    """Say of many efforts when each is reached, as `moment` does of one: hours, work, hours since a rest."""
+    """Return when each of many efforts is reached, as `moment` does of one: hours, work, hours since a rest."""
     day, rest = _split_into_wholes(effort, shifts.effort, ends=ends)
     block, rest = _split_into_wholes(rest, shifts.of_block, ends=ends)
     within = rest if shifts.drift == 0 else -np.log1p(-np.minimum(shifts.drift * rest, ALMOST)) / shifts.drift

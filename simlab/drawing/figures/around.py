@@ -39,7 +39,7 @@ def question(figure: Figure, text: str) -> None:
 
 
 def footnote(figure: Figure, text: str) -> None:
-    """Say below a figure what stands behind it; in a paper its caption says it."""
+    """Write what stands behind a figure below it; in a paper its caption says it."""
     _add_to_caption(figure, text)
     if look.now().paper:
         return

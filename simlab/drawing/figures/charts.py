@@ -81,7 +81,7 @@ def explained(filled: Any) -> tuple[list[Any], list[str]]:
 
 
 def caption(dataset: xr.Dataset, shown: View) -> str:
-    """Say what the bands are, how much stands behind them, and what they leave out."""
+    """State what the bands are, how much stands behind them, and what they leave out."""
     sweep, clusters = view.declared(dataset), f"{view.cluster(dataset, shown.measure)}s"
     if "calculation" in sweep:
         return "Calculated, without simulation: no sampling error."
@@ -102,12 +102,12 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
 
 
 def drawn_beside(shown: View) -> bool:
-    """Tell whether lines show what was found beside their measure: on a scale of shares only."""
+    """True if lines show what was found beside their measure: on a scale of shares only."""
     return shown.found is not None and shown.scale == "linear" and shown.against is None
 
 
 def _failures(dataset: xr.Dataset) -> str | None:
-    """Say how many campaigns failed; None where all were carried out."""
+    """State how many campaigns failed; None where all were carried out."""
     failed, ok = (int(counts.sum()) for counts in campaigns(dataset, axes_of(dataset)))
     return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
 

@@ -76,7 +76,7 @@ class FigureLook:
 
     @property
     def paper(self) -> bool:
-        """Tell whether the figure is for a paper."""
+        """True if the figure is for a paper."""
         return self.style == "paper"
 
     @property
@@ -118,7 +118,7 @@ def size(width: float, height: float) -> tuple[float, float]:
 
 
 def is_narrow(width: float) -> bool:
-    """Tell whether a figure of so many inches has no room for a legend beside its panels."""
+    """True if a figure of so many inches has no room for a legend beside its panels."""
     return width < NARROW
 
 

@@ -67,19 +67,19 @@ def _placed(order: Mapping[str, Any]) -> Placed:
     return Placed(at, [(better, worse) for better, worse in order["beats"]], cyclic)
 
 
-def _panel(axes: Axes, one: Placed, rows: int) -> None:
-    for better, worse in one.beats:
+def _panel(axes: Axes, placed: Placed, rows: int) -> None:
+    for better, worse in placed.beats:
         # Over several rows a straight line would run through systems between.
-        bend = 0.25 if one.at[worse][1] - one.at[better][1] > 1 else 0.0
-        _line(axes, one.at[better], one.at[worse], bend)
-    for pair in one.cyclic:
-        (left, right), (row, _) = zip(*(one.at[name] for name in pair), strict=True)
+        bend = 0.25 if placed.at[worse][1] - placed.at[better][1] > 1 else 0.0
+        _line(axes, placed.at[better], placed.at[worse], bend)
+    for pair in placed.cyclic:
+        (left, right), (row, _) = zip(*(placed.at[name] for name in pair), strict=True)
         axes.plot([left, right], [row, row], color=VERMILION, linestyle="--", linewidth=1.6, zorder=2)
-    for name, (x, y) in one.at.items():
+    for name, (x, y) in placed.at.items():
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#0072B2", "linewidth": 0.9}
         words: Any = {"ha": "center", "va": "center", "fontsize": look.points(8), "parse_math": False, "bbox": box}
         axes.text(x, y, shortened(name, MOST_LETTERS), zorder=3, **words)
-    widest = max(abs(x) for x, _ in one.at.values())
+    widest = max(abs(x) for x, _ in placed.at.values())
     axes.set(xlim=(-widest - 0.6, widest + 0.6), ylim=(rows - 0.5, -0.5), xticks=[])
     axes.set_yticks(range(rows), [str(k + 1) for k in range(rows)])
     axes.set_ylabel("rank")

@@ -62,7 +62,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
 
 
 def caption(matrices: list[Matrix]) -> str:
-    """Say which campaign is shown, and what the numbers are."""
+    """State which campaign is shown, and what the numbers are."""
     if not matrices:
         return "No campaign was carried out."
     shown = {(held.world, held.study) for held in matrices}
@@ -77,36 +77,36 @@ def caption(matrices: list[Matrix]) -> str:
     return f"{below}; {order}. " + (f"{above}; {why}." if max(campaigns) > 1 else "")
 
 
-def _panel(axes: Axes, held: Matrix | None) -> None:
+def _panel(axes: Axes, matrix: Matrix | None) -> None:
     axes.grid(visible=False)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    if held is None:
+    if matrix is None:
         axes.set_xticks([])
         axes.set_yticks([])
         axes.text(0.5, 0.5, "no campaign was carried out", ha="center", transform=axes.transAxes, fontsize=7)
         return
-    _colour(axes, held)
-    n = len(held.names)
-    for high, low, match, wrong in zip(held.better, held.worse, held.match, held.wrong, strict=True):
+    _colour(axes, matrix)
+    n = len(matrix.names)
+    for high, low, match, wrong in zip(matrix.better, matrix.worse, matrix.match, matrix.wrong, strict=True):
         _, _, sign, colour = MATCHES[match]
         axes.text(high, low, sign, ha="center", va="center", fontsize=8, color=colour, fontweight="bold")
-        if held.campaigns > 1:
+        if matrix.campaigns > 1:
             share = number(wrong, 2) if 0 < wrong < 1 else f"{wrong:.0f}"
             axes.text(low, high, share, ha="center", va="center", fontsize=5.5, color="#222222")
-    axes.set_xticks(range(n), held.names, rotation=90, fontsize=6.5)
-    axes.set_yticks(range(n), held.names, fontsize=6.5)
+    axes.set_xticks(range(n), matrix.names, rotation=90, fontsize=6.5)
+    axes.set_yticks(range(n), matrix.names, fontsize=6.5)
 
 
-def _colour(axes: Axes, held: Matrix) -> None:
+def _colour(axes: Axes, matrix: Matrix) -> None:
     """Colour the squares: what verdicts are below, greys above."""
     from matplotlib.colors import ListedColormap
 
-    n = len(held.names)
+    n = len(matrix.names)
     below, above = np.full((2, n, n), np.nan)
-    below[held.worse, held.better] = held.match
-    above[held.better, held.worse] = held.wrong if held.campaigns > 1 else np.nan
+    below[matrix.worse, matrix.better] = matrix.match
+    above[matrix.better, matrix.worse] = matrix.wrong if matrix.campaigns > 1 else np.nan
     style: Any = {"edgecolors": "white", "linewidth": 0.8}
     edges = np.arange(n + 1) - 0.5
     colours = ListedColormap([colour for _, colour, _, _ in MATCHES])

@@ -92,7 +92,7 @@ def _reach(line: Timeline) -> float:
 
 
 def summary(line: Timeline) -> str:
-    """Say how a campaign ended, and what it took."""
+    """State how a campaign ended, and what it took."""
     paid = line.paid
     money = f"{paid['cost']:,.2f} {line.currency or 'in money'}"
     came = f"{paid['ratings']:,.0f} of {paid['planned']:,.0f} {line.answers} came"
@@ -101,7 +101,7 @@ def summary(line: Timeline) -> str:
 
 
 def caption(line: Timeline, shown: int) -> str:
-    """Say what rows, shades and numbers are."""
+    """State what rows, shades and numbers are."""
     parts = ["A row is a person"]
     if _things(line):
         parts.append(f"colours are {line.things}")

@@ -54,9 +54,9 @@ def table(rows: Sequence[Row], axes: Sequence[str], names: Sequence[str], captio
     return ReportTable(caption, (*axes, *names), body)
 
 
-def _with_own_digits(one: Value) -> Value:
+def _with_own_digits(value: Value) -> Value:
     """Keep the decimals of a number beside others that are of another kind."""
-    return one if one.digits is not None else replace(one, digits=tables.decimals([_or_nan(one.error)]))
+    return value if value.digits is not None else replace(value, digits=tables.decimals([_or_nan(value.error)]))
 
 
 def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, caption: str = "") -> ReportTable:
@@ -94,7 +94,7 @@ def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[ReportTable]
 
 
 def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown: Sequence[ReportTable]) -> list[str]:
-    """Say what stands behind the values of tables, what their signs mean, and what is left out of them."""
+    """State what stands behind the values of tables, what their signs mean, and what is left out of them."""
     written = " ".join(cell for one in shown for line in values.cells(one) for cell in line)
     scope = scopes([*axes, *names])
     return [
@@ -113,7 +113,7 @@ def known_names(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 def missing_measures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Say which measures have no value at all, and why, a line for each reason."""
+    """State which measures have no value at all, and why, a line for each reason."""
     known = known_names(rows, names)
     named: dict[str, list[str]] = {}
     for name in names:
@@ -124,7 +124,7 @@ def missing_measures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 def failures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Say, in a line or none, how many campaigns failed; failures are not chance, so that they bound what is said."""
+    """State, in a line or none, how many campaigns failed; failures are not chance, so that they bound what is said."""
     failed = [max(row[f"{name}_failed"] for name in names) for row in rows]
     if not sum(failed):
         return []
@@ -134,7 +134,7 @@ def failures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 def held_fixed(row: Row, names: Sequence[str]) -> str:
-    """Say what measures hold fixed: whose repetition, or which studies, their numbers are about; '' where nothing is.
+    """State what measures hold fixed: whose repetition, or which studies, their numbers are about; '' where nothing is.
 
     >>> held_fixed({"held_fixed": {"srp": "raters, documents", "power": "nothing but the law"}}, ["srp", "power"])
     'raters, documents in srp; nothing but the law in power'
@@ -153,7 +153,7 @@ def held_fixed(row: Row, names: Sequence[str]) -> str:
 
 
 def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str) -> str:
-    """Say how many campaigns values rest on, and how many worlds or document sets these share.
+    """State how many campaigns values rest on, and how many worlds or document sets these share.
 
     >>> replication([250, 250], [5, 5], "world"), replication([50, 40], [50, 40], "replicate")
     ('250 campaigns in 5 worlds', '40 to 50 campaigns')
@@ -164,7 +164,7 @@ def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str)
 
 
 def _describe_replication(rows: Sequence[Row], names: Sequence[str]) -> str:
-    """Say what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
+    """State what `±` means, and on how many campaigns the values rest (measure by measure where that differs)."""
     exact = [name for name in names if all(_is_calculated(row, name) for row in rows)]
     if len(exact) == len(names):
         return "calculated, without simulation: no sampling error"
@@ -189,7 +189,7 @@ def _name_cluster(rows: Sequence[Row], names: Sequence[str]) -> str:
 
 
 def _explain_dashes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Say, in a line or none, why some cells of measures that have values elsewhere have none."""
+    """State in a line or none, why some cells of measures that have values elsewhere have none."""
     reasons = dict.fromkeys(row.get(f"{name}_reason") for name in names for row in rows)
     told = [reason for reason in reasons if reason]
     return [f"-: no value; {', or '.join(told)}"] if told else []

@@ -95,7 +95,7 @@ def _colour() -> alt.Color:
 
 
 def _seen(*, dashed: bool = False) -> dict[str, Any]:
-    """Tell lines apart by more than their colours."""
+    """Mark lines so that more than their colours tells them apart."""
     import altair as alt
 
     legend = alt.Legend(labelExpr="names[datum.value]")
@@ -149,7 +149,7 @@ def _points() -> Laid:
 
 
 def _costs() -> Laid:
-    """What designs cost across: points with bars, joined in the order of the axis that they were made for."""
+    """Draw designs by their costs: points with bars, joined in the order of the axis that they were made for."""
     import altair as alt
 
     marks, order = _marks(), alt.Order("k:Q")

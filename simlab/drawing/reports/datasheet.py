@@ -50,14 +50,14 @@ def _about(known: Known) -> str:
 
 
 def of_sweep(attributes: Mapping[str, Any], power: str = "", code: str = "") -> dict[str, Any]:
-    """Say what is known of the studies of a store, from its attributes `config` and `sweep`."""
+    """Return what is known of the studies of a store, from its attributes `config` and `sweep`."""
     config, sweep = (json.loads(str(attributes.get(name, "{}"))) for name in ("config", "sweep"))
     varied = {str(axis["key"]): list(axis["values"]) for axis in sweep.get("axes", [])}
     return {"config": config, "varied": varied, "power": power, "code": code, "of": "the simulated studies"}
 
 
 def of_plan(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what is known of a planned study: its settings (`study.yaml`), and what `plan.json` holds beside them."""
+    """Return what is known of a planned study: its settings (`study.yaml`), and what `plan.json` holds beside them."""
     answer = plan.get("answer", plan)
     measures = answer.get("measures")
     found = measures.get("power") if isinstance(measures, Mapping) else None
@@ -87,7 +87,7 @@ def _part(known: Known, section: str) -> str:
 
 
 def _kind(known: Known) -> str:
-    """Tell what raters of a study do, from its budget: compare, judge or rate; nothing where that is not said."""
+    """Return what raters of a study do, from its budget: compare, judge or rate; nothing where that is not said."""
     budget = {*known.get("config", {}).get("budget", {}), *(key.partition(".")[2] for key in known.get("varied", {}))}
     design = {*known.get("config", {}).get("design", {}), *(key.partition(".")[2] for key in known.get("varied", {}))}
     for name, held, key in (("compare", budget, "annotations_per_pair"), ("judge", budget, "human_ratings")):
@@ -104,7 +104,7 @@ def _outputs(known: Known) -> str:
 
 
 def _selected(known: Known) -> str:
-    """Say how outputs come into a study: drawn at random, or all that there are."""
+    """Describe how outputs come into a study: drawn at random, or all that there are."""
     documents = entry_of(known.get("config", {}), "design.documents")
     if documents is not None and documents == entry_of(known.get("config", {}), "systems.n_documents"):
         return "all documents that there are"
@@ -186,7 +186,7 @@ def _form(known: Known) -> str:
 
 
 def _methods(known: Known, keys: Sequence[str]) -> str:
-    """Say in sentences what parts of an analysis do, where these are known by name."""
+    """State in sentences what parts of an analysis do, where these are known by name."""
     names = [_part(known, key) or _value(known, key) for key in keys]
     return sentences(name for name in names if name in METHODS)
 

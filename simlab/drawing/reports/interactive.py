@@ -44,7 +44,7 @@ def static_charts() -> Iterator[None]:
 
 
 def available() -> bool:
-    """Tell whether charts of pages answer to who reads them: whether the extra is installed."""
+    """True if charts of pages answer to who reads them: whether the extra is installed."""
     return not _STATIC.get() and all(importlib.util.find_spec(name) is not None for name in NEEDED)
 
 

@@ -79,17 +79,17 @@ def _named(error: InputError, file: Path) -> InputError:
     return InputError(f"{legible(file, 200)}: {said}")
 
 
-def _sentences(found: Report | None, planned: Report) -> Iterator[str]:
-    """Say what was found before what was planned; where that is not there, what to do."""
-    if found is None:
+def _sentences(report: Report | None, planned: Report) -> Iterator[str]:
+    """State what was found before what was planned; where that is not there, what to do."""
+    if report is None:
         yield from planned.answer
         return
-    yield from found.answer
+    yield from report.answer
     yield f"As planned: {planned.answer[0][:1].lower()}{planned.answer[0][1:]}"
 
 
 def _asked(asked: Mapping[str, Any]) -> Iterator[str]:
-    """Say how much people were asked for."""
+    """State how much people were asked for."""
     loads = [one["ratings"] for one in asked["raters"]]
     span = f"{min(loads):,}" if min(loads) == max(loads) else f"{min(loads):,} to {max(loads):,}"
     yield (
@@ -103,11 +103,11 @@ def _controls(asked: Mapping[str, Any]) -> str:
     return f", and {several(asked['controls'], 'control rating')}" if asked["controls"] else ""
 
 
-def _sections(found: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[Section]:
-    yield from found.sections if found else ()
+def _sections(report: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[Section]:
+    yield from report.sections if report else ()
     if asked:
         yield Section("Who was asked", (Prose(_spread(asked)), _table(asked)))
-    if found:
+    if report:
         # What was planned stands in full behind what came of it.
         yield Section("What was planned", (Prose(" ".join(planned.answer)),))
     yield from planned.sections
@@ -126,10 +126,10 @@ def _table(asked: Mapping[str, Any]) -> ReportTable:
     return ReportTable("What each rater was asked", titles, rows)
 
 
-def _reservations(found: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[str]:
-    yield from found.reservations if found else ()
-    yield from (f"of the plan: {line}" if found else line for line in planned.reservations)
-    if found is None:
+def _reservations(report: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[str]:
+    yield from report.reservations if report else ()
+    yield from (f"of the plan: {line}" if report else line for line in planned.reservations)
+    if report is None:
         yield "nothing is concluded yet: " + ("the ratings are out" if asked else "nobody was asked yet")
 
 

@@ -41,7 +41,7 @@ class Value:
 
     @property
     def error(self) -> float | None:
-        """What stands behind ±: a number has one of the two errors."""
+        """Error behind ±: a number has one of the two errors."""
         return self.standard_error if self.mcse is None else self.mcse
 
 

@@ -80,7 +80,7 @@ def titles(table: ReportTable) -> list[str]:
 
 
 def numeric(table: ReportTable) -> list[bool]:
-    """Tell which columns hold numbers only."""
+    """Find the columns that hold numbers only."""
     return [
         any(row[k] is not None for row in table.rows)
         and all(isinstance(row[k], (int, float, Value)) or row[k] is None for row in table.rows)

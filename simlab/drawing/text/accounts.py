@@ -41,7 +41,7 @@ def account(record: Record, names: Sequence[str], answers: str, currency: str | 
 
 
 def known(record: Record, name: str) -> bool:
-    """Tell whether a record has a value of a measure."""
+    """True if a record has a value of a measure."""
     return math.isfinite(record.get(name, math.nan))
 
 
@@ -73,7 +73,7 @@ def _answers(record: Record) -> str:
 
 
 def _ended(record: Record, names: Sequence[str]) -> str:
-    """Say what ended campaigns: the shares that are not nothing, and the first in any case."""
+    """State what ended campaigns: the shares that are not nothing, and the first in any case."""
     held = [name for name in ENDINGS if name in names and known(record, name)]
     told_of = [name for name in held if name == "ended_as_planned" or record[name] > 0]
     return ", ".join(f"{ENDINGS[name]} {write_value(record, name)}" for name in told_of)

@@ -14,7 +14,7 @@ COUNTED = (("systems", "system"), ("documents", "document"), ("items", "item"), 
 
 
 def page(checked: TableCheck, following: str) -> str:
-    """Say what a table holds and by what it would be concluded; `following` is the command that concludes."""
+    """State what a table holds and by what it would be concluded; `following` is the command that concludes."""
     return "\n".join([*_lines(checked), "", f"next: {following}"])
 
 

@@ -17,9 +17,9 @@ MOST_VALUE = 12
 """A longer value stands in its key's sentence, not beside its name."""
 
 
-def measures(told: Sequence[Measure]) -> str:
+def measures(measures: Sequence[Measure]) -> str:
     """List the performance measures, each with its sentence."""
-    return listing("Measures: measure=M,M", [[m.measure, _sentence(m.sentence, m.unit)] for m in told])
+    return listing("Measures: measure=M,M", [[m.measure, _sentence(m.sentence, m.unit)] for m in measures])
 
 
 def group(name: str, options: Sequence[Option]) -> str:
@@ -30,9 +30,9 @@ def group(name: str, options: Sequence[Option]) -> str:
     return "\n\n".join([choices, *texts])
 
 
-def option(said: Option) -> str:
+def option(option: Option) -> str:
     """Write what an option is, and its keys."""
-    return _listed(said.option, said.sentence, [*map(_key_row, said.keys), ["source", said.source]])
+    return _listed(option.option, option.sentence, [*map(_key_row, option.keys), ["source", option.source]])
 
 
 def _key_row(key: Key) -> list[str]:
@@ -41,16 +41,16 @@ def _key_row(key: Key) -> list[str]:
     return [f"{name} = {value}", told] if len(value) <= MOST_VALUE else [name, f"= {value}: {told}"]
 
 
-def measure(said: Measure) -> str:
+def measure(measure: Measure) -> str:
     """Write what a performance measure says, and how it is read."""
-    rows = [["unit", said.unit], ["range", said.range], ["better", said.better], ["source", said.source]]
-    return _listed(f"measure={said.measure}", said.sentence, [*rows, *map(_key_row, said.keys)])
+    rows = [["unit", measure.unit], ["range", measure.range], ["better", measure.better], ["source", measure.source]]
+    return _listed(f"measure={measure.measure}", measure.sentence, [*rows, *map(_key_row, measure.keys)])
 
 
-def keys(told: Sequence[Key]) -> list[str]:
+def keys(keys: Sequence[Key]) -> list[str]:
     """Write a key, once for each meaning that it has in different options."""
     meanings: dict[tuple[str, ...], list[Key]] = {}
-    for key in told:
+    for key in keys:
         meanings.setdefault((key.key, key.sentence, key.unit, key.range), []).append(key)
     return [_key_text(same) for same in meanings.values()]
 

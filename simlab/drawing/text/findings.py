@@ -72,14 +72,14 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
 
 
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
-    """Say what the errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
+    """State what errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
     condition = view.condition(dataset)
     lines = [*([condition] if condition else []), *say_drawn(laws_in(dataset)), *precision(dataset)]
     return [*lines, f"stored in {folder}", f"next: {program} {next_words(dataset, folder)}"]
 
 
 def precision(dataset: xr.Dataset) -> list[str]:
-    """Say which cells have the precision that a run was asked for; else, in a line or none, where a sweep's is lacking.
+    """State which cells have the precision that a run asks for; else, in a line or none, where a sweep's is lacking.
 
     That is the largest error of a measure where it is above what the sweep asks for.
     """
@@ -99,7 +99,7 @@ def precision(dataset: xr.Dataset) -> list[str]:
 
 
 def _reached(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
-    """Say in how many cells an error is as wanted, and of the one that is furthest from it how far."""
+    """State in how many cells an error is as wanted, and of the one that is furthest from it how far."""
     target, n = reach.target, len(reach.cells)
     found = [at.reached for at in reach.cells.values()]
     what = f"error of {'differences in ' if target.difference else ''}{target.measure}"

@@ -74,6 +74,6 @@ def calculated(settings: int, folder: Path) -> str:
 
 
 def _memory(forecast: Forecast) -> str:
-    """Say what a process takes, and all of them."""
+    """State what a process takes, and all of them."""
     made_of = f" ({forecast.memory_of})" if forecast.memory_of else ""
     return f"about {size(forecast.memory)} a process{made_of}, {size(forecast.memory * forecast.jobs)} in all"

@@ -55,7 +55,7 @@ def of_plan(
 
 
 def promised(config: Mapping[str, Any], family: tuple[str, str | None] | None = None) -> str:
-    """Say of which family of claims a composed study promises its level, without a full stop."""
+    """State of which family of claims a composed study promises its level, without a full stop."""
     level, multiplicity = _decided(config)
     name, against = family or ("", None)
     said = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
@@ -76,7 +76,7 @@ def _decided(config: Mapping[str, Any]) -> tuple[float, str]:
 
 
 def _design(config: Mapping[str, Any]) -> Iterator[str]:
-    """Say how many systems, documents and answers there will be, where a config says so."""
+    """State how many systems, documents and answers there will be, where a config says so."""
     held = [(config.get(section, {}).get(key), one, many) for section, key, one, many in COUNTS]
     said = [f"{count:,} {one if count == 1 else many}" for count, one, many in held if isinstance(count, int)]
     if said:

@@ -32,7 +32,7 @@ SHORT: Mapping[str, Callable[[Any], str]] = {
 
 
 def sentence(design: Design, settings: Design, systems: int) -> str:
-    """Say what is carried out, the keys that it leaves open as its composed study has them (`settings`).
+    """State what is carried out, the keys that it leaves open as its composed study has them (`settings`).
 
     `systems` counts them; 0 where that is not known.
 
@@ -61,7 +61,7 @@ def _grouped(grouping: str, systems: int) -> str:
 
 
 def short(design: Design, beside: Design | None = None) -> str:
-    """Say a design shortly: its size, times the ratings of an output, and in what else it differs from another.
+    """Describe a design shortly: its size, times the ratings of an output, and in what else it differs from another.
 
     >>> short((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
     '65 x 2'
@@ -79,7 +79,7 @@ def short(design: Design, beside: Design | None = None) -> str:
 
 
 def of_size(design: Design) -> str:
-    """Say how large a design is.
+    """State how large a design is.
 
     >>> of_size((("design.documents", 65), ("design.ratings_per_item", 2)))
     '65 documents, 2 ratings per output'
@@ -88,7 +88,7 @@ def of_size(design: Design) -> str:
 
 
 def changed(design: Design, beside: Design) -> str:
-    """Say in what a design differs from another, its size in words.
+    """State in what a design differs from another, its size in words.
 
     >>> changed((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
     '65 documents, 2 ratings per output'
@@ -100,7 +100,7 @@ def changed(design: Design, beside: Design) -> str:
 
 
 def kind(own: Design, beside: Design) -> str:
-    """Say in what a family differs from another: its ratings per output, and other levers."""
+    """State in what a family differs from another: its ratings per output, and other levers."""
     other = dict(beside)
     shown = [(key, value) for key, value in own if other.get(key) != value]
     words = [_each(value) if key == EACH else _other(key, value) for key, value in shown]

@@ -134,11 +134,11 @@ def targets(plan: StudyPlan) -> str:
     return "; ".join(_target(one, plan) + (why if k == 0 else "") for k, one in enumerate(plan.targets))
 
 
-def _target(one: Target, plan: StudyPlan) -> str:
-    at = number(one.least, 2)
-    known = WANTED.get(one.measure)
-    wanted = known.format(at, smallest(plan)) if known else f"{heading(one.measure)} {at}"
-    return f"{wanted} (a floor)" if one.floor else wanted
+def _target(target: Target, plan: StudyPlan) -> str:
+    at = number(target.least, 2)
+    known = WANTED.get(target.measure)
+    wanted = known.format(at, smallest(plan)) if known else f"{heading(target.measure)} {at}"
+    return f"{wanted} (a floor)" if target.floor else wanted
 
 
 def limits(plan: StudyPlan) -> str:
@@ -278,16 +278,16 @@ def other_money(plan: StudyPlan) -> str:
     return text[0].upper() + text[1:]
 
 
-def _with_money(one: OtherMoney, plan: StudyPlan) -> str:
+def _with_money(money: OtherMoney, plan: StudyPlan) -> str:
     """Write what becomes of the advice, and the most that the money buys."""
-    if one.design is None:
+    if money.design is None:
         advice = "nothing reaches the targets"
-    elif plan.reached and one.design == plan.design:
+    elif plan.reached and money.design == plan.design:
         advice = "the advice stays"
     else:
-        advice = f"the advice is {designs.changed(one.design, plan.design)}"
-    known = one.most is not None and math.isfinite(one.value)
-    return f"{advice}, the most {heading(plan.first_target.measure)} {share(one)}" if known else advice
+        advice = f"the advice is {designs.changed(money.design, plan.design)}"
+    known = money.most is not None and math.isfinite(money.value)
+    return f"{advice}, the most {heading(plan.first_target.measure)} {share(money)}" if known else advice
 
 
 def missed(plan: StudyPlan) -> str:
@@ -306,38 +306,38 @@ def remedies(plan: StudyPlan) -> str:
     return f"To reach it: {'; or '.join(parts)}." if parts else "Nothing that was tried would reach it."
 
 
-def _remedy(one: Remedy, plan: StudyPlan) -> str:
-    marked = ", extrapolated" if one.extrapolated else ", simulated"
-    most = f"{one.high:,.0f}" if math.isfinite(one.high) else "no end"
-    if one.what == "documents":
-        if not math.isfinite(one.value):
-            return f"no number of documents alone does ({designs.short(one.design)} and more of them{marked})"
-        least = f"{one.low:,.0f}" if math.isfinite(one.low) else "unknown"
-        cost = f", {money(one.money, plan)}" if math.isfinite(one.money) else ""
-        kind = designs.kind(family(one.design), plan.design)
+def _remedy(remedy: Remedy, plan: StudyPlan) -> str:
+    marked = ", extrapolated" if remedy.extrapolated else ", simulated"
+    most = f"{remedy.high:,.0f}" if math.isfinite(remedy.high) else "no end"
+    if remedy.what == "documents":
+        if not math.isfinite(remedy.value):
+            return f"no number of documents alone does ({designs.short(remedy.design)} and more of them{marked})"
+        least = f"{remedy.low:,.0f}" if math.isfinite(remedy.low) else "unknown"
+        cost = f", {money(remedy.money, plan)}" if math.isfinite(remedy.money) else ""
+        kind = designs.kind(family(remedy.design), plan.design)
         of = "" if kind == "the same" else f", {kind}"
-        return f"{one.value:,.0f} ({least} to {most}) documents{of}{cost}{marked}"
-    if not math.isfinite(one.value):
-        return f"no number of raters does{marked}" if one.what == "raters" else f"no difference is found{marked}"
-    if one.what == "raters":
-        return f"{one.value:,.0f} raters{marked}"
-    larger = f"{quantity(one.value, plan.smallest.unit)} ({_range(one.low, one.high)})"
+        return f"{remedy.value:,.0f} ({least} to {most}) documents{of}{cost}{marked}"
+    if not math.isfinite(remedy.value):
+        return f"no number of raters does{marked}" if remedy.what == "raters" else f"no difference is found{marked}"
+    if remedy.what == "raters":
+        return f"{remedy.value:,.0f} raters{marked}"
+    larger = f"{quantity(remedy.value, plan.smallest.unit)} ({_range(remedy.low, remedy.high)})"
     return f"ask for differences of {larger} or more only{marked}"
 
 
-def change(one: AdviceChange, plan: StudyPlan) -> str:
+def change(change: AdviceChange, plan: StudyPlan) -> str:
     """Write at which value of an assumption the advice changes, how far that is plausible, and what follows."""
-    unit = (plan.limits.currency or "money") if one.unit == "money" else one.unit
-    known = f"{_range(one.low, one.high)}; " if math.isfinite(one.low + one.high) else ""
-    plausible = f"{one.source}: {_range(*one.plausible)}"
-    return f"{one.said} (now {quantity(one.now, unit)}; {known}{plausible}) -> {then(one, plan)}"
+    unit = (plan.limits.currency or "money") if change.unit == "money" else change.unit
+    known = f"{_range(change.low, change.high)}; " if math.isfinite(change.low + change.high) else ""
+    plausible = f"{change.source}: {_range(*change.plausible)}"
+    return f"{change.said} (now {quantity(change.now, unit)}; {known}{plausible}) -> {then(change, plan)}"
 
 
-def then(one: AdviceChange, plan: StudyPlan) -> str:
+def then(change: AdviceChange, plan: StudyPlan) -> str:
     """Write what follows where the advice changes."""
-    if one.then is None:
-        return one.why or "nothing reaches the targets"
-    return designs.changed(one.then, plan.design)
+    if change.then is None:
+        return change.why or "nothing reaches the targets"
+    return designs.changed(change.then, plan.design)
 
 
 def _range(low: float, high: float) -> str:

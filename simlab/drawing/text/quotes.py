@@ -57,7 +57,7 @@ def said(quote: Quote) -> str:
 
 
 def _ended(shares: Mapping[int, float]) -> list[str]:
-    """Say how campaigns end; nothing where their study does not tell."""
+    """State how campaigns end; nothing where their study does not tell."""
     if len(shares) == 1:
         return [f"all campaigns {ENDINGS[code]}" for code in shares]
     told = [f"{number(share, 2)} {ENDINGS[code]}" for code, share in sorted(shares.items())]

@@ -12,25 +12,25 @@ from simlab.messages import duration, shortened
 STATUS = ("carried out", "its design could not be carried out", "its block failed", "not run", "an impossible value")
 
 
-def page(found: ReplayedCampaign) -> str:
+def page(campaign: ReplayedCampaign) -> str:
     """Write where the campaign lives, whether the bits are those that are kept, and its outcomes."""
-    where = ", ".join(part for part in (found.cell, found.at) if part)
-    lines = [f"{where} (key {found.key[:8]}), in {duration(found.seconds)}"]
-    lines += [f"failed: {found.reason}"] if found.failed else []
-    lines.append(_compared(found))
-    rows = [[name, *_value(name, value)] for name, value in found.outcomes.items()]
+    where = ", ".join(part for part in (campaign.cell, campaign.at) if part)
+    lines = [f"{where} (key {campaign.key[:8]}), in {duration(campaign.seconds)}"]
+    lines += [f"failed: {campaign.reason}"] if campaign.failed else []
+    lines.append(_compared(campaign))
+    rows = [[name, *_value(name, value)] for name, value in campaign.outcomes.items()]
     return "\n".join([*lines, *([aligned(("outcome", "value"), rows, last_left=True)] if rows else [])])
 
 
-def _compared(found: ReplayedCampaign) -> str:
-    if found.kept is None:
+def _compared(campaign: ReplayedCampaign) -> str:
+    if campaign.kept is None:
         return "the folder keeps nothing of it"
-    if found.same is None:
-        now = "" if found.failed else "it did not fail this time; "
-        return f"{now}the folder keeps of it: {found.kept}"
-    if found.same:
+    if campaign.same is None:
+        now = "" if campaign.failed else "it did not fail this time; "
+        return f"{now}the folder keeps of it: {campaign.kept}"
+    if campaign.same:
         return "the same bits as the folder keeps"
-    return f"other bits than the folder keeps: {', '.join(found.differs)}"
+    return f"other bits than the folder keeps: {', '.join(campaign.differs)}"
 
 
 def _value(name: str, value: Any) -> Iterator[str]:

@@ -119,7 +119,7 @@ def told(mcse: float, interval: tuple[float, float], clusters: int) -> float:
 
 
 def untold(cluster: str) -> str:
-    """Say what `?` means in place of an error, `cluster` being the word for what values are replicated over.
+    """State what `?` means in place of an error, `cluster` being the word for what values are replicated over.
 
     >>> untold("world"), untold("replicate")
     ('?: too few worlds to tell an error', '?: too few campaigns to tell an error')

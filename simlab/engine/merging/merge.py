@@ -133,7 +133,7 @@ def _shards(into: SourceFolder, sources: Sequence[SourceFolder]) -> list[dict[st
 
 
 def _torn(torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]]) -> list[str]:
-    """Say which folders have blocks that were left out."""
+    """State which folders have blocks that were left out."""
     lines = [_left_out(source, rows) for source, rows in torn if rows]
     more = len(lines) - MOST_SAID
     return lines if more <= 0 else [*lines[:MOST_SAID], f"left out: blocks of {more} more folders"]
@@ -222,12 +222,12 @@ def _add(union: SourceFolder, source: SourceFolder) -> None:
 
 
 def _same_cells(union: SourceFolder, source: SourceFolder) -> bool:
-    """Tell whether two ledgers have the same cells at the same places; keys say what determines their numbers."""
+    """True if two ledgers have the same cells at the same places; keys say what determines their numbers."""
     pairs = zip_longest(union.rows(CELLS), source.rows(CELLS))
     return all(one and other and (one[:2], one[3]) == (other[:2], other[3]) for one, other in pairs)
 
 
-def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any], asked: Requests) -> None:
+def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any], requests: Requests) -> None:
     with source.reading():
         entries = source.book.entries()
     try:
@@ -237,7 +237,7 @@ def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any]
     except InputError as error:
         said = str(error).removesuffix("; give another --out")
         raise InputError(f"{legible(source.folder)}: {said}; merge folders of one sweep") from error
-    union.book.adopt(grown, map(cell_row, placed), asked)
+    union.book.adopt(grown, map(cell_row, placed), requests)
 
 
 def _placed(entry: LedgerEntry, grown: Mapping[str, Any], declared: Mapping[str, Any]) -> LedgerEntry:

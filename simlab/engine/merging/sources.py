@@ -105,9 +105,9 @@ def _overlapping(blocks: Iterable[SourceBlock]) -> Iterator[list[SourceBlock]]:
         yield together
 
 
-def _difference(one: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder]) -> str | None:
-    """Say in which outcome two blocks differ; None where only how they were packed does."""
-    first, second = (_block(sources[held.source], held.row) for held in (one, other))
+def _difference(block: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder]) -> str | None:
+    """State in which outcome two blocks differ; None where only how they were packed does."""
+    first, second = (_block(sources[held.source], held.row) for held in (block, other))
     arrays, others = unpack(first.payload), unpack(second.payload)
     names = [name for name in {**arrays, **others} if not same(arrays.get(name), others.get(name))]
     if names:
@@ -121,24 +121,24 @@ def _block(source: SourceFolder, row: int) -> Finished:
 
 
 def _contradiction(
-    one: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str], what: str
+    block: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str], what: str
 ) -> str:
-    first, second = (sources[held.source].folder for held in (one, other))
-    campaign = f"{one.cell[:8]}{one.address.campaign(0).removeprefix('0')}"
+    first, second = (sources[held.source].folder for held in (block, other))
+    campaign = f"{block.cell[:8]}{block.address.campaign(0).removeprefix('0')}"
     return (
-        f"{names.get(one.cell, '')}{one.address}: {legible(first)} and {legible(second)} hold different results "
+        f"{names.get(block.cell, '')}{block.address}: {legible(first)} and {legible(second)} hold different results "
         f"({what}); `simlab verify {legible(first)} --replay {campaign}` tells whether the first is right; leave the "
         "other out"
     )
 
 
 def _cut_differently(
-    one: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str]
+    block: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str]
 ) -> str:
-    first, second = (sources[held.source].folder for held in (one, other))
+    first, second = (sources[held.source].folder for held in (block, other))
     return (
-        f"{names.get(one.cell, '')}{one.address}: {legible(first)} and {legible(second)} cut the same studies into "
-        f"different blocks (of {one.n_studies} and of {other.n_studies}, see engine.block); leave one of them out"
+        f"{names.get(block.cell, '')}{block.address}: {legible(first)} and {legible(second)} cut the same studies into "
+        f"different blocks (of {block.n_studies} and of {other.n_studies}, see engine.block); leave one of them out"
     )
 
 
@@ -170,7 +170,7 @@ def _commit(batch: Sequence[Finished], into: SourceFolder, came: Callable[[Seque
 
 
 def _lacks(into: SourceFolder, block: Finished) -> bool:
-    """Tell whether a folder holds nothing of a block that is as good; one that failed is as good as one that failed."""
+    """True if a folder holds nothing of a block that is as good; one that failed is as good as one that failed."""
     at = block.address
     there = into.rows(
         "SELECT status FROM blocks WHERE cell = ? AND world = ? AND pool = ? AND draw = ?"
@@ -191,7 +191,7 @@ class SourceFolder:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say of this folder what SQLite says while it is read."""
+        """Report errors of SQLite while this folder is read."""
         with plain_errors(self.folder / FILE):
             yield
 

@@ -99,13 +99,13 @@ def shortfall(observed: Mapping[AdviceCandidate, Worth], chosen: AdviceCandidate
     return max(observed[named(observed, least)].gain - observed[chosen].gain, 0.0)
 
 
-def worths(found: Found, of: Sequence[AdviceCandidate], gain: Measure) -> dict[AdviceCandidate, Worth]:
+def worths(result: Found, of: Sequence[AdviceCandidate], gain: Measure) -> dict[AdviceCandidate, Worth]:
     """Average measures of candidates over worlds."""
-    return {one: Worth(*(_mean_over_worlds(found, one, measure) for measure in (gain, "confirmed"))) for one in of}
+    return {one: Worth(*(_mean_over_worlds(result, one, measure) for measure in (gain, "confirmed"))) for one in of}
 
 
-def _mean_over_worlds(found: Found, one: AdviceCandidate, measure: Measure) -> float:
-    value = found[one.design, one.normalization, measure].value
+def _mean_over_worlds(result: Found, candidate: AdviceCandidate, measure: Measure) -> float:
+    value = result[candidate.design, candidate.normalization, measure].value
     known = value[np.isfinite(value)]
     return float(known.mean()) if len(known) else float("nan")
 
@@ -115,8 +115,8 @@ def thumb(of: Sequence[AdviceCandidate], rule: RuleName) -> AdviceCandidate | No
     return next((one for one in of if _key(one) == (*THUMBS[rule], "none")), None)
 
 
-def _key(one: AdviceCandidate) -> tuple[str, int, str]:
-    return one.design.grouping, one.design.ratings_per_item, one.normalization
+def _key(candidate: AdviceCandidate) -> tuple[str, int, str]:
+    return candidate.design.grouping, candidate.design.ratings_per_item, candidate.normalization
 
 
 def advise(plan: BacktestRun, split: int) -> list[JudgedCandidate]:

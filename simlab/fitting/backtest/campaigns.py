@@ -45,17 +45,17 @@ class Campaigns:
     truth: Floats | None
 
 
-def campaigns(held: DocumentSums, dealt: DealtStudies, normalizations: Sequence[str]) -> dict[str, Campaigns]:
+def campaigns(sums: DocumentSums, dealt: DealtStudies, normalizations: Sequence[str]) -> dict[str, Campaigns]:
     """Carry out studies, concluding once for each normalisation of the same ratings."""
     found: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in normalizations}
-    up = -1.0 if held.frame.lower_is_better else 1.0
+    up = -1.0 if sums.frame.lower_is_better else 1.0
     for study in range(len(dealt.document)):
-        asked = picked(held, dealt, study)
+        asked = picked(sums, dealt, study)
         for name, own in found.items():
             claimed, difference = significant(totals(asked, name), dealt.patterns[study], LEVEL)
             direction = up * np.sign(difference)
             own.append((direction * claimed, direction))
-    truth = None if held.truth is None else up * sign(differences(held.truth))
+    truth = None if sums.truth is None else up * sign(differences(sums.truth))
     return {name: Campaigns(*_by_set(own, dealt.per_set), truth) for name, own in found.items()}
 
 
@@ -121,17 +121,17 @@ def sums(worlds: Sequence[World]) -> DocumentSums:
     )
 
 
-def picked(held: DocumentSums, dealt: DealtStudies, study: int) -> Picked:
+def picked(sums: DocumentSums, dealt: DealtStudies, study: int) -> Picked:
     """Pick what a study asks."""
     slot, document = dealt.slot[study], dealt.document[study]
     at = slice(None), np.arange(len(slot))[:, None, None], document[None, :, None], slot
     return Picked(
-        held.value[at],
-        held.square[at],
-        held.errors[at],
+        sums.value[at],
+        sums.square[at],
+        sums.errors[at],
         dealt.rater[study],
-        held.segments[document],
-        held.frame.n_raters,
+        sums.segments[document],
+        sums.frame.n_raters,
     )
 
 
@@ -249,9 +249,9 @@ class MeasuredWorlds(NamedTuple):
     error: Floats
 
 
-def measured(held: Campaigns) -> dict[Measure, MeasuredWorlds]:
+def measured(campaigns: Campaigns) -> dict[Measure, MeasuredWorlds]:
     """Measure each world by itself; errors are jackknifed over sets of documents, or over studies of one set."""
-    return {name: _measured(measure(held), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
+    return {name: _measured(measure(campaigns), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
 
 
 def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> MeasuredWorlds:
@@ -284,41 +284,41 @@ def _divided(top: Floats, below: Floats) -> Floats:
     return np.asarray(np.divide(top, below, out=np.full(np.shape(top), np.nan), where=below > 0))
 
 
-def _srp(held: Campaigns) -> tuple[Floats, Floats]:
-    agreement = held.claim @ held.direction.swapaxes(2, 3)
-    stable = (agreement >= np.abs(held.claim).sum(3)[..., None]).astype(float)
+def _srp(campaigns: Campaigns) -> tuple[Floats, Floats]:
+    agreement = campaigns.claim @ campaigns.direction.swapaxes(2, 3)
+    stable = (agreement >= np.abs(campaigns.claim).sum(3)[..., None]).astype(float)
     return stable, np.ones_like(stable)
 
 
-def _confirmed(held: Campaigns) -> tuple[Floats, Floats]:
-    claimed = np.abs(held.claim)
-    judged = claimed @ np.abs(held.direction).swapaxes(2, 3)
-    balance = held.claim @ held.direction.swapaxes(2, 3)
+def _confirmed(campaigns: Campaigns) -> tuple[Floats, Floats]:
+    claimed = np.abs(campaigns.claim)
+    judged = claimed @ np.abs(campaigns.direction).swapaxes(2, 3)
+    balance = campaigns.claim @ campaigns.direction.swapaxes(2, 3)
     each = np.broadcast_to(claimed.sum(3)[..., None], judged.shape)
     return (judged + balance) / 2, each.astype(float)
 
 
-def _kendall(held: Campaigns) -> tuple[Floats, Floats]:
-    untied = np.sqrt(np.abs(held.direction).sum(3).astype(float))
+def _kendall(campaigns: Campaigns) -> tuple[Floats, Floats]:
+    untied = np.sqrt(np.abs(campaigns.direction).sum(3).astype(float))
     defined = untied[..., :, None] * untied[..., None, :]
-    return _or_zero(held.direction @ held.direction.swapaxes(2, 3), defined), (defined > 0).astype(float)
+    return _or_zero(campaigns.direction @ campaigns.direction.swapaxes(2, 3), defined), (defined > 0).astype(float)
 
 
 def _or_zero(top: Floats, below: Floats) -> Floats:
     return np.asarray(np.divide(top, below, out=np.zeros(top.shape), where=below > 0), float)
 
 
-def _significant_share(held: Campaigns) -> tuple[Floats, Floats]:
-    claimed = np.abs(held.claim).sum(3).astype(float)
-    return claimed, np.full(claimed.shape, float(held.claim.shape[3]))
+def _significant_share(campaigns: Campaigns) -> tuple[Floats, Floats]:
+    claimed = np.abs(campaigns.claim).sum(3).astype(float)
+    return claimed, np.full(claimed.shape, float(campaigns.claim.shape[3]))
 
 
-def _power(held: Campaigns) -> tuple[Floats, Floats]:
-    if held.truth is None:
-        unknown = np.zeros(held.claim.shape[:3])
+def _power(campaigns: Campaigns) -> tuple[Floats, Floats]:
+    if campaigns.truth is None:
+        unknown = np.zeros(campaigns.claim.shape[:3])
         return unknown, unknown
-    truth = held.truth[:, None, None]
-    right = ((held.claim == truth) & (truth != 0)).sum(3)
+    truth = campaigns.truth[:, None, None]
+    right = ((campaigns.claim == truth) & (truth != 0)).sum(3)
     return right.astype(float), np.broadcast_to((truth != 0).sum(3), right.shape).astype(float)
 
 

@@ -214,8 +214,8 @@ def summarize_errors(predictions: Sequence[Prediction]) -> tuple[PredictionError
     """
     order = list(dict.fromkeys(one.measure for one in predictions))
 
-    def kind(one: Prediction) -> Key:
-        return order.index(one.measure), one.target, one.ratings_per_item, one.method
+    def kind(prediction: Prediction) -> Key:
+        return order.index(prediction.measure), prediction.target, prediction.ratings_per_item, prediction.method
 
     judged = sorted((one for one in predictions if one.judged), key=kind)
     return tuple(_errors(list(group)) for _, group in groupby(judged, kind))
@@ -242,9 +242,16 @@ def average_over_splits(predictions: Sequence[Prediction]) -> tuple[Prediction, 
     Splits in which a measure is not known are left out.
     """
 
-    def cell(one: Prediction) -> Key:
-        where = one.target, one.method, one.measure, one.repetition, one.grouping, one.normalization
-        return *where, one.ratings_per_item, one.documents
+    def cell(prediction: Prediction) -> Key:
+        where = (
+            prediction.target,
+            prediction.method,
+            prediction.measure,
+            prediction.repetition,
+            prediction.grouping,
+            prediction.normalization,
+        )
+        return *where, prediction.ratings_per_item, prediction.documents
 
     return tuple(_average(list(group)) for _, group in groupby(sorted(predictions, key=cell), cell))
 

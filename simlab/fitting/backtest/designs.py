@@ -78,7 +78,7 @@ def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]
 
 
 def repeatable(world: World, design: BacktestDesign) -> BacktestDesign | None:
-    """Say how studies of a design can be repeated with the ratings that there are; None where they cannot."""
+    """Return how studies of a design can be repeated with the ratings that there are; None where they cannot."""
     seats = int((world.frame.rater >= 0).any(axis=0).sum(1).min())
     if design.ratings_per_item > seats:
         return None

@@ -85,7 +85,7 @@ def sources(wanted: list[PredictionTask]) -> list[PredictionSource]:
 
 
 def steps(size: SimulationSize, what: str) -> int:
-    """Say about how many thousands of studies take as long as a fit, as what is observed, or as a prediction."""
+    """Return about how many thousands of studies take as long as a fit, as what is observed, or as a prediction."""
     shapes = len(size.thirds) * len(size.ratings_per_item)
     studies = {
         "observed": size.observed_sets * size.observed_per_set * shapes,

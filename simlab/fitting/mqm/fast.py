@@ -192,7 +192,7 @@ def estimate(
 
 
 def leniencies(pilot: MqmPilot, rater: Units, severity: Units) -> Units:
-    """Tell how many errors raters mark from what scores they give and how many of their errors are major."""
+    """Estimate how many errors raters mark from their scores and how many of their errors are major."""
     if not pilot.counts[1].any():
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
@@ -222,7 +222,7 @@ def _assemble(
 
 
 def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
-    """Say the same of known raters in terms of raters at large, whose leniency and severity have mean 1.
+    """Express known raters in terms of raters at large, whose leniency and severity have mean 1.
 
     Known raters are a sample, so how far their average is from that of raters at large is drawn. What they are expected
     to answer does not change: what is taken from the raters is put on the systems and on the share of major errors.

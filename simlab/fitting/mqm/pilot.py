@@ -72,12 +72,12 @@ class MqmPilot:
         return len(self.seats)
 
 
-def read(path: Path | None, told: ColumnOverrides = NOTHING) -> MqmPilot:
+def read(path: Path | None, overrides: ColumnOverrides = NOTHING) -> MqmPilot:
     """Read a table of ratings; None is the one built into simlab.
 
     Raises InputError naming file and line for what is not a table of ratings per rater.
     """
-    return of_ratings(table(path, told), "the built-in table" if path is None else legible(path))
+    return of_ratings(table(path, overrides), "the built-in table" if path is None else legible(path))
 
 
 def of_ratings(ratings: Ratings, where: str) -> MqmPilot:

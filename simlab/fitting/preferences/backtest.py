@@ -152,9 +152,9 @@ def compare(
             )
 
 
-def _compared(measure: str, found: MeasuredTables) -> dict[str, float]:
+def _compared(measure: str, measured: MeasuredTables) -> dict[str, float]:
     """Return prediction and interval, what was observed with its error, and the interval that this must lie in."""
-    value, error = found.value[1:], found.error[1:]
+    value, error = measured.value[1:], measured.error[1:]
     known = np.isfinite(value)
     names = ("predicted", "low", "high", "judged_low", "judged_high")
     numbers = dict.fromkeys(names, float("nan"))
@@ -162,7 +162,7 @@ def _compared(measure: str, found: MeasuredTables) -> dict[str, float]:
         own = _within(measure, prediction_interval(value[known], error[known]))
         judged = np.quantile(value[known], INTERVAL, method="weibull")
         numbers = dict(zip(names, (float(value[known].mean()), *own, *map(float, judged)), strict=True))
-    return numbers | {"observed": float(found.value[0]), "observed_mcse": float(found.error[0])}
+    return numbers | {"observed": float(measured.value[0]), "observed_mcse": float(measured.error[0])}
 
 
 def _within(measure: str, interval: tuple[float, float]) -> tuple[float, float]:
@@ -223,25 +223,25 @@ def _counts(design: PreferencePilot, outcome: Ints, once: Ints, items: Ints) -> 
     return np.stack([(pairs @ (said == code).astype(float)).T for code in range(3)], axis=-1)
 
 
-def _significant_share(said: StudyVerdicts) -> Ratio:
-    share = np.abs(said.verdict).mean((1, 2))
+def _significant_share(verdicts: StudyVerdicts) -> Ratio:
+    share = np.abs(verdicts.verdict).mean((1, 2))
     return share, np.ones_like(share)
 
 
-def _confirmed(said: StudyVerdicts) -> Ratio:
-    again = said.verdict * said.direction[:, ::-1]
-    return (again > 0).sum((1, 2)).astype(float), np.abs(said.verdict).sum((1, 2))
+def _confirmed(verdicts: StudyVerdicts) -> Ratio:
+    again = verdicts.verdict * verdicts.direction[:, ::-1]
+    return (again > 0).sum((1, 2)).astype(float), np.abs(verdicts.verdict).sum((1, 2))
 
 
-def _srp(said: StudyVerdicts) -> Ratio:
-    again = said.verdict * said.direction[:, ::-1]
-    stable = ((again > 0) | (said.verdict == 0)).all(2).mean(1)
+def _srp(verdicts: StudyVerdicts) -> Ratio:
+    again = verdicts.verdict * verdicts.direction[:, ::-1]
+    stable = ((again > 0) | (verdicts.verdict == 0)).all(2).mean(1)
     return stable, np.ones_like(stable)
 
 
-def _kendall(said: StudyVerdicts) -> Ratio:
-    untied = np.sqrt(np.abs(said.direction).sum(2).prod(1))
-    tau = said.direction.prod(1).sum(1)
+def _kendall(verdicts: StudyVerdicts) -> Ratio:
+    untied = np.sqrt(np.abs(verdicts.direction).sum(2).prod(1))
+    tau = verdicts.direction.prod(1).sum(1)
     return np.divide(tau, untied, out=np.zeros_like(tau), where=untied > 0), (untied > 0).astype(float)
 
 

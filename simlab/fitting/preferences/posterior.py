@@ -215,20 +215,20 @@ def _prior(at: ParameterLayout, theta: Floats, name: str, unit: Unit, gradient: 
     return _summed(0.5 * (entry**2 - standard) - np.log(unit.root))
 
 
-def _forward(held: PreferencePosterior, theta: Floats, units: Mapping[str, Unit]) -> _CellDistances:
+def _forward(posterior: PreferencePosterior, theta: Floats, units: Mapping[str, Unit]) -> _CellDistances:
     place = units["strength"].value
     factor: Floats | float = 1.0
     if "output" in units:
-        place = held.system_of.of(place) + units["output"].value
-        factor = held.item.of(np.exp(log_factors(units["item"])))
-    apart = held.compared.of(place)
-    on_item, ties = factor * apart, log_ties(held.layout, theta)
+        place = posterior.system_of.of(place) + units["output"].value
+        factor = posterior.item.of(np.exp(log_factors(units["item"])))
+    apart = posterior.compared.of(place)
+    on_item, ties = factor * apart, log_ties(posterior.layout, theta)
     if "taste" not in units:
         return _CellDistances(apart, factor, on_item, 1.0, on_item, ties, *_weights(on_item, ties))
-    sharpness = held.rater.of(np.exp(_padded(log_factors(units["sharpness"]))))
+    sharpness = posterior.rater.of(np.exp(_padded(log_factors(units["sharpness"]))))
     if "tie_habit" in units:
-        ties = ties + held.rater.of(_padded(log_factors(units["tie_habit"])))
-    distance = sharpness * (on_item + held.taste.of(_padded(units["taste"].value)))
+        ties = ties + posterior.rater.of(_padded(log_factors(units["tie_habit"])))
+    distance = sharpness * (on_item + posterior.taste.of(_padded(units["taste"].value)))
     return _CellDistances(apart, factor, on_item, sharpness, distance, ties, *_weights(distance, ties))
 
 
@@ -242,9 +242,9 @@ def _weights(distance: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:
     return upset, draw, 1 + draw + upset
 
 
-def _log_likelihood(held: PreferencePosterior, seen: _CellDistances) -> Floats:
-    log = held.won * seen.distance + held.tied * seen.log_ties
-    log -= held.total * (0.5 * np.abs(seen.distance) + np.log(seen.total))
+def _log_likelihood(posterior: PreferencePosterior, seen: _CellDistances) -> Floats:
+    log = posterior.won * seen.distance + posterior.tied * seen.log_ties
+    log -= posterior.total * (0.5 * np.abs(seen.distance) + np.log(seen.total))
     return _summed(log)
 
 
@@ -253,28 +253,28 @@ def _summed(of_cells: Floats) -> Floats:
 
 
 def _backward(
-    held: PreferencePosterior, theta: Floats, units: Mapping[str, Unit], seen: _CellDistances, gradient: Floats
+    posterior: PreferencePosterior, theta: Floats, units: Mapping[str, Unit], seen: _CellDistances, gradient: Floats
 ) -> None:
     """Add the gradient of the log likelihood."""
-    each = held.total / seen.total
-    of_distance = held.won - 0.5 * each * np.copysign(1 - seen.upset, seen.distance)
-    of_ties = held.tied - each * seen.draw
+    each = posterior.total / seen.total
+    of_distance = posterior.won - 0.5 * each * np.copysign(1 - seen.upset, seen.distance)
+    of_ties = posterior.tied - each * seen.draw
     of_seen = of_distance * seen.sharpness
-    of_place = held.compared.back @ (of_seen * seen.factor)
+    of_place = posterior.compared.back @ (of_seen * seen.factor)
     of: dict[str, Floats] = {}
     if "output" in units:
-        of["item"] = held.item.back @ (of_seen * seen.on_item)
-        of["output"], of_place = of_place, held.system_of.back @ of_place
+        of["item"] = posterior.item.back @ (of_seen * seen.on_item)
+        of["output"], of_place = of_place, posterior.system_of.back @ of_place
     of["strength"] = of_place
     if "taste" in units:
-        of["taste"] = (held.taste.back @ of_seen)[:-1]
-        of["sharpness"] = (held.rater.back @ (of_distance * seen.distance))[:-1]
+        of["taste"] = (posterior.taste.back @ of_seen)[:-1]
+        of["sharpness"] = (posterior.rater.back @ (of_distance * seen.distance))[:-1]
     if "tie_habit" in units:
-        of["tie_habit"] = (held.rater.back @ of_ties)[:-1]
-    if held.layout.has("log_ties"):
-        gradient[held.layout.at["log_ties"]] += LOG_TIES[1] * _summed(of_ties)
+        of["tie_habit"] = (posterior.rater.back @ of_ties)[:-1]
+    if posterior.layout.has("log_ties"):
+        gradient[posterior.layout.at["log_ties"]] += LOG_TIES[1] * _summed(of_ties)
     for name, of_value in of.items():
-        _pass_on(held.layout, theta, name, units[name], of_value, gradient)
+        _pass_on(posterior.layout, theta, name, units[name], of_value, gradient)
 
 
 def _pass_on(at: ParameterLayout, theta: Floats, name: str, unit: Unit, of_value: Floats, gradient: Floats) -> None:

@@ -84,28 +84,31 @@ def fit(
     )
 
 
-def _posterior(model: ChainModel, held: ScaleDraws, scale: Scale, ratings: Ratings) -> SampledPosterior:
+def _posterior(model: ChainModel, scale_draws: ScaleDraws, scale: Scale, ratings: Ratings) -> SampledPosterior:
     """Return all that chains kept; single effects of raters are there where each has one."""
     n_systems, n_raters = ratings.n_systems, ratings.n_raters
-    draws = {"mean": held.mean + model.priors.mean, **{f"{name}_sd": value for name, value in held.sd.items()}}
+    draws = {
+        "mean": scale_draws.mean + model.priors.mean,
+        **{f"{name}_sd": value for name, value in scale_draws.sd.items()},
+    }
     dims: dict[str, tuple[str, ...]] = {}
     for name, site, dim, n in (
         ("system", "system_effect", "system", n_systems),
         ("leniency", "leniency", "rater", n_raters),
     ):
-        if held.effect[name].shape[1] == n:
-            draws[site], dims[site] = np.moveaxis(held.effect[name], 1, -1), (dim,)
-    if held.effect["rater_system"].shape[1] == n_raters * n_systems:
-        taste = np.moveaxis(held.effect["rater_system"], 1, -1)
+        if scale_draws.effect[name].shape[1] == n:
+            draws[site], dims[site] = np.moveaxis(scale_draws.effect[name], 1, -1), (dim,)
+    if scale_draws.effect["rater_system"].shape[1] == n_raters * n_systems:
+        taste = np.moveaxis(scale_draws.effect["rater_system"], 1, -1)
         draws["rater_system"] = taste.reshape(*taste.shape[:2], n_raters, n_systems)
         dims["rater_system"] = ("rater", "system")
     if model.sharpened:
-        draws |= {"sharpness_sd": held.sharp_sd, "log_sharpness": np.moveaxis(held.sharp, 1, -1)}
+        draws |= {"sharpness_sd": scale_draws.sharp_sd, "log_sharpness": np.moveaxis(scale_draws.sharp, 1, -1)}
         dims["log_sharpness"] = ("rater",)
     if model.n_thresholds:
-        draws["thresholds"], dims["thresholds"] = np.moveaxis(held.thresholds, 1, -1), ("cut",)
+        draws["thresholds"], dims["thresholds"] = np.moveaxis(scale_draws.thresholds, 1, -1), ("cut",)
     if len(model.priors.tails) > 1:
-        draws["tail"] = np.asarray(model.priors.tails)[held.tail]
+        draws["tail"] = np.asarray(model.priors.tails)[scale_draws.tail]
     return SampledPosterior({name: np.swapaxes(value, 0, 1) for name, value in draws.items()}, dims, {})
 
 
@@ -197,33 +200,33 @@ def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
 
 
 def assembled(
-    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, scale: Scale, draws: int, n_systems: int
+    rng: np.random.Generator, model: ChainModel, scale_draws: ScaleDraws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
     """Put evenly spaced draws together to laws."""
-    return [_effects(rng, model, held, scale, n_systems, at) for at in picked(held, draws)]
+    return [_effects(rng, model, scale_draws, scale, n_systems, at) for at in picked(scale_draws, draws)]
 
 
-def picked(held: ScaleDraws, draws: int) -> list[tuple[int, int]]:
+def picked(scale_draws: ScaleDraws, draws: int) -> list[tuple[int, int]]:
     """Pick evenly spaced draws: each its number and its table."""
-    kept, tables = held.mean.shape
+    kept, tables = scale_draws.mean.shape
     each = np.linspace(0, kept * tables - 1, draws).round().astype(int)
     return [(int(one % kept), int(one // kept)) for one in each]
 
 
 def _effects(
-    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, scale: Scale, n_systems: int, at: tuple[int, int]
+    rng: np.random.Generator, model: ChainModel, draws: ScaleDraws, scale: Scale, n_systems: int, at: tuple[int, int]
 ) -> ScaleEffects:
-    sd = {f"{name}_sd": float(value[at]) for name, value in held.sd.items()}
-    single = {name: value[at[0], :, at[1]] for name, value in held.effect.items()}
+    sd = {f"{name}_sd": float(value[at]) for name, value in draws.sd.items()}
+    single = {name: value[at[0], :, at[1]] for name, value in draws.effect.items()}
     system = model.terms.level_of("system")
     leniency = _placed(rng, model, "leniency", single["leniency"], model.rater, model.n_raters, sd["leniency_sd"])
     cell, cells = model.rater * n_systems + system, model.n_raters * n_systems
     taste = _placed(rng, model, "rater_system", single["rater_system"], cell, cells, sd["rater_system_sd"])
-    mean = float(held.mean[at]) + model.priors.mean
-    sharp, sharp_sd = _sharpness(rng, model, held, at)
+    mean = float(draws.mean[at]) + model.priors.mean
+    sharp, sharp_sd = _sharpness(rng, model, draws, at)
     absent = dict.fromkeys(("segment_sd", "output_sd"), 0.0)
-    tail = model.priors.tails[int(held.tail[at])]
-    cuts = held.thresholds[at[0], :, at[1]] if model.n_thresholds else scale.thresholds
+    tail = model.priors.tails[int(draws.tail[at])]
+    cuts = draws.thresholds[at[0], :, at[1]] if model.n_thresholds else scale.thresholds
     return ScaleEffects(
         mean=mean,
         system=mean + single["system"],
@@ -252,10 +255,10 @@ def _placed(
 
 
 def _sharpness(
-    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, at: tuple[int, int]
+    rng: np.random.Generator, model: ChainModel, draws: ScaleDraws, at: tuple[int, int]
 ) -> tuple[Floats, float]:
     if model.sharpened:
-        return held.sharp[at[0], :, at[1]], float(held.sharp_sd[at])
+        return draws.sharp[at[0], :, at[1]], float(draws.sharp_sd[at])
     return np.zeros(model.n_raters), float(np.abs(model.priors.sharpness * rng.standard_normal()))
 
 

@@ -65,17 +65,17 @@ def _draw_until_starts_are_forgotten(chains: ResumableChains, effort: ManyChains
 
 
 def with_outputs(
-    rng: np.random.Generator, model: ChainModel, held: ScaleDraws, effects: list[ScaleEffects], ratings: Ratings
+    rng: np.random.Generator, model: ChainModel, draws: ScaleDraws, effects: list[ScaleEffects], ratings: Ratings
 ) -> list[OnOutputs]:
     """Add to laws, assembled of such draws, what these say of outputs."""
-    places = fitting.picked(held, len(effects))
-    return [OnOutputs(one, _seen(rng, model, held, one, ratings, at)) for one, at in zip(effects, places, strict=True)]
+    places = fitting.picked(draws, len(effects))
+    return [OnOutputs(one, _seen(rng, model, draws, one, ratings, at)) for one, at in zip(effects, places, strict=True)]
 
 
 def _seen(
     rng: np.random.Generator,
     model: ChainModel,
-    held: ScaleDraws,
+    draws: ScaleDraws,
     effects: ScaleEffects,
     ratings: Ratings,
     at: tuple[int, int],
@@ -87,8 +87,8 @@ def _seen(
     for name, (unit, of) in _units(ratings).items():
         sd = getattr(effects, f"{name}_sd")
         values = sd * rng.standard_normal(int(unit.max()) + 1)
-        if name in held.effect:
-            drawn = held.effect[name][at[0], :, at[1]]
+        if name in draws.effect:
+            drawn = draws.effect[name][at[0], :, at[1]]
             values[of] = grow * drawn[model.terms.level_of(name)]
         found += values[unit]
     return found

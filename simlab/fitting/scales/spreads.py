@@ -195,12 +195,14 @@ def _told(model: ChainModel, state: ChainState, k: int, was: Floats, by: Floats 
     return EffectPrecision(square, left + square * was, left)
 
 
-def _alike(model: ChainModel, state: ChainState, k: int, told: EffectPrecision, by: Floats | None) -> SpreadEvidence:
+def _alike(
+    model: ChainModel, state: ChainState, k: int, precision: EffectPrecision, by: Floats | None
+) -> SpreadEvidence:
     """Put effects of as many ratings together, where all ratings are as precise; else each stands alone."""
     if by is not None or state.weight is not None:
-        return SpreadEvidence(told.exact, np.ones((1, 1, 1)), told.seen**2)
+        return SpreadEvidence(precision.exact, np.ones((1, 1, 1)), precision.seen**2)
     first, number, group = model.terms.alike(k)
-    return SpreadEvidence(told.exact[first], number, add_up(group, len(first), told.seen**2))
+    return SpreadEvidence(precision.exact[first], number, add_up(group, len(first), precision.seen**2))
 
 
 def _evidence(alike: SpreadEvidence, square: Floats) -> tuple[Floats, Floats]:

@@ -351,16 +351,22 @@ def _too_little(
 
 
 def _paid(
-    prepared: PreparedJudgements, carried: ClockedAnswers, held: Collected, beside: Beside, asked: int, *, narrow: Bools
+    prepared: PreparedJudgements,
+    carried: ClockedAnswers,
+    collected: Collected,
+    beside: Beside,
+    asked: int,
+    *,
+    narrow: Bools,
 ) -> dict[str, float]:
     """Account for a campaign: what was planned, used, lost and left open, and what it cost."""
     calls = beside.systems * beside.metric
-    planned, used = asked + beside.calibration, len(held.seen.value) + beside.calibration
+    planned, used = asked + beside.calibration, len(collected.seen.value) + beside.calibration
     ended_by = carried.ended_by
-    complete = np.bincount(held.seen.unit, minlength=beside.systems) * beside.systems == asked
+    complete = np.bincount(collected.seen.unit, minlength=beside.systems) * beside.systems == asked
     if (narrow | complete).all() or ended_by == ALL_CAME:
         ended_by = DECIDED if used < planned else ALL_CAME
-    price, own = prepared.prices, len(held.seen.value)
+    price, own = prepared.prices, len(collected.seen.value)
     # What is paid beside the answers that count is shared with calibration, by the number of ratings.
     rest = carried.paid - bill(price, answers=own, calibration=beside.calibration)
     return {
@@ -368,7 +374,7 @@ def _paid(
         "metric": calls,
         "cost": carried.paid + calls * price.metric_call,
         "human_cost": bill(price, answers=own) + rest * own / max(used, 1),
-        "load_entropy": load_entropy(carried, held.known["person"]),
+        "load_entropy": load_entropy(carried, collected.known["person"]),
         **settled(
             planned=planned,
             used=used,

@@ -20,7 +20,7 @@ _OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
 
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
-    """Hold the budget and the worlds of a study of preferences against the outputs that there are."""
+    """Check the budget and the worlds of a study of preferences against the outputs that there are."""
     contest, budget = require_contest(world), config["budget"]
     if contest.p is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")

@@ -85,9 +85,9 @@ def _compared(drawn: TestSet) -> TestSet:
     return drawn
 
 
-def _refuse_other_codes(who: str, said: Array) -> None:
+def _refuse_other_codes(who: str, verdicts: Array) -> None:
     # Codes are counted one by one: any other would pass for a comparison that never came.
-    if not are_codes(said, GAP, LOSS):
+    if not are_codes(verdicts, GAP, LOSS):
         raise ImpossibleValue(f"{who} compare outputs otherwise than >, = or <; {NO_NUMBER}")
 
 
@@ -234,7 +234,7 @@ def _collected(
     backstage: PreferenceBackstage,
     annotations: Ints,
     end: Ints,
-    said: RuleOutcome,
+    outcome: RuleOutcome,
     place: Place,
 ) -> Collected:
     """Reveal the comparisons of each pair up to its last look."""
@@ -245,7 +245,7 @@ def _collected(
         asked=None,
         seen=seen,
         metric=backstage.test_set.metric,
-        known={"rounds": end, "said": said} | _told(_where(world, backstage.test_set)),
+        known={"rounds": end, "said": outcome} | _told(_where(world, backstage.test_set)),
         paid={"ratings": len(seen.value), "cost": bill(prepared.prices, answers=len(seen.value))},
         streams=Streams(prepared.seed, place.of_study),
     )
@@ -293,48 +293,48 @@ class FollowedRule:
         held = {name: getattr(self.verdicts, name)[rows] for name in ("verdict", "stop", "theta")}
         return replace(self, verdicts=replace(self.verdicts, **held), test_set=test_set, order=order, places=places)
 
-    def stops(self, said: Array, end: Ints) -> Bools:
+    def stops(self, verdicts: Array, end: Ints) -> Bools:
         """Mark which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
-        changed = self._changed(said, end)
+        changed = self._changed(verdicts, end)
         if self.verdicts.joint and (changed.any() or not self.in_step):
-            return decided(self.prepared, truncate_evidence(self.given(said), end)).stop[:, -1]
-        return self._row_by_row(said, end, changed).stop
+            return decided(self.prepared, truncate_evidence(self.given(verdicts), end)).stop[:, -1]
+        return self._row_by_row(verdicts, end, changed).stop
 
-    def in_the_end(self, said: Array, end: Ints) -> RuleOutcome:
+    def in_the_end(self, verdicts: Array, end: Ints) -> RuleOutcome:
         """Return what the rule says where collecting ended."""
         if self.verdicts.joint:
-            return RuleOutcome.at(decided(self.prepared, truncate_evidence(self.given(said), end)), end)
-        return self._row_by_row(said, end, self._changed(said, end))
+            return RuleOutcome.at(decided(self.prepared, truncate_evidence(self.given(verdicts), end)), end)
+        return self._row_by_row(verdicts, end, self._changed(verdicts, end))
 
-    def given(self, said: Array, rows: Ints | None = None) -> Evidence:
+    def given(self, verdicts: Array, rows: Ints | None = None) -> Evidence:
         """Count what was said of some pairs (None: of all), as far as it has come; the rest is as expected."""
-        test_set = heard(self.test_set, self.order, said)
-        every = np.arange(len(said)) if rows is None else rows
+        test_set = heard(self.test_set, self.order, verdicts)
+        every = np.arange(len(verdicts)) if rows is None else rows
         metric, can = test_set.metric, self.places.can_be_rated
         part = TestSet(test_set.human[every], None if metric is None else metric[every])
         places = self.places._replace(can_be_rated=None if can is None else can[every])
         return gather(part, self.order[every], self.evidence.annotations, places)
 
-    def _changed(self, said: Array, end: Ints) -> Bools:
-        n = said.shape[1]
+    def _changed(self, verdicts: Array, end: Ints) -> Bools:
+        n = verdicts.shape[1]
         would = np.take_along_axis(self.test_set.human, self.order[:, :n], axis=1)
         read = np.arange(n) < self.evidence.annotations[end][:, None]
-        return np.asarray(((said != would) & read).any(1))
+        return np.asarray(((verdicts != would) & read).any(1))
 
-    def _row_by_row(self, said: Array, end: Ints, changed: Bools) -> RuleOutcome:
+    def _row_by_row(self, verdicts: Array, end: Ints, changed: Bools) -> RuleOutcome:
         rows = np.arange(len(end))
         verdict, stop, theta = (getattr(self.verdicts, name)[rows, end] for name in ("verdict", "stop", "theta"))
         which = np.flatnonzero(changed)
         if len(which):
-            anew = RuleOutcome.at(decided(self.prepared, self.given(said, which)), end[which])
+            anew = RuleOutcome.at(decided(self.prepared, self.given(verdicts, which)), end[which])
             verdict[which], stop[which], theta[which] = anew.verdict, anew.stop, anew.theta
         return RuleOutcome(verdict, stop, theta, self.verdicts.summarise)
 
 
-def heard(test_set: TestSet, order: Ints, said: Array) -> TestSet:
-    """Return a test set as it was answered: `said[pair, k]` of the k-th output that a pair was asked about."""
+def heard(test_set: TestSet, order: Ints, verdicts: Array) -> TestSet:
+    """Return a test set as it was answered: `verdicts[pair, k]` of the k-th output that a pair was asked about."""
     human = test_set.human.copy()
-    np.put_along_axis(human, order[:, : said.shape[1]], said.astype(human.dtype), axis=1)
+    np.put_along_axis(human, order[:, : verdicts.shape[1]], verdicts.astype(human.dtype), axis=1)
     return replace(test_set, human=human)
 
 

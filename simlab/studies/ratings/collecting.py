@@ -72,10 +72,10 @@ def _campaign(
 
 
 def _accounted(
-    prepared: PreparedRatings, world: World, table: DealTable, held: Collected, place: Place
+    prepared: PreparedRatings, world: World, table: DealTable, collected: Collected, place: Place
 ) -> Collected | DesignFailure:
     """Return what the design asked for before it was cut; fail where not even the fewest documents are paid."""
-    used = len(held.seen.value)
+    used = len(collected.seen.value)
     if used > allowance(prepared, world):
         money = binding(prepared.budget, world.frame.n_systems)
         return DesignFailure(f"{money.said if money else ''} does not pay the fewest documents of this world; raise it")
@@ -83,7 +83,7 @@ def _accounted(
     segments = int(of_document[_drawn(prepared, world, table, place, prepared.design["documents"])].sum())
     planned = segments * world.frame.n_systems * int(prepared.design["ratings_per_item"])
     account = settled(planned=planned, used=used, lost=0, ended_by=MONEY if used < planned else ALL_CAME)
-    return replace(held, paid={**held.paid, **account})
+    return replace(collected, paid={**collected.paid, **account})
 
 
 def chosen_documents(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Bools:
@@ -114,15 +114,15 @@ def deal(rng: np.random.Generator, prepared: PreparedRatings, table: DealTable, 
 
 
 def collected(
-    prepared: PreparedRatings, world: World, documents: Bools, asked: SlotAssignment, noise: Any, place: Place
+    prepared: PreparedRatings, world: World, documents: Bools, assignment: SlotAssignment, noise: Any, place: Place
 ) -> Collected:
     """Reveal what a design asks for, and pay for it."""
-    seen, each = reveal(world, asked, noise), asked.slot.shape[2]
+    seen, each = reveal(world, assignment, noise), assignment.slot.shape[2]
     cost = bill(prepared.prices, answers=len(seen.value), raters=world.frame.n_raters, metric_calls=metric_calls(world))
     return Collected(
         frame=world.frame,
         documents=documents,
-        asked=asked,
+        asked=assignment,
         seen=seen,
         metric=world.metric,
         known={} if each == prepared.design["ratings_per_item"] else {"ratings_per_item": each},
@@ -131,9 +131,9 @@ def collected(
     )
 
 
-def reveal(world: World, asked: SlotAssignment, noise: Any = None) -> Seen:
+def reveal(world: World, assignment: SlotAssignment, noise: Any = None) -> Seen:
     """Let the raters whom a design asks answer."""
-    by_item = asked.slot[:, world.frame.document, :]
+    by_item = assignment.slot[:, world.frame.document, :]
     system, item, k = np.nonzero(by_item >= 0)
     slot = by_item[system, item, k]
     value, errors = world.answers[RATE].answer(noise, system, item, slot)

@@ -72,7 +72,7 @@ def collected_on_clock(
     world: World,
     table: DealTable,
     documents: Bools,
-    asked: SlotAssignment,
+    assignment: SlotAssignment,
     noise: Any,
     place: Place,
 ) -> Collected:
@@ -81,7 +81,7 @@ def collected_on_clock(
     Raises DesignFailure where a system has no document that was rated in whole.
     """
     frame = world.frame
-    dealt = lay_out(stream(prepared.seed, *place.of_study, "clock", "order"), table, frame, asked)
+    dealt = lay_out(stream(prepared.seed, *place.of_study, "clock", "order"), table, frame, assignment)
     platform = Platform(prepared, world, table, dealt, noise, place)
     carried = carry_out(
         clock,
@@ -102,7 +102,7 @@ def collected_on_clock(
     return Collected(
         frame=frame if len(names) == frame.n_raters else replace(frame, rater_names=names),
         documents=documents,
-        asked=asked,
+        asked=assignment,
         seen=seen,
         metric=world.metric,
         known={"log": carried.log},
@@ -111,16 +111,16 @@ def collected_on_clock(
     )
 
 
-def lay_out(rng: np.random.Generator, table: DealTable, frame: Frame, asked: SlotAssignment) -> RatingTasks:
+def lay_out(rng: np.random.Generator, table: DealTable, frame: Frame, assignment: SlotAssignment) -> RatingTasks:
     """Make tasks of a deal: each unit once for each of its raters, in random order, its outputs in random order."""
-    system, document, k = np.nonzero(asked.slot >= 0)
-    unit, k_most = table.groups.unit[system, document], asked.slot.shape[2]
+    system, document, k = np.nonzero(assignment.slot >= 0)
+    unit, k_most = table.groups.unit[system, document], assignment.slot.shape[2]
     # A task is a unit with one of its raters; tasks are numbered at random, and so are the screens of each.
     named, task = np.unique(unit * k_most + k, return_inverse=True)
     task = rng.permutation(len(named))[task]
     order = np.lexsort((rng.random(len(task)), task))
     task, system, document, k, unit = (array[order] for array in (task, system, document, k, unit))
-    slot = asked.slot[system, document, k]
+    slot = assignment.slot[system, document, k]
     segments = np.bincount(frame.document, minlength=frame.n_documents)
     starts, sizes = np.cumsum(segments) - segments, segments[document]
     first = np.flatnonzero(np.diff(task, prepend=-1))
@@ -132,7 +132,7 @@ def lay_out(rng: np.random.Generator, table: DealTable, frame: Frame, asked: Slo
         apart=unit[first] if k_most > 1 else None,
         screen=screen,
     )
-    by_item = asked.slot[:, frame.document, :]
+    by_item = assignment.slot[:, frame.document, :]
     which = by_item >= 0
     items, segment = len(frame.document), starts[document] - (np.cumsum(sizes) - sizes)
     # The number that a rating has without a clock counts those before it, by system, item and rater.
@@ -269,13 +269,13 @@ def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
 
 
 def overlapped(
-    prepared: PreparedRatings, table: DealTable, documents: Bools, asked: SlotAssignment, place: Place
+    prepared: PreparedRatings, table: DealTable, documents: Bools, assignment: SlotAssignment, place: Place
 ) -> SlotAssignment:
     """Ask second raters about a share of the documents."""
     share = prepared.further.overlap
     if share == 0:
-        return asked
-    return overlap(stream(prepared.seed, *place.of_study, "overlap"), table, documents, asked, share)
+        return assignment
+    return overlap(stream(prepared.seed, *place.of_study, "overlap"), table, documents, assignment, share)
 
 
 class Platform:

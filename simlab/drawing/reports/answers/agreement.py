@@ -67,83 +67,86 @@ SCORES = {
 """Columns of the scores of each rater."""
 
 
-def report(found: Agreement) -> Report:
+def report(agreement: Agreement) -> Report:
     """Make the report of an answer of `simlab agreement`."""
-    told = tuple(_sentences(found))
+    told = tuple(_sentences(agreement))
     return Report(
         "Agreement of raters",
         "How far do the raters of this table agree, and how do they differ?",
         told,
-        tuple(_sections(found)),
-        figures=tuple(_large(found)),
-        held_fixed=tuple(_held_fixed(found)),
-        reservations=tuple(_reservations(found)),
-        references=references.cited([*_cited(found), references.SIMLAB]),
-        paragraph=_paragraph(found, told),
+        tuple(_sections(agreement)),
+        figures=tuple(_large(agreement)),
+        held_fixed=tuple(_held_fixed(agreement)),
+        reservations=tuple(_reservations(agreement)),
+        references=references.cited([*_cited(agreement), references.SIMLAB]),
+        paragraph=_paragraph(agreement, told),
     )
 
 
-def _known_coefficients(found: Agreement) -> list[Coefficient]:
-    return [row for row in found.coefficients if isfinite(row.value)]
+def _known_coefficients(agreement: Agreement) -> list[Coefficient]:
+    return [row for row in agreement.coefficients if isfinite(row.value)]
 
 
-def _known_rankings(found: Agreement) -> list[MeanAgreement]:
-    return [row for row in found.agreement if isfinite(row.kendall)]
+def _known_rankings(agreement: Agreement) -> list[MeanAgreement]:
+    return [row for row in agreement.agreement if isfinite(row.kendall)]
 
 
-def _ordered_by(found: Agreement, trait: str) -> list[RaterBesideOthers]:
+def _ordered_by(agreement: Agreement, trait: str) -> list[RaterBesideOthers]:
     """Return the raters of whom a trait is known, least first."""
-    known = [row for row in found.corated if isfinite(getattr(row, trait))]
+    known = [row for row in agreement.corated if isfinite(getattr(row, trait))]
     return sorted(known, key=lambda row: float(getattr(row, trait)))
 
 
-def _paragraph(found: Agreement, told: Sequence[str]) -> str:
-    intervals = " Intervals are of 95 %, over documents, for these raters." if _known_coefficients(found) else ""
+def _paragraph(agreement: Agreement, told: Sequence[str]) -> str:
+    intervals = " Intervals are of 95 %, over documents, for these raters." if _known_coefficients(agreement) else ""
     return f"{' '.join(told)}{intervals} Agreement of raters was measured with simlab."
 
 
-def _cited(found: Agreement) -> Iterator[str]:
-    if _known_coefficients(found):
+def _cited(agreement: Agreement) -> Iterator[str]:
+    if _known_coefficients(agreement):
         yield from ("Krippendorff 2004", "McGraw and Wong 1996")
-    if _known_rankings(found):
+    if _known_rankings(agreement):
         yield "Riley et al. 2024"
-    if any(row.controls for row in found.corated):
+    if any(row.controls for row in agreement.corated):
         yield "Clopper and Pearson 1934"
 
 
-def _sentences(found: Agreement) -> Iterator[str]:
-    raters, known = found.read.raters, _known_coefficients(found)
+def _sentences(agreement: Agreement) -> Iterator[str]:
+    raters, known = agreement.read.raters, _known_coefficients(agreement)
     by = "raters who are not named" if raters is None else several(raters, "rater")
-    of = f"{several(found.read.systems, 'system')} on {several(found.read.documents or 0, 'document')}"
-    yield f"{several(found.read.used, 'rating')} of {of} by {by} were read."
+    of = f"{several(agreement.read.systems, 'system')} on {several(agreement.read.documents or 0, 'document')}"
+    yield f"{several(agreement.read.used, 'rating')} of {of} by {by} were read."
     if not known:
-        yield f"How far raters agree on scores is not known: {_why_unknown(found)}."
+        yield f"How far raters agree on scores is not known: {_why_unknown(agreement)}."
     else:
         first, *others = (f"{_name(row)} is {_number_with_interval(row)}" for row in known)
         rest = f"; {', '.join(others)}" if others else ""
         yield f"{first} over {several(known[0].outputs, 'output')}{rest}."
-    for row in _known_rankings(found):
+    for row in _known_rankings(agreement):
         tau, pairs = tables.measured(row.kendall, row.standard_error, 2), several(row.rater_pairs, "rater pair")
         yield f"Over {row.kind}, two raters rank the systems with a Kendall's tau of {tau} ({pairs})."
-    if not _known_rankings(found) and (raters or 0) > 1:
-        why = EQUAL if any(row.documents for row in found.pairs) else UNMET
+    if not _known_rankings(agreement) and (raters or 0) > 1:
+        why = EQUAL if any(row.documents for row in agreement.pairs) else UNMET
         yield f"How far rankings by two raters agree is not known: {why}."
     for name, unit in (("leniency", " points"), ("sharpness", "")):
-        yield from _ends(found, name, unit)
-    if len(timed := _ordered_by(found, "seconds")) > 1:
+        yield from _ends(agreement, name, unit)
+    if len(timed := _ordered_by(agreement, "seconds")) > 1:
         least, most = (f"{tables.number(row.seconds, 1)} s ({row.rater})" for row in (timed[0], timed[-1]))
         yield f"An answer took from {least} to {most} on average."
-    if met := sum(row.controls for row in found.corated):
-        yield f"{sum(row.failed for row in found.corated):,} of {several(met, 'answer')} to control items were failed."
+    if met := sum(row.controls for row in agreement.corated):
+        yield (
+            f"{sum(row.failed for row in agreement.corated):,} of {several(met, 'answer')} to control items were "
+            "failed."
+        )
 
 
-def _why_unknown(found: Agreement) -> str:
-    """Say why no coefficient of agreement has a value."""
-    if found.read.raters is None:
+def _why_unknown(agreement: Agreement) -> str:
+    """State why no coefficient of agreement has a value."""
+    if agreement.read.raters is None:
         return UNNAMED
-    if found.read.raters == 1:
+    if agreement.read.raters == 1:
         return ALONE
-    return EQUAL if any(row.outputs and row.raters > 1 for row in found.coefficients[:1]) else UNSHARED
+    return EQUAL if any(row.outputs and row.raters > 1 for row in agreement.coefficients[:1]) else UNSHARED
 
 
 def _name(row: Coefficient) -> str:
@@ -157,9 +160,9 @@ def _number_with_interval(row: Coefficient) -> str:
     return f"{text} ({tables.number(row.low, 2)} to {tables.number(row.high, 2)})"
 
 
-def _ends(found: Agreement, name: str, unit: str) -> Iterator[str]:
-    """Say who has least and who most of a trait."""
-    known = _ordered_by(found, name)
+def _ends(agreement: Agreement, name: str, unit: str) -> Iterator[str]:
+    """State who has least and who most of a trait."""
+    known = _ordered_by(agreement, name)
     if known and getattr(known[0], name) < getattr(known[-1], name):
         least, most = (_trait_of(row, name, unit) for row in (known[0], known[-1]))
         yield f"{name.capitalize()} runs from {least} to {most}."
@@ -171,37 +174,37 @@ def _trait_of(row: RaterBesideOthers, name: str, unit: str) -> str:
     return f"{tables.number(value, 2)}{unit} ({row.rater}{bounds})"
 
 
-def _large(found: Agreement) -> Iterator[Value]:
-    for row in _known_coefficients(found)[:1]:
+def _large(agreement: Agreement) -> Iterator[Value]:
+    for row in _known_coefficients(agreement)[:1]:
         yield _coefficient(row, label=row.coefficient)
-    for ranking in _known_rankings(found):
+    for ranking in _known_rankings(agreement):
         yield _ranking(ranking, label=f"Kendall's tau over {ranking.kind}")
-    for worked in found.hours:
-        if worked.cut == found.cut:
+    for worked in agreement.hours:
+        if worked.cut == agreement.cut:
             label = f"hours of work, gaps cut at {worked.cut:g} s"
             yield Value(worked.hours, n=worked.answers, unit="h", label=label)
 
 
-def _sections(found: Agreement) -> Iterator[Section]:
-    blocks = (_table_of_coefficients(found), _table_of_rankings(found))
+def _sections(agreement: Agreement) -> Iterator[Section]:
+    blocks = (_table_of_coefficients(agreement), _table_of_rankings(agreement))
     if shown := tuple(table for table in blocks if table.rows):
         yield Section("How far raters agree", shown)
-    if charts := tuple(_charts(found)):
-        yield Section("How raters differ", (*charts, Points(tuple(_words_on_traits(found)))))
-    yield Section("The scores of each rater", (_scores(found),), folded=bool(charts))
-    if (pairs := _table_of_pairs(found)).rows:
+    if charts := tuple(_charts(agreement)):
+        yield Section("How raters differ", (*charts, Points(tuple(_words_on_traits(agreement)))))
+    yield Section("The scores of each rater", (_scores(agreement),), folded=bool(charts))
+    if (pairs := _table_of_pairs(agreement)).rows:
         yield Section("Pairs of raters", (pairs,), folded=True)
-    if found.hours:
-        told = (_table_of_predictions(found.predicted),) if found.predicted else ()
-        notes = (Points((found.rule,)),) if found.rule else ()
-        yield Section("Hours of work", (_table_of_hours(found), *told, *notes))
+    if agreement.hours:
+        told = (_table_of_predictions(agreement.predicted),) if agreement.predicted else ()
+        notes = (Points((agreement.rule,)),) if agreement.rule else ()
+        yield Section("Hours of work", (_table_of_hours(agreement), *told, *notes))
 
 
-def _charts(found: Agreement) -> Iterator[Chart]:
+def _charts(agreement: Agreement) -> Iterator[Chart]:
     """Draw leniency, sharpness, speed and failed control items of the raters, where they are known."""
-    table = _table_beside_others(found.corated)
+    table = _table_beside_others(agreement.corated)
     for name, (question, axis, n, bounds) in TRAITS.items():
-        known = _ordered_by(found, name)
+        known = _ordered_by(agreement, name)
         if len(known) > 1:
             marks = tuple(_mark(row, name, n) for row in _drawn(known))
             least, most = (f"{row.rater} {tables.number(getattr(row, name), 2)}" for row in (known[0], known[-1]))
@@ -211,19 +214,19 @@ def _charts(found: Agreement) -> Iterator[Chart]:
             )
 
 
-def _scores(found: Agreement) -> Chart:
+def _scores(agreement: Agreement) -> Chart:
     """Draw the middle half of each rater's scores, the harshest first, with the table of all."""
-    order = sorted(found.raters, key=lambda row: row.mean, reverse=found.read.better == "lower")
+    order = sorted(agreement.raters, key=lambda row: row.mean, reverse=agreement.read.better == "lower")
     marks = tuple(ChartPoint(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in _drawn(order))
     least, most = (f"{row.rater} {tables.number(row.q50, 1)}" for row in (order[0], order[-1]))
     return Chart(
         "intervals",
         "What scores do raters give?",
-        f"score ({found.read.better} is better): median, 25 to 75 %",
+        f"score ({agreement.read.better} is better): median, 25 to 75 %",
         "rater",
         marks,
         f"Median scores of {several(len(order), 'rater')}, from {least} to {most}.",
-        table=_table_of_scores(found),
+        table=_table_of_scores(agreement),
         interval="25 to 75 %",
     )
 
@@ -238,37 +241,37 @@ def _mark(row: RaterBesideOthers, name: str, n: str) -> ChartPoint:
     return ChartPoint(getattr(row, name), row.rater, value.low, value.high, n=value.n)
 
 
-def _words_on_traits(found: Agreement) -> Iterator[str]:
-    if _ordered_by(found, "leniency"):
+def _words_on_traits(agreement: Agreement) -> Iterator[str]:
+    if _ordered_by(agreement, "leniency"):
         yield "Leniency is how much better than the other raters of the same outputs one scores, in points."
         yield "Sharpness is the slope on their mean: noise in it makes all slopes smaller, so compare raters."
-    if found.controls:
-        yield f"A control item is failed where {found.controls}; intervals of shares are exact (95 %)."
-    if max(len(_ordered_by(found, name)) for name in TRAITS) > MOST_MARKS:
+    if agreement.controls:
+        yield f"A control item is failed where {agreement.controls}; intervals of shares are exact (95 %)."
+    if max(len(_ordered_by(agreement, name)) for name in TRAITS) > MOST_MARKS:
         yield f"Figures have the {MOST_MARKS} raters at the ends; the tables have all."
 
 
-def _held_fixed(found: Agreement) -> Iterator[str]:
-    if any(isfinite(row.low) for row in found.coefficients):
+def _held_fixed(agreement: Agreement) -> Iterator[str]:
+    if any(isfinite(row.low) for row in agreement.coefficients):
         yield "these raters: intervals draw the documents anew, not the people"
 
 
-def _reservations(found: Agreement) -> Iterator[str]:
-    known = _known_coefficients(found)
+def _reservations(agreement: Agreement) -> Iterator[str]:
+    known = _known_coefficients(agreement)
     documents = min((row.documents for row in known), default=FEW)
     if documents < FEW:
         told = any(isfinite(row.low) for row in known)
         why = "intervals are likely too narrow" if told else "too few for an interval"
         yield f"Scores of two raters are on {several(documents, 'document')} only: {why}."
-    if _known_rankings(found):
+    if _known_rankings(agreement):
         yield "Standard errors of Kendall's tau are over pairs, which share raters: too small for raters at large."
-    if partial := sum(row.partial for row in found.pairs):
+    if partial := sum(row.partial for row in agreement.pairs):
         yield f"Left out of rankings: {several(partial, 'comparison')} on documents that the two did not both complete."
-    if constant := sum(row.constant for row in found.pairs):
+    if constant := sum(row.constant for row in agreement.pairs):
         yield f"Left out of rankings: {several(constant, 'comparison')} in which a rater scored all systems the same."
-    if (found.read.raters or 0) > 1:
+    if (agreement.read.raters or 0) > 1:
         yield "Where raters rated different documents, their mean scores differ by these as well."
-    for row in found.predicted:
+    for row in agreement.predicted:
         if not row.inside:
             yield "The hours that happened lie outside what the speeds of other people predict."
 
@@ -284,19 +287,19 @@ def _ranking(row: MeanAgreement, label: str = "") -> Value:
     return value_or_reason(row.kendall, UNKNOWN, standard_error=row.standard_error, n=row.rater_pairs, label=label)
 
 
-def _table_of_coefficients(found: Agreement) -> ReportTable:
+def _table_of_coefficients(agreement: Agreement) -> ReportTable:
     body = tuple(
         (_name(row), _coefficient(row), row.outputs, row.ratings, row.raters, row.documents)
-        for row in _known_coefficients(found)
+        for row in _known_coefficients(agreement)
     )
     columns = ("agreement on outputs", "value", "outputs", "ratings", "raters", "documents")
     return ReportTable("Agreement of scores, with 95 % intervals over documents", columns, body)
 
 
-def _table_of_rankings(found: Agreement) -> ReportTable:
+def _table_of_rankings(agreement: Agreement) -> ReportTable:
     body = tuple(
         (row.kind, _ranking(row), row.rater_pairs, row.documents, row.comparisons, row.undefined)
-        for row in _known_rankings(found)
+        for row in _known_rankings(agreement)
     )
     columns = ("over", "Kendall's tau", "pairs of raters", "documents", "comparisons", "without a ranking")
     return ReportTable("Agreement of rankings of the systems, ± standard error over pairs of raters", columns, body)
@@ -327,17 +330,17 @@ def _bounded(row: RaterBesideOthers, name: str, n: str) -> Value:
     return value_or_reason(getattr(row, name), UNKNOWN, low=low, high=high, n=getattr(row, n))
 
 
-def _table_of_scores(found: Agreement) -> ReportTable:
-    shown = [name for name in SCORES if any(isfinite(getattr(row, name)) for row in found.raters)]
+def _table_of_scores(agreement: Agreement) -> ReportTable:
+    shown = [name for name in SCORES if any(isfinite(getattr(row, name)) for row in agreement.raters)]
     body: Rows = tuple(
         (row.rater, row.ratings, row.documents, *(value_or_reason(getattr(row, name), UNKNOWN) for name in shown))
-        for row in found.raters
+        for row in agreement.raters
     )
     columns = ("rater", "ratings", "documents", *(SCORES[name] for name in shown))
     return ReportTable("Scores of each rater [points]", columns, body)
 
 
-def _table_of_pairs(found: Agreement) -> ReportTable:
+def _table_of_pairs(agreement: Agreement) -> ReportTable:
     body: Rows = tuple(
         (
             row.first,
@@ -345,17 +348,17 @@ def _table_of_pairs(found: Agreement) -> ReportTable:
             *(value_or_reason(tau, UNKNOWN, n=row.documents) for tau in (row.single, row.shared)),
             row.documents,
         )
-        for row in found.pairs
+        for row in agreement.pairs
         if isfinite(row.single) or isfinite(row.shared)
     )
     columns = ("rater", "and rater", "per document", "all shared documents", "documents")
     return ReportTable("Kendall's tau between the rankings of systems by two raters", columns, body)
 
 
-def _table_of_hours(found: Agreement) -> ReportTable:
+def _table_of_hours(agreement: Agreement) -> ReportTable:
     body = tuple(
         (f"{row.cut:,g}", Value(row.hours), Value(row.seconds), row.answers, row.logins, row.people)
-        for row in found.hours
+        for row in agreement.hours
     )
     columns = ("gaps cut at [s]", "hours", "seconds an answer", "answers", "logins", "people")
     return ReportTable("Hours of work, gaps between answers cut", columns, body)

@@ -50,48 +50,48 @@ LOW = 0.8
 """Intervals of 90 % that hold less often are called too narrow for this table."""
 
 
-def report(found: Backtest | BacktestAdvice | BacktestPapers) -> Report:
+def report(answer: Backtest | BacktestAdvice | BacktestPapers) -> Report:
     """Make the report of an answer of `simlab backtest`, or of its --advice."""
-    if isinstance(found, BacktestPapers):
-        return backtest_papers.report(found)
-    if isinstance(found, BacktestAdvice):
-        return backtest_advice.report(found)
-    told = tuple(_sentences(found))
+    if isinstance(answer, BacktestPapers):
+        return backtest_papers.report(answer)
+    if isinstance(answer, BacktestAdvice):
+        return backtest_advice.report(answer)
+    told = tuple(_sentences(answer))
     return Report(
         "Backtest of predictions",
         "How far can predictions from a pilot of this table be trusted?",
         told,
-        tuple(_sections(found)),
-        figures=tuple(_large(found)),
+        tuple(_sections(answer)),
+        figures=tuple(_large(answer)),
         held_fixed=(
-            f"the table ({_size_of_table(found)}): its cells share ratings, and their errors are not independent",
-            f"the law ({found.law})",
+            f"the table ({_size_of_table(answer)}): its cells share ratings, and their errors are not independent",
+            f"the law ({answer.law})",
         ),
-        reservations=tuple(_reservations(found)),
+        reservations=tuple(_reservations(answer)),
         references=references.cited(["Riley et al. 2024", references.SIMLAB]),
-        paragraph=f"Predictions of study outcomes (law {found.law}) were tested on a table of real ratings "
-        f"({_size_of_table(found)}). {' '.join(told)} Tested with simlab.",
+        paragraph=f"Predictions of study outcomes (law {answer.law}) were tested on a table of real ratings "
+        f"({_size_of_table(answer)}). {' '.join(told)} Tested with simlab.",
     )
 
 
-def _errors_of_fits(found: Backtest) -> list[PredictionErrors]:
-    return [row for row in found.summary if row.method == "fit"]
+def _errors_of_fits(backtest: Backtest) -> list[PredictionErrors]:
+    return [row for row in backtest.summary if row.method == "fit"]
 
 
-def _main_errors(found: Backtest) -> list[PredictionErrors]:
+def _main_errors(backtest: Backtest) -> list[PredictionErrors]:
     """Return errors of each measure on documents that the pilot had not seen, if any, with the fewest ratings."""
-    fits = sorted(_errors_of_fits(found), key=lambda row: (row.target != "held_out", row.ratings_per_item))
+    fits = sorted(_errors_of_fits(backtest), key=lambda row: (row.target != "held_out", row.ratings_per_item))
     return list({row.measure: row for row in reversed(fits)}.values())[::-1]
 
 
-def _with_method(row: PredictionErrors, found: Backtest, method: Method) -> float:
+def _with_method(row: PredictionErrors, backtest: Backtest, method: Method) -> float:
     """Return the mean absolute error of another method on the same studies."""
     same = {"measure": row.measure, "target": row.target, "ratings_per_item": row.ratings_per_item, "method": method}
-    return next((one.mae for one in found.summary if same.items() <= dict(one).items()), float("nan"))
+    return next((one.mae for one in backtest.summary if same.items() <= dict(one).items()), float("nan"))
 
 
-def _sentences(found: Backtest) -> Iterator[str]:
-    if rows := _main_errors(found):
+def _sentences(backtest: Backtest) -> Iterator[str]:
+    if rows := _main_errors(backtest):
         errors = ", ".join(
             f"{tables.number(row.mae, 3)} ({MEASURES[row.measure]}; {round(row.coverage * row.n)} of {row.n})"
             for row in rows
@@ -100,32 +100,32 @@ def _sentences(found: Backtest) -> Iterator[str]:
             f"Predictions of studies on {TARGETS[rows[0].target]} are off by {errors} on average; in brackets, how "
             "many 90 % intervals held what was observed."
         )
-        naive = [_with_method(row, found, "naive") for row in rows]
+        naive = [_with_method(row, backtest, "naive") for row in rows]
         if any(map(isfinite, naive)):
             yield f"{METHODS['naive']} is off by {', '.join(tables.number(error, 3) for error in naive)}."
     else:
         yield "Nothing could be compared with real studies."
     yield (
-        f"Predictions are of a world fitted to a part of the documents, over {several(found.splits, 'random split')}; "
-        "studies were carried out on the real ratings."
+        f"Predictions are of a world fitted to a part of the documents, over "
+        f"{several(backtest.splits, 'random split')}; studies were carried out on the real ratings."
     )
 
 
-def _large(found: Backtest) -> Iterator[Value]:
-    for row in _main_errors(found):
+def _large(backtest: Backtest) -> Iterator[Value]:
+    for row in _main_errors(backtest):
         label = f"{MEASURES[row.measure]}: mean absolute error, {TARGETS[row.target]}"
         yield Value(round(row.mae, 3), n=row.n, label=label)
 
 
-def _sections(found: Backtest) -> Iterator[Section]:
-    table = _table_of_errors(found)
+def _sections(backtest: Backtest) -> Iterator[Section]:
+    table = _table_of_errors(backtest)
     if table.rows:
-        charts = (_chart(measure, found.averages, table) for measure in MEASURES)
+        charts = (_chart(measure, backtest.averages, table) for measure in MEASURES)
         yield Section("How far predictions were off", (*filter(None, charts), table))
     for target, name in TARGETS.items():
-        if (designs := _table_of_designs(found, target)).rows:
+        if (designs := _table_of_designs(backtest, target)).rows:
             yield Section(f"Every design on {name}", (designs,), folded=True)
-    yield Section("What this rests on", (Points(tuple(_words(found))),))
+    yield Section("What this rests on", (Points(tuple(_words(backtest))),))
 
 
 def _chart(measure: Measure, averages: Sequence[Prediction], table: ReportTable) -> Chart | None:
@@ -150,29 +150,31 @@ def _chart(measure: Measure, averages: Sequence[Prediction], table: ReportTable)
     )
 
 
-def _line(one: Prediction) -> tuple[int, int]:
-    return list(METHODS).index(one.method), list(TARGETS).index(one.target)
+def _line(prediction: Prediction) -> tuple[int, int]:
+    return list(METHODS).index(prediction.method), list(TARGETS).index(prediction.target)
 
 
-def _mark(one: Prediction) -> ChartPoint:
-    note = f"{one.grouping}, {one.documents} x {one.ratings_per_item}, {one.normalization}"
-    if one.method == "naive":
-        return ChartPoint(one.observed, one.predicted, line=METHODS["naive"], note=note)
-    return ChartPoint(one.observed, one.predicted, *_interval(one), line=TARGETS[one.target], note=note)
+def _mark(prediction: Prediction) -> ChartPoint:
+    note = f"{prediction.grouping}, {prediction.documents} x {prediction.ratings_per_item}, {prediction.normalization}"
+    if prediction.method == "naive":
+        return ChartPoint(prediction.observed, prediction.predicted, line=METHODS["naive"], note=note)
+    return ChartPoint(
+        prediction.observed, prediction.predicted, *_interval(prediction), line=TARGETS[prediction.target], note=note
+    )
 
 
-def _interval(one: Prediction) -> tuple[float | None, float | None]:
-    return (one.low, one.high) if isfinite(one.low) and isfinite(one.high) else (None, None)
+def _interval(prediction: Prediction) -> tuple[float | None, float | None]:
+    return (prediction.low, prediction.high) if isfinite(prediction.low) and isfinite(prediction.high) else (None, None)
 
 
 def _number(value: float, reason: str = "not known") -> Value:
-    """Hold a number with three decimals, more of which tell nothing, or why there is none."""
+    """Format a number with three decimals, more of which tell nothing, or why there is none."""
     return value_or_reason(round(value, 3), reason)
 
 
-def _table_of_errors(found: Backtest) -> ReportTable:
+def _table_of_errors(backtest: Backtest) -> ReportTable:
     """Lay out how far measures were off, fitted worlds beside other methods."""
-    others = [method for method in METHODS if method != "fit" and any(row.method == method for row in found.summary)]
+    others = [method for method in METHODS if method != "fit" and any(row.method == method for row in backtest.summary)]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             MEASURES[row.measure],
@@ -180,15 +182,15 @@ def _table_of_errors(found: Backtest) -> ReportTable:
             row.ratings_per_item,
             *(_number(value) for value in (row.mae, row.bias, row.coverage, row.width)),
             row.n,
-            *(_number(_with_method(row, found, method)) for method in others),
+            *(_number(_with_method(row, backtest, method)) for method in others),
         )
-        for row in _errors_of_fits(found)
+        for row in _errors_of_fits(backtest)
     )
     columns = ("measure", "studies on", "ratings", "mean abs. error", "bias", "90 % cover", "width", "n", *others)
     return ReportTable("Mean absolute errors; those of other methods in the last columns", columns, rows)
 
 
-def _table_of_designs(found: Backtest, target: Target) -> ReportTable:
+def _table_of_designs(backtest: Backtest, target: Target) -> ReportTable:
     """Lay out what fitted worlds predicted of each design, and what was observed."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -200,47 +202,47 @@ def _table_of_designs(found: Backtest, target: Target) -> ReportTable:
             _predicted(one),
             _number(one.observed, one.unknown),
         )
-        for one in found.averages
+        for one in backtest.averages
         if one.method == "fit" and one.target == target
     )
     columns = ("measure", "grouping", "normalization", "documents", "ratings", "predicted", "observed")
     return ReportTable("Averages over splits; predictions with 90 % intervals", columns, rows)
 
 
-def _predicted(one: Prediction) -> Value:
-    return value_or_reason(one.predicted, "not known", low=one.low, high=one.high)
+def _predicted(prediction: Prediction) -> Value:
+    return value_or_reason(prediction.predicted, "not known", low=prediction.low, high=prediction.high)
 
 
-def _words(found: Backtest) -> Iterator[str]:
+def _words(backtest: Backtest) -> Iterator[str]:
     yield (
         "Intervals are over worlds, without the noise of simulated studies; to be compared with what was observed "
         "they are widened by its error."
     )
-    if any(one.target == "held_out" for one in found.averages):
+    if any(one.target == "held_out" for one in backtest.averages):
         yield "Documents held out are those that the pilot did not see."
-    for name in dict.fromkeys(one.method for one in found.averages if one.method != "fit"):
+    for name in dict.fromkeys(one.method for one in backtest.averages if one.method != "fit"):
         yield f"{METHODS[name]}: its mean absolute errors stand in the column {name}."
 
 
-def _size_of_table(found: Backtest) -> str:
-    read = found.read
+def _size_of_table(backtest: Backtest) -> str:
+    read = backtest.read
     counts = {"answer": read.used, "system": read.systems, "document": read.documents, "item": read.items}
     counts["rater"] = read.raters
     return ", ".join(several(n, word) for word, n in counts.items() if n is not None)
 
 
-def _reservations(found: Backtest) -> Iterator[str]:
-    """Say where predictions erred beyond their intervals, and what could not be judged."""
-    for row in _errors_of_fits(found):
+def _reservations(backtest: Backtest) -> Iterator[str]:
+    """State where predictions erred beyond their intervals, and what could not be judged."""
+    for row in _errors_of_fits(backtest):
         if row.coverage < LOW:
             yield (
                 f"{MEASURES[row.measure]} on {TARGETS[row.target]}, {several(row.ratings_per_item, 'rating')} of each "
                 f"output: only {tables.number(row.coverage, 2)} of {several(row.n, '90 % interval')} held what was "
                 f"observed (bias {tables.number(row.bias, 3)})."
             )
-    for why, measure in {one.unknown: one.measure for one in found.averages if one.unknown}.items():
+    for why, measure in {one.unknown: one.measure for one in backtest.averages if one.unknown}.items():
         yield f"{MEASURES[measure]} is predicted only: {why}."
-    if found.splits == 1:
+    if backtest.splits == 1:
         yield "One split: another one would give other numbers; --splits 4 says how far."
-    if any(one.repetition == "other documents" for one in found.averages):
+    if any(one.repetition == "other documents" for one in backtest.averages):
         yield "Where nobody else rated an output, a study is compared with studies of other documents of the table."

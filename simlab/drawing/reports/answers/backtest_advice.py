@@ -21,29 +21,29 @@ RULES: Mapping[RuleName, str] = {
 ONE_SPLIT = "one split has no error"
 
 
-def report(found: BacktestAdvice) -> Report:
+def report(advice: BacktestAdvice) -> Report:
     """Make the report of an answer of `simlab backtest --advice`."""
-    told = tuple(_sentences(found))
+    told = tuple(_sentences(advice))
     return Report(
         "Backtest of advice",
         "Is the design that a pilot names the right one for other documents?",
         told,
-        tuple(_sections(found)),
+        tuple(_sections(advice)),
         figures=(
             _value(
-                found.advice.shortfall, found.advice.shortfall_mcse, "fewer of the pairs told apart than by the best"
+                advice.advice.shortfall, advice.advice.shortfall_mcse, "fewer of the pairs told apart than by the best"
             ),
             _value(
-                found.advice.significant_share,
-                found.advice.significant_share_mcse,
+                advice.advice.significant_share,
+                advice.advice.significant_share_mcse,
                 "of the pairs told apart by the design named",
             ),
         ),
         held_fixed=(
-            f"the table, which all splits share, and the law ({found.law})",
+            f"the table, which all splits share, and the law ({advice.law})",
             "the cost: all candidates ask for as many ratings",
         ),
-        reservations=tuple(_reservations(found)),
+        reservations=tuple(_reservations(advice)),
         references=references.cited(["Riley et al. 2024", references.SIMLAB]),
         paragraph="Designs were named from part of a table of ratings, and judged on the rest. "
         f"{' '.join(told)} Errors are over splits. Tested with simlab.",
@@ -51,7 +51,7 @@ def report(found: BacktestAdvice) -> Report:
 
 
 def _sentences(found: BacktestAdvice) -> Iterator[str]:
-    """Say how far the design that was named falls short of the best, and how rules of thumb do."""
+    """State how far the design that was named falls short of the best, and how rules of thumb do."""
     advice, splits = found.advice, several(found.advice.splits, "split")
     n_designs = len({(one.shape, one.repetition) for one in found.records})
     documents = "" if found.read.documents is None else f" of {found.read.documents:,}"
@@ -82,13 +82,13 @@ def _value(number: float, error: float = float("nan"), label: str = "") -> Value
     return Value(number, standard_error=error if known else None, reason="" if known else ONE_SPLIT, label=label)
 
 
-def _sections(found: BacktestAdvice) -> Iterator[Section]:
-    yield Section("Designs that were named", (_chart(found), Points(tuple(_words(found)))))
-    yield Section("Every candidate", (_table_of_candidates(found),), folded=True)
+def _sections(advice: BacktestAdvice) -> Iterator[Section]:
+    yield Section("Designs that were named", (_chart(advice), Points(tuple(_words(advice)))))
+    yield Section("Every candidate", (_table_of_candidates(advice),), folded=True)
 
 
-def _words(found: BacktestAdvice) -> Iterator[str]:
-    """Say what designs and rules are, and what the numbers rest on."""
+def _words(advice: BacktestAdvice) -> Iterator[str]:
+    """State what designs and rules are, and what the numbers rest on."""
     yield "Designs: grouping, documents x ratings of each output, normalization."
     yield (
         "Named is the design with the largest predicted share of significant pairs among those of which .9 of the "
@@ -96,21 +96,21 @@ def _words(found: BacktestAdvice) -> Iterator[str]:
     )
     yield "Rules of thumb rate side by side where they do not say otherwise, and leave scores as they are."
     yield "What tells more pairs apart than the best, but is confirmed too seldom, falls short by 0."
-    if lacking := [name for rule, name in RULES.items() if rule not in {one.rule for one in found.rules}]:
+    if lacking := [name for rule, name in RULES.items() if rule not in {one.rule for one in advice.rules}]:
         yield f"{', '.join(lacking)}: left out, since nobody else could repeat it."
 
 
-def _chart(found: BacktestAdvice) -> Chart:
-    ends = (f"{tables.number(one.significant_share, 2)} by {RULES[one.rule]}" for one in found.rules[:2])
+def _chart(advice: BacktestAdvice) -> Chart:
+    ends = (f"{tables.number(one.significant_share, 2)} by {RULES[one.rule]}" for one in advice.rules[:2])
     return Chart(
         "intervals",
         "Pairs told apart by each rule's design",
         "share of pairs, ± standard error",
         "rule",
-        tuple(map(_mark, found.rules)),
+        tuple(map(_mark, advice.rules)),
         f"Shares of pairs told apart: {' and '.join(ends)}.",
         bounds=(0.0, 1.0),
-        table=_table_of_rules(found),
+        table=_table_of_rules(advice),
         interval="± standard error over splits",
     )
 
@@ -124,7 +124,7 @@ def _mark(rule: RuleResult) -> ChartPoint:
     )
 
 
-def _table_of_rules(found: BacktestAdvice) -> ReportTable:
+def _table_of_rules(advice: BacktestAdvice) -> ReportTable:
     """Lay out what each rule named, most often first, and how it did."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -133,7 +133,7 @@ def _table_of_rules(found: BacktestAdvice) -> ReportTable:
             f"{times}/{rule.splits}",
             *((None, None, None) if k else _numbers(rule)),
         )
-        for rule in found.rules
+        for rule in advice.rules
         for k, (design, times) in enumerate(rule.named)
     )
     columns = ("rule", "design", "named", "significant", "confirmed", "shortfall")
@@ -146,7 +146,7 @@ def _numbers(rule: RuleResult) -> tuple[Value, Value, Value]:
     return share, confirmed, _value(rule.shortfall, rule.shortfall_mcse)
 
 
-def _table_of_candidates(found: BacktestAdvice) -> ReportTable:
+def _table_of_candidates(advice: BacktestAdvice) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             one.split + 1,
@@ -157,7 +157,7 @@ def _table_of_candidates(found: BacktestAdvice) -> ReportTable:
             _value(one.confirmed),
             ", ".join(name for rule, name in RULES.items() if rule in one.rules),
         )
-        for one in found.records
+        for one in advice.records
     )
     predicted = ("significant, predicted", "confirmed, predicted")
     columns = ("split", "design", *predicted, "significant", "confirmed", "named by")

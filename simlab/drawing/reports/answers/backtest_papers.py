@@ -41,32 +41,32 @@ WORTH = 0.02
 """What is found less by such a share of pairs is said beside an SRP that is larger."""
 
 
-def report(found: BacktestPapers) -> Report:
+def report(papers: BacktestPapers) -> Report:
     """Make the report of an answer of `simlab backtest --advice papers`."""
-    told = tuple(_sentences(found))
-    tried = [one for one in found.records if one.verdict != "cannot be tried"]
+    told = tuple(_sentences(papers))
+    tried = [one for one in papers.records if one.verdict != "cannot be tried"]
     return Report(
         "Backtest of what papers advise",
         "Does the advice of papers hold on this table?",
         told,
-        tuple(_sections(found)),
+        tuple(_sections(papers)),
         figures=tuple(map(_large, tried[:4])),
         held_fixed=(
             "the systems and the raters of the table (recorded)",
-            f"the law that was fitted, {found.law} (fitted)",
+            f"the law that was fitted, {papers.law} (fitted)",
             "the number of ratings: both designs of a row ask for as many",
         ),
-        reservations=tuple(_reservations(found)),
+        reservations=tuple(_reservations(papers)),
         references=references.cited(["Riley et al. 2024", "Chaganty et al. 2018", references.SIMLAB]),
         paragraph="Designs that papers advise were held against their alternatives on a table of ratings. "
         f"{' '.join(told)} Tested with simlab.",
     )
 
 
-def _sentences(found: BacktestPapers) -> Iterator[str]:
-    """Say of each advice what becomes of it, on the ratings and in fitted worlds, under both tests."""
+def _sentences(papers: BacktestPapers) -> Iterator[str]:
+    """State the outcome of each advice, on the ratings and in fitted worlds, under both tests."""
     for name, title in ADVICE.items():
-        own = [one for one in found.records if one.advice == name]
+        own = [one for one in papers.records if one.advice == name]
         verdicts = {one.verdict for one in own}
         if verdicts == {"cannot be tried"}:
             yield f"{title.capitalize()}: cannot be tried on this table, because {_because(own)}."
@@ -91,20 +91,22 @@ def _where(own: list[AdviceTest], verdict: AdviceVerdict) -> str:
     return ", ".join(source if len(by) == len(TESTS) else f"{source} by the {by[0]}" for source, by in said.items())
 
 
-def _large(one: AdviceTest) -> Value:
-    label = f"{MEASURES[one.measure]}: {ADVICE[one.advice]}, {one.source}, {TESTS[one.test]}"
-    return Value(one.effect, standard_error=one.error, low=one.low, high=one.high, n=one.n, signed=True, label=label)
+def _large(test: AdviceTest) -> Value:
+    label = f"{MEASURES[test.measure]}: {ADVICE[test.advice]}, {test.source}, {TESTS[test.test]}"
+    return Value(
+        test.effect, standard_error=test.error, low=test.low, high=test.high, n=test.n, signed=True, label=label
+    )
 
 
-def _sections(found: BacktestPapers) -> Iterator[Section]:
-    tried = [one for one in found.records if one.verdict != "cannot be tried"]
+def _sections(papers: BacktestPapers) -> Iterator[Section]:
+    tried = [one for one in papers.records if one.verdict != "cannot be tried"]
     yield Section("What becomes of each advice", (_chart(tried, _table(tried)), _table(tried)))
     yield Section("What was found, and what it takes", (_table_of_claims(tried), _table_of_prices(tried)))
     yield Section("What this rests on", (Points(tuple(_words(tried))),))
 
 
-def _name(one: AdviceTest) -> str:
-    return f"{ADVICE[one.advice]}, {one.source}, {TESTS[one.test]}"
+def _name(test: AdviceTest) -> str:
+    return f"{ADVICE[test.advice]}, {test.source}, {TESTS[test.test]}"
 
 
 def _chart(tried: list[AdviceTest], table: ReportTable) -> Chart:
@@ -186,13 +188,13 @@ def _words(tried: list[AdviceTest]) -> Iterator[str]:
     yield "Holds, turned round: the 95 % interval of the effect lies above, or below, 0. Else it is not known here."
 
 
-def _reservations(found: BacktestPapers) -> Iterator[str]:
-    tried = [one for one in found.records if one.verdict != "cannot be tried"]
+def _reservations(papers: BacktestPapers) -> Iterator[str]:
+    tried = [one for one in papers.records if one.verdict != "cannot be tried"]
     for one in tried:
         if one.measure == "srp" and one.verdict == "holds" and one.other_found - one.advised_found > WORTH:
             less = tables.number(one.other_found - one.advised_found, 2)
             yield f"{_name(one).capitalize()}: more is repeated, but {less} fewer of the pairs are told apart."
-    if found.records and (sizes := {one.documents for one in tried if one.source == "recorded"}):
+    if papers.records and (sizes := {one.documents for one in tried if one.source == "recorded"}):
         yield f"Recorded studies have {several(min(sizes), 'document')} or so: larger ones may tell another story."
     if len(tried) > 1:
         yield (

@@ -12,20 +12,20 @@ from simlab.messages import legible, several, shown
 MOST_ROWS = 30
 
 
-def report(found: ChangedStores) -> Report:
+def report(changes: ChangedStores) -> Report:
     """Make the report of an answer of `simlab compare OLD NEW --changed`."""
-    moved = found.moved
-    tested = sum(math.isfinite(one.p_value) for one in found.values)
+    moved = changes.moved
+    tested = sum(math.isfinite(one.p_value) for one in changes.values)
     lead = f"{len(moved)} of {several(tested, 'value')} moved" if moved else f"None of {several(tested, 'value')} moved"
     sections = [Section("Values that moved", (_table(moved[:MOST_ROWS]),))] if moved else []
-    if found.keys:
-        rows = tuple((one.key, shown(one.old), shown(one.new)) for one in found.keys)
+    if changes.keys:
+        rows = tuple((one.key, shown(one.old), shown(one.new)) for one in changes.keys)
         sections.append(Section("Settings that differ", (ReportTable("", ("key", "old", "new"), rows),)))
-    sections.append(Section("", (Points(tuple(_notes(found))),)))
+    sections.append(Section("", (Points(tuple(_notes(changes))),)))
     return Report(
         "Two stores held against each other",
         "Did anything change?",
-        (f"{lead}, in {several(found.matched, 'cell')} that both stores have.",),
+        (f"{lead}, in {several(changes.matched, 'cell')} that both stores have.",),
         tuple(sections),
     )
 
@@ -52,22 +52,22 @@ def _known(error: float) -> float | None:
     return error if math.isfinite(error) and error else None
 
 
-def _notes(found: ChangedStores) -> Iterator[str]:
-    if len(found.moved) > MOST_ROWS:
-        yield f"The {MOST_ROWS} least by chance of {len(found.moved)}; --format csv lists all."
+def _notes(changes: ChangedStores) -> Iterator[str]:
+    if len(changes.moved) > MOST_ROWS:
+        yield f"The {MOST_ROWS} least by chance of {len(changes.moved)}; --format csv lists all."
     yield (
         "Differences are new minus old, ± the two Monte-Carlo standard errors together. Of what is said to have moved "
         "at most 5 % did not, on average (t-tests, Benjamini-Hochberg)."
     )
-    untested = sum(not math.isfinite(one.p_value) for one in found.values)
+    untested = sum(not math.isfinite(one.p_value) for one in changes.values)
     if untested:
         yield f"{several(untested, 'value')} without a known error could not be tested: run more worlds."
-    for cells, which in ((found.only_old, "old"), (found.only_new, "new")):
+    for cells, which in ((changes.only_old, "old"), (changes.only_new, "new")):
         if cells:
             yield f"{several(cells, 'cell')} only in the {which} store."
-    if found.same_seed:
-        same = sum(one.old == one.new for one in found.values)
+    if changes.same_seed:
+        same = sum(one.old == one.new for one in changes.values)
         yield (
             f"Both have the same seed, so that errors are shared and small changes may pass: {same} of "
-            f"{several(len(found.values), 'value')} are the same bits."
+            f"{several(len(changes.values), 'value')} are the same bits."
         )

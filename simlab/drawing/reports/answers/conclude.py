@@ -29,21 +29,21 @@ MOST_OPEN, MOST_ROWS = 5, 12
 """Of more pairs than rows the open ones that least would settle stand by themselves, before all others."""
 
 
-def report(found: Conclusion) -> Report:
+def report(conclusion: Conclusion) -> Report:
     """Make the report of what `simlab conclude` answers; raise InputError for what contradicts itself."""
-    check_read(found)
+    check_read(conclusion)
     return Report(
         "Conclusion",
-        QUESTIONS.get(found.question, "Which systems are better?"),
-        tuple(filter(None, _answer(found))),
-        tuple(_sections(found)),
-        found.plain(),
-        tuple(_large(found)),
-        (_held_fixed(found),),
-        tuple(_reservations(found)),
-        references=references.cited([*paragraphs.cited(found), references.SIMLAB]),
-        paragraph=paragraphs.body(found),
-        caption=_caption(found),
+        QUESTIONS.get(conclusion.question, "Which systems are better?"),
+        tuple(filter(None, _answer(conclusion))),
+        tuple(_sections(conclusion)),
+        conclusion.plain(),
+        tuple(_large(conclusion)),
+        (_held_fixed(conclusion),),
+        tuple(_reservations(conclusion)),
+        references=references.cited([*paragraphs.cited(conclusion), references.SIMLAB]),
+        paragraph=paragraphs.body(conclusion),
+        caption=_caption(conclusion),
     )
 
 
@@ -52,66 +52,66 @@ def read(held: Any) -> Conclusion:
     return check_read(read_record(Conclusion, held))
 
 
-def check_read(found: Conclusion) -> Conclusion:
+def check_read(conclusion: Conclusion) -> Conclusion:
     """Return a conclusion; raise InputError, naming the first contradiction, where its numbers have one."""
-    if any(one.without for one in found.without.values()):
+    if any(one.without for one in conclusion.without.values()):
         raise InputError(f"answer.without: a conclusion without some raters leaves out no more of them; {REMEDY}")
-    for said in contradictions(found):
+    for said in contradictions(conclusion):
         raise InputError(f"answer: its numbers contradict each other: {said}; {REMEDY}")
-    return found
+    return conclusion
 
 
-def _answer(found: Conclusion) -> Iterator[str]:
-    """Say who is better, with which promise, what open means, what was read, and by which plan."""
-    if not found.promise.holds:
-        yield f"The promise {words.broken(found)}."
-    yield words.lead(found)
-    yield f"Promise{'' if found.promise.holds else ' that does not hold'}: {found.promise.says}."
-    yield words.not_equal(found)
-    yield f"Read: {found.line or words.count_answers(found)}."
-    yield words.followed(found)
+def _answer(conclusion: Conclusion) -> Iterator[str]:
+    """State who is better, with which promise, what open means, what was read, and by which plan."""
+    if not conclusion.promise.holds:
+        yield f"The promise {words.broken(conclusion)}."
+    yield words.lead(conclusion)
+    yield f"Promise{'' if conclusion.promise.holds else ' that does not hold'}: {conclusion.promise.says}."
+    yield words.not_equal(conclusion)
+    yield f"Read: {conclusion.line or words.count_answers(conclusion)}."
+    yield words.followed(conclusion)
 
 
-def _sections(found: Conclusion) -> Iterator[Section]:
-    yield Section("Systems", (charts.ordered_systems(found),))
-    yield from _pairs(found)
-    yield from _simulated(found)
-    yield from _metrics(found)
-    if found.plan is not None and found.plan.targets:
-        rows = tuple(map(words.compare_with_plan, found.plan.targets))
+def _sections(conclusion: Conclusion) -> Iterator[Section]:
+    yield Section("Systems", (charts.ordered_systems(conclusion),))
+    yield from _pairs(conclusion)
+    yield from _simulated(conclusion)
+    yield from _metrics(conclusion)
+    if conclusion.plan is not None and conclusion.plan.targets:
+        rows = tuple(map(words.compare_with_plan, conclusion.plan.targets))
         yield Section("What was planned, and what is found", (ReportTable("", ("what", "planned", "found"), rows),))
-    if (chart := charts.raters(found)) is not None:
+    if (chart := charts.raters(conclusion)) is not None:
         yield Section("Raters", (chart,), light=True)
-    if others := [*_table_says(found)]:
+    if others := [*_table_says(conclusion)]:
         yield Section("What else the table says", (Points(tuple(others)),))
-    if found.notes:
+    if conclusion.notes:
         # The command line prints them below the page, too.
-        yield Section("Notes", (Points(tuple(found.notes)),), light=True)
+        yield Section("Notes", (Points(tuple(conclusion.notes)),), light=True)
 
 
-def _pairs(found: Conclusion) -> Iterator[Section]:
+def _pairs(conclusion: Conclusion) -> Iterator[Section]:
     """Show pairs: of few all, of many what is open before all others."""
-    if not found.pairs:
+    if not conclusion.pairs:
         return
-    notes = tuple(words.beside_claims(found))
+    notes = tuple(words.beside_claims(conclusion))
     points = (Points(notes),) if notes else ()
-    if len(found.pairs) <= MOST_ROWS:
-        yield Section("Pairs", (charts.pairs(found), *points))
+    if len(conclusion.pairs) <= MOST_ROWS:
+        yield Section("Pairs", (charts.pairs(conclusion), *points))
         return
-    left = words.open_pairs(found.pairs)
+    left = words.open_pairs(conclusion.pairs)
     few = f"{MOST_OPEN} of {len(left):,} open pairs, those first that least would settle"
     caption = few if len(left) > MOST_OPEN else "All open pairs"
-    shown = charts.table_of_pairs(found, left[:MOST_OPEN], caption, brief=True)
+    shown = charts.table_of_pairs(conclusion, left[:MOST_OPEN], caption, brief=True)
     if blocks := (*([shown] if left else []), *points):
         yield Section("Open pairs" if left else "Pairs", blocks)
-    yield Section("All pairs", (charts.pairs(found),), light=True)
+    yield Section("All pairs", (charts.pairs(conclusion),), light=True)
 
 
-def _simulated(found: Conclusion) -> Iterator[Section]:
+def _simulated(conclusion: Conclusion) -> Iterator[Section]:
     """Show what simulated studies of this design say: repetitions, and studies of equal systems."""
     blocks: list[Block] = []
-    claimed = sum(one.verdict != 0 for one in found.pairs)
-    if (again := found.repetition) is not None and not claimed:
+    claimed = sum(one.verdict != 0 for one in conclusion.pairs)
+    if (again := conclusion.repetition) is not None and not claimed:
         blocks.append(Prose("No claim, so that there is nothing that a repetition could confirm."))
     elif again is not None:
         what = f"all {claimed:,} claims" if claimed > 1 else "the claim"
@@ -125,13 +125,15 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
             f"{again.world}); {chance} has the same sign"
         )
         blocks += [ReportTable(caption, ("by", f"same sign of {what}", "share claimed again"), rows)] if rows else []
-    if (held := found.control) is not None:
+    if (held := conclusion.control) is not None:
         best = held.best_excluded is not None
         value, error = (
             (held.best_excluded, held.best_excluded_mcse) if best else (held.some_claim, held.some_claim_mcse)
         )
         shares = [(f"this one (promised {numbers.share(held.promised)})", value, error)]
-        shares.append((f"uncorrected {words.uncorrected(found.question)}", held.uncorrected, held.uncorrected_mcse))
+        shares.append(
+            (f"uncorrected {words.uncorrected(conclusion.question)}", held.uncorrected, held.uncorrected_mcse)
+        )
         if held.watched is not None:
             shares.append(("the same, watched through 300 looks", held.watched, held.watched_mcse))
         checks = tuple((what, Value(finite(share), finite(mcse), n=held.studies)) for what, share, mcse in shares)
@@ -139,7 +141,7 @@ def _simulated(found: Conclusion) -> Iterator[Section]:
         world = "" if again is not None and again.world == held.world else f" ({held.world})"
         caption = f"Check: {held.studies:,} studies like this one, simulated with equal systems{world}"
         blocks.append(ReportTable(caption, ("analysis", claims), checks))
-    blocks += [Prose(one) for one in (words.at_large(held), *words.missing(found)) if one]
+    blocks += [Prose(one) for one in (words.at_large(held), *words.missing(conclusion)) if one]
     if blocks:
         yield Section("If the study were repeated, and if systems were equal", tuple(blocks))
 
@@ -148,22 +150,22 @@ def _share(value: float, low: float, high: float) -> Value:
     return Value(finite(value), low=finite(low), high=finite(high), digits=2, reason=charts.UNKNOWN)
 
 
-def _metrics(found: Conclusion) -> Iterator[Section]:
+def _metrics(conclusion: Conclusion) -> Iterator[Section]:
     """Show which metrics may be used, and what speaks for and against each."""
-    if not found.metrics:
+    if not conclusion.metrics:
         return
-    chart = charts.metrics(found)
-    said = (tuple(words.beside_metric(one)) for one in found.metrics)
-    table = charts.table_of_metrics(found, "quality")
+    chart = charts.metrics(conclusion)
+    said = (tuple(words.beside_metric(one)) for one in conclusion.metrics)
+    table = charts.table_of_metrics(conclusion, "quality")
     yield Section("Metrics", (chart or table, *map(Points, filter(None, said))))
-    for one in found.metrics:
-        if tables := (*_estimates(found, one), *_errors(one)):
+    for one in conclusion.metrics:
+        if tables := (*_estimates(conclusion, one), *_errors(one)):
             yield Section(f"Metric {one.name}", tables, light=True)
 
 
-def _estimates(found: Conclusion, one: Metric) -> Iterator[ReportTable]:
-    by = {(each.method, each.system): each for each in one.estimates}
-    ways, systems = charts.ways_of(one), [each.system for each in words.order_systems(found)]
+def _estimates(conclusion: Conclusion, metric: Metric) -> Iterator[ReportTable]:
+    by = {(each.method, each.system): each for each in metric.estimates}
+    ways, systems = charts.ways_of(metric), [each.system for each in words.order_systems(conclusion)]
     rows = tuple(
         (
             system,
@@ -175,22 +177,24 @@ def _estimates(found: Conclusion, one: Metric) -> Iterator[ReportTable]:
         for system in systems
     )
     if ways:
-        yield ReportTable(f"Means ({charts.axis(found)})", ("system", *(charts.METHODS[way] for way in ways)), rows)
+        yield ReportTable(
+            f"Means ({charts.axis(conclusion)})", ("system", *(charts.METHODS[way] for way in ways)), rows
+        )
 
 
-def _errors(one: Metric) -> Iterator[ReportTable]:
-    errors = [(f"{each.first} - {each.second}", each) for each in one.bias_pairs]
+def _errors(metric: Metric) -> Iterator[ReportTable]:
+    errors = [(f"{each.first} - {each.second}", each) for each in metric.bias_pairs]
     for title, of, rows in (
         ("Errors of the metric's own differences (metric less people), bounds for all pairs at once", "pair", errors),
         (
             "Its error of each system about the mean of all, bounds for all systems at once",
             "system",
-            [(each.system, each) for each in one.bias],
+            [(each.system, each) for each in metric.bias],
         ),
         (
             "How far above its line on human means each system lies, against the median of the others",
             "system",
-            [(each.system, each) for each in one.favour],
+            [(each.system, each) for each in metric.favour],
         ),
     ):
         if rows:
@@ -198,64 +202,68 @@ def _errors(one: Metric) -> Iterator[ReportTable]:
             yield ReportTable(title, (of, "points"), cells)
 
 
-def _table_says(found: Conclusion) -> Iterator[str]:
-    """Say how the table was read, what of it was not used, and what else it shows."""
-    for remark in words.texts_of(found.read, "remarks"):
+def _table_says(conclusion: Conclusion) -> Iterator[str]:
+    """State how the table was read, what of it was not used, and what else it shows."""
+    for remark in words.texts_of(conclusion.read, "remarks"):
         yield f"{remark[0].upper()}{remark[1:]}."
-    if unused := words.texts_of(found.read, "unused"):
+    if unused := words.texts_of(conclusion.read, "unused"):
         yield f"Not used: {legible(', '.join(unused), 200)}."
-    if ends := words.ends_of_raters(found):
+    if ends := words.ends_of_raters(conclusion):
         yield ends
-    yield from found.lines
+    yield from conclusion.lines
 
 
-def _large(found: Conclusion) -> Iterator[Value]:
-    claimed = sum(one.verdict != 0 for one in found.pairs)
-    yield Value(claimed, label=f"of {several(len(found.pairs), 'pair')} claimed")
-    if found.detectable is not None and math.isfinite(found.detectable):
-        unit = numbers.unit_of_differences(found)
-        by_pair = words.detectable_by_pair(found)
+def _large(conclusion: Conclusion) -> Iterator[Value]:
+    claimed = sum(one.verdict != 0 for one in conclusion.pairs)
+    yield Value(claimed, label=f"of {several(len(conclusion.pairs), 'pair')} claimed")
+    if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
+        unit = numbers.unit_of_differences(conclusion)
+        by_pair = words.detectable_by_pair(conclusion)
         yield Value(
-            found.detectable,
+            conclusion.detectable,
             low=by_pair[0] if by_pair else None,
             high=by_pair[1] if by_pair else None,
             unit="" if " " in unit else unit,
             label=f"difference that such a table finds, 80 %{' (from pair to pair)' if by_pair else ''}",
         )
-    if (held := found.control) is not None:
+    if (held := conclusion.control) is not None:
         label = f"some claim where systems are equal (promised {held.promised:g})"
         yield Value(finite(held.some_claim), finite(held.some_claim_mcse), n=held.studies, label=label)
 
 
-def _held_fixed(found: Conclusion) -> str:
-    """Say for whom claims are: for raters and outputs like these, or for these alone."""
-    drawn = found.about.get("raters") == "drawn"
-    unit = "items" if found.question == "compare" and "items" in found.about else "documents"
-    outputs = f"these {unit}" if found.about.get(unit) == "fixed" else f"{unit} like these"
+def _held_fixed(conclusion: Conclusion) -> str:
+    """State for whom claims are: for raters and outputs like these, or for these alone."""
+    drawn = conclusion.about.get("raters") == "drawn"
+    unit = "items" if conclusion.question == "compare" and "items" in conclusion.about else "documents"
+    outputs = f"these {unit}" if conclusion.about.get(unit) == "fixed" else f"{unit} like these"
     return f"{outputs}; {'raters like these' if drawn else 'these raters, and no others'}"
 
 
-def _reservations(found: Conclusion) -> Iterator[str]:
-    """Say what is to be held against a conclusion, beside a promise that does not hold: that leads the answer."""
-    if found.plan is None:
+def _reservations(conclusion: Conclusion) -> Iterator[str]:
+    """State what is to be held against a conclusion, beside a promise that does not hold: that leads the answer."""
+    if conclusion.plan is None:
         yield "design and analysis were not registered with simlab beforehand"
-    elif found.plan.deviations:
-        yield f"the table leaves its plan: {'; '.join(found.plan.deviations)}"
-    yield from (f"Warning: {one}" for one in words.warnings(found))
-    yield from words.unmet(found)
-    if found.control is not None and found.promise.holds and found.control.contradicts(found.promise):
-        some = numbers.percent(found.control.some_claim, found.control.some_claim_mcse)
+    elif conclusion.plan.deviations:
+        yield f"the table leaves its plan: {'; '.join(conclusion.plan.deviations)}"
+    yield from (f"Warning: {one}" for one in words.warnings(conclusion))
+    yield from words.unmet(conclusion)
+    if (
+        conclusion.control is not None
+        and conclusion.promise.holds
+        and conclusion.control.contradicts(conclusion.promise)
+    ):
+        some = numbers.percent(conclusion.control.some_claim, conclusion.control.some_claim_mcse)
         yield (
             f"studies like this one with equal systems make some claim in {some}, more than the promised "
-            f"{numbers.share(found.control.promised)}"
+            f"{numbers.share(conclusion.control.promised)}"
         )
 
 
-def _caption(found: Conclusion) -> str:
-    """Say what is promised, or that it is not, and what the marks of the figure do not say."""
-    says = words.promised(found)
+def _caption(conclusion: Conclusion) -> str:
+    """State what is promised, or that it is not, and what the marks of the figure do not say."""
+    says = words.promised(conclusion)
     promise = f"{says[:1].upper()}{says[1:]}."
-    held = promise if found.promise.holds else f"The promise {words.broken(found)}. ({promise})"
-    arrows = " Arrows: claimed better, what follows is left out." if words.beaten(found.pairs) else ""
-    lenient = " Leniency: how far above the others a rater scores the same outputs." if found.raters else ""
-    return f"{words.count_answers(found)}. {held} Open is not equal.{arrows}{lenient}"
+    held = promise if conclusion.promise.holds else f"The promise {words.broken(conclusion)}. ({promise})"
+    arrows = " Arrows: claimed better, what follows is left out." if words.beaten(conclusion.pairs) else ""
+    lenient = " Leniency: how far above the others a rater scores the same outputs." if conclusion.raters else ""
+    return f"{words.count_answers(conclusion)}. {held} Open is not equal.{arrows}{lenient}"

@@ -33,17 +33,17 @@ QUALITIES = {"youden": "J", "correlation": "correlation"}
 VERDICTS = {"trust": "trust", "correct": "correct", "leave_out": "leave out"}
 
 
-def confidence(found: Conclusion) -> str:
+def confidence(conclusion: Conclusion) -> str:
     """Write how sure intervals are.
 
     The level is of any wrong claim; intervals of single systems miss the truth with the same probability.
     """
-    return numbers.share(1 - found.promise.level)
+    return numbers.share(1 - conclusion.promise.level)
 
 
-def axis(found: Conclusion) -> str:
+def axis(conclusion: Conclusion) -> str:
     """Name what is estimated, with its unit."""
-    return ", ".join(part for part in numbers.measure(found) if part)
+    return ", ".join(part for part in numbers.measure(conclusion) if part)
 
 
 def finite(value: float | None) -> float | None:
@@ -57,16 +57,16 @@ def known(value: float, low: float, high: float, n: int | None = None) -> Value:
     return Value(finite(value), low=finite(low), high=finite(high), n=n, reason=reason)
 
 
-def ordered_systems(found: Conclusion) -> Chart:
+def ordered_systems(conclusion: Conclusion) -> Chart:
     """Show systems with their intervals, best first, and who is claimed to be better than whom."""
-    systems = [one for one in words.order_systems(found) if math.isfinite(one.estimate)]
+    systems = [one for one in words.order_systems(conclusion) if math.isfinite(one.estimate)]
     cut = numbers.short([one.system for one in systems], MOST_LETTERS)
     names = {one.system: f"{cut[one.system]} ({numbers.rank(one.rank_low, one.rank_high)})" for one in systems}
     marks = [
         ChartPoint(one.estimate, names[one.system], one.low, one.high, n=one.n, note=_rank(one), line="")
         for one in systems
     ]
-    metric = estimated_with(found.metrics)
+    metric = estimated_with(conclusion.metrics)
     if metric is not None:
         methods = [(name, METHODS[name]) for name in ways_of(metric)]
         of = {(one.method, one.system): one for one in metric.estimates}
@@ -76,35 +76,35 @@ def ordered_systems(found: Conclusion) -> Chart:
             for system in names
             if (one := of.get((name, system))) is not None and math.isfinite(one.value)
         ]
-    said = f"{several(len(systems), 'system')} with their {confidence(found)} intervals, best first"
-    better = "lower" if found.lower_is_better else "higher"
+    said = f"{several(len(systems), 'system')} with their {confidence(conclusion)} intervals, best first"
+    better = "lower" if conclusion.lower_is_better else "higher"
     return _bounded(
         Chart(
             "intervals",
             "How good is each system?",
-            f"{axis(found)} ({better} is better)",
+            f"{axis(conclusion)} ({better} is better)",
             "system (its rank)",
             tuple(marks),
             said,
             "" if metric is None else f"estimated with {metric.name}",
-            table=table_of_systems(found, metric),
-            interval=f"{confidence(found)} interval",
-            links=tuple((names[one], names[two]) for one, two in links(found) if one in names and two in names),
+            table=table_of_systems(conclusion, metric),
+            interval=f"{confidence(conclusion)} interval",
+            links=tuple((names[one], names[two]) for one, two in links(conclusion) if one in names and two in names),
         )
     )
 
 
-def _rank(one: System) -> str:
-    return f"rank {numbers.rank(one.rank_low, one.rank_high)}"
+def _rank(system: System) -> str:
+    return f"rank {numbers.rank(system.rank_low, system.rank_high)}"
 
 
-def links(found: Conclusion) -> list[tuple[str, str]]:
+def links(conclusion: Conclusion) -> list[tuple[str, str]]:
     """Return the claims that follow from no others, the better system first; of very many the nearest only.
 
     Systems of a cycle count as one when it is asked what follows; claims within a cycle are all kept.
     """
-    below = words.beaten(found.pairs)
-    names = [one.system for one in words.order_systems(found)]
+    below = words.beaten(conclusion.pairs)
+    names = [one.system for one in words.order_systems(conclusion)]
     reach = {name: _reached(name, below) for name in names}
     together = {name: {one for one in reach[name] if name in reach[one]} for name in names}
     kept = [
@@ -132,19 +132,19 @@ def _reached(start: str, below: Mapping[str, Set[str]]) -> set[str]:
 def _between(
     mid: str, better: str, worse: str, reach: Mapping[str, Set[str]], together: Mapping[str, Set[str]]
 ) -> bool:
-    """Tell whether a claim follows by a system that is in no cycle with either."""
+    """True if a claim follows by a system that is in no cycle with either."""
     apart = mid not in together[better] | {better} and mid not in together[worse] | {worse}
     return apart and mid in reach[better] and worse in reach[mid]
 
 
-def table_of_systems(found: Conclusion, metric: Metric | None = None) -> ReportTable:
+def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> ReportTable:
     """List systems, best first: their ranks, estimates, and whom they are claimed to be better than."""
-    systems, below = words.order_systems(found), words.beaten(found.pairs)
+    systems, below = words.order_systems(conclusion), words.beaten(conclusion.pairs)
     names, counts = [one.system for one in systems], [one.n for one in systems]
     uneven = max(counts) > UNEVEN * min(counts)
     methods = [] if metric is None else ways_of(metric)[:MOST_WAYS]
     of = {} if metric is None else {(one.method, one.system): one for one in metric.estimates}
-    digits = numbers.decimals(found)
+    digits = numbers.decimals(conclusion)
     rows = []
     for one in systems:
         cells: list[Cell] = [numbers.rank(one.rank_low, one.rank_high), one.system, *([one.n] if uneven else [])]
@@ -154,9 +154,9 @@ def table_of_systems(found: Conclusion, metric: Metric | None = None) -> ReportT
         ]
         cells += [] if methods else [replace(known(one.estimate, one.low, one.high, n=one.n), digits=digits)]
         rows.append((*cells, words.name_beaten(below.get(one.system, set()), one.system, names)))
-    level = confidence(found)
-    estimates = [METHODS[name] for name in methods] or [f"{axis(found)} ({level} interval)"]
-    of_what = f" ({axis(found)}, {level} intervals)" if methods else ""
+    level = confidence(conclusion)
+    estimates = [METHODS[name] for name in methods] or [f"{axis(conclusion)} ({level} interval)"]
+    of_what = f" ({axis(conclusion)}, {level} intervals)" if methods else ""
     return ReportTable(
         f"Systems, best first{of_what}",
         ("rank", "system", *(["n"] if uneven else []), *estimates, "better than"),
@@ -176,10 +176,10 @@ def estimated_with(metrics: Sequence[Metric]) -> Metric | None:
     return next(iter([*useful, *with_estimates]), None)
 
 
-def pairs(found: Conclusion) -> Chart:
+def pairs(conclusion: Conclusion) -> Chart:
     """Show the differences of pairs, all or those that are the hardest to tell apart."""
-    place = {one.system: k for k, one in enumerate(words.order_systems(found))}
-    each = [words.orient(one) for one in found.pairs]
+    place = {one.system: k for k, one in enumerate(words.order_systems(conclusion))}
+    each = [words.orient(one) for one in conclusion.pairs]
     each.sort(key=lambda one: (not one.verdict, place[one.first], place[one.second]))
     shown = _hardest([one for one in each if words.is_compared(one)])
     cut = numbers.short(list(place), MOST_LETTERS // 2)
@@ -195,20 +195,20 @@ def pairs(found: Conclusion) -> Chart:
         for one in shown
     )
     claimed = sum(one.verdict != 0 for one in shown)
-    unit = numbers.unit_of_differences(found)
+    unit = numbers.unit_of_differences(conclusion)
     few = f" ({len(shown)} of {len(each):,}, the hardest to tell apart)" if len(shown) < len(each) else ""
     return _bounded(
         Chart(
             "intervals",
             f"How far are systems apart?{few}",
-            str(found.about.get("difference") or (f"difference, {unit}" if unit else "difference")),
+            str(conclusion.about.get("difference") or (f"difference, {unit}" if unit else "difference")),
             "pair",
             marks,
             f"Differences of {several(len(shown), 'pair')} with intervals; {claimed} are claimed, the others open.",
             "claim",
             target=0.0,
-            table=table_of_pairs(found, each, "The better system first; open is not equal"),
-            interval=f"{confidence(found)} interval",
+            table=table_of_pairs(conclusion, each, "The better system first; open is not equal"),
+            interval=f"{confidence(conclusion)} interval",
         )
     )
 
@@ -226,20 +226,20 @@ def _hardest(each: Sequence[Pair]) -> list[Pair]:
 
 
 def _edge(pair: Pair) -> float:
-    """Say how far the interval of a claimed pair stays from 0, over its width."""
+    """Return how far the interval of a claimed pair stays from 0, over its width."""
     width = pair.high - pair.low
     distance = min(abs(pair.low), abs(pair.high)) / width if width > 0 else math.inf
     return distance if math.isfinite(distance) else math.inf
 
 
-def table_of_pairs(found: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> ReportTable:
+def table_of_pairs(conclusion: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> ReportTable:
     """List pairs: their differences, what is claimed of them, and what would settle those that are open.
 
     `brief`: all are open, and how far they are from a claim is said by what settles them, where that is known.
     """
-    unit, digits = numbers.unit_of_differences(found), numbers.decimals(found)
+    unit, digits = numbers.unit_of_differences(conclusion), numbers.decimals(conclusion)
     settled = any(one.more for one in each)
-    cut = numbers.short([one.system for one in found.systems], MOST_LETTERS)
+    cut = numbers.short([one.system for one in conclusion.systems], MOST_LETTERS)
     rows = tuple(
         (
             f"{cut[one.first]} - {cut[one.second]}",
@@ -258,15 +258,17 @@ def table_of_pairs(found: Conclusion, each: Sequence[Pair], caption: str, *, bri
     return ReportTable(f"{caption}{differences}{ranges}", (*columns, *more), rows)
 
 
-def _claim(one: Pair) -> str:
-    if one.unpromised:
+def _claim(pair: Pair) -> str:
+    if pair.unpromised:
         return "open; claimed better without a promise"
-    return "better" if one.verdict else "open" if words.is_compared(one) else "never compared"
+    return "better" if pair.verdict else "open" if words.is_compared(pair) else "never compared"
 
 
-def raters(found: Conclusion) -> Chart | None:
+def raters(conclusion: Conclusion) -> Chart | None:
     """Show how far above the others raters score the same outputs; None where nothing is known of any."""
-    by_leniency = sorted((one for one in found.raters if math.isfinite(one.leniency)), key=lambda one: -one.leniency)
+    by_leniency = sorted(
+        (one for one in conclusion.raters if math.isfinite(one.leniency)), key=lambda one: -one.leniency
+    )
     if not by_leniency:
         return None
     half = MOST_RATERS // 2
@@ -274,8 +276,8 @@ def raters(found: Conclusion) -> Chart | None:
     shown = [*by_leniency[:half], *by_leniency[-half:]] if few else by_leniency
     marks = tuple(ChartPoint(one.leniency, one.rater, one.low, one.high, n=one.n) for one in shown)
     rows = tuple((one.rater, one.n, known(one.leniency, one.low, one.high)) for one in by_leniency)
-    name = f"leniency, {found.unit}" if found.unit else "leniency"
-    cut = f" ({len(shown)} of {len(found.raters):,})" if few else ""
+    name = f"leniency, {conclusion.unit}" if conclusion.unit else "leniency"
+    cut = f" ({len(shown)} of {len(conclusion.raters):,})" if few else ""
     return _bounded(
         Chart(
             "intervals",
@@ -288,26 +290,26 @@ def raters(found: Conclusion) -> Chart | None:
             table=ReportTable(
                 "Each rater's scores less those of the others on the same outputs", ("rater", "answers", name), rows
             ),
-            interval=f"{confidence(found)} interval",
+            interval=f"{confidence(conclusion)} interval",
         )
     )
 
 
-def metrics(found: Conclusion) -> Chart | None:
+def metrics(conclusion: Conclusion) -> Chart | None:
     """Show how good each metric is for each system; None without any whose quality is known."""
-    names = [one.system for one in words.order_systems(found)]
+    names = [one.system for one in words.order_systems(conclusion)]
     marks = tuple(
         ChartPoint(one.value, one.system, one.low, one.high, metric.name)
-        for metric in found.metrics
+        for metric in conclusion.metrics
         for one in sorted(
             metric.quality, key=lambda one: names.index(one.system) if one.system in names else len(names)
         )
         if math.isfinite(one.value)
     )
-    quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in found.metrics))
+    quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in conclusion.metrics))
     if not marks:
         return None
-    alt = f"{quality} of {several(len(found.metrics), 'metric')} for each system, best systems first"
+    alt = f"{quality} of {several(len(conclusion.metrics), 'metric')} for each system, best systems first"
     return _bounded(
         Chart(
             "intervals",
@@ -318,12 +320,12 @@ def metrics(found: Conclusion) -> Chart | None:
             alt,
             "metric",
             target=0.0,
-            table=table_of_metrics(found, quality),
+            table=table_of_metrics(conclusion, quality),
         )
     )
 
 
-def table_of_metrics(found: Conclusion, quality: str) -> ReportTable:
+def table_of_metrics(conclusion: Conclusion, quality: str) -> ReportTable:
     """List metrics: the verdict, how good they are, and which further human labels would settle the verdict."""
     columns = ("metric", "verdict", f"{quality} of systems", "they differ by", "width", "settled by")
     rows = tuple(
@@ -335,7 +337,7 @@ def table_of_metrics(found: Conclusion, quality: str) -> ReportTable:
             Value(finite(one.width), reason=UNKNOWN, digits=2),
             "-" if one.labels is None else numbers.more(one.labels.changed(answers="")),
         )
-        for one in found.metrics
+        for one in conclusion.metrics
     )
     return ReportTable("Metrics; width: of a corrected interval, over that of humans alone", columns, rows)
 

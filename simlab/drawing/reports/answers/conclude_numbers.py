@@ -14,10 +14,10 @@ from simlab.drawing.text.tables import number
 MOST_DECIMALS = 4
 
 
-def decimals(found: Conclusion) -> int:
+def decimals(conclusion: Conclusion) -> int:
     """Choose the decimals that give the middle half-width of the intervals two digits."""
-    of_systems = [(one.high - one.low) / 2 for one in found.systems]
-    return decimals_of([*of_systems, *((one.high - one.low) / 2 for one in found.pairs)])
+    of_systems = [(one.high - one.low) / 2 for one in conclusion.systems]
+    return decimals_of([*of_systems, *((one.high - one.low) / 2 for one in conclusion.pairs)])
 
 
 def decimals_of(halves: Iterable[float]) -> int:
@@ -30,16 +30,16 @@ def decimals_of(halves: Iterable[float]) -> int:
     return min(max(1 - math.floor(math.log10(median(known))), 0), MOST_DECIMALS) if known else 2
 
 
-def measure(found: Conclusion) -> tuple[str, str]:
+def measure(conclusion: Conclusion) -> tuple[str, str]:
     """Name what is estimated of each system, and what it is counted in ("": it is a share, which its name says)."""
-    if "share" in found.unit:
-        return found.unit, ""
-    return str(found.about.get("estimate", "mean")), found.unit
+    if "share" in conclusion.unit:
+        return conclusion.unit, ""
+    return str(conclusion.about.get("estimate", "mean")), conclusion.unit
 
 
-def unit_of_differences(found: Conclusion) -> str:
+def unit_of_differences(conclusion: Conclusion) -> str:
     """Name what differences of pairs are counted in."""
-    return str(found.about.get("difference", found.unit))
+    return str(conclusion.about.get("difference", conclusion.unit))
 
 
 def amount(value: str, unit: str) -> str:
@@ -80,9 +80,9 @@ def measured(value: float, low: float, high: float, digits: int) -> str:
     return number(value, digits) + f" ({span(low, high, digits)})" if math.isfinite(value) else "not known"
 
 
-def interval(held: Interval, digits: int = 2) -> str:
+def interval(interval: Interval, digits: int = 2) -> str:
     """Write a number that is held with its interval."""
-    return measured(held.value, held.low, held.high, digits)
+    return measured(interval.value, interval.low, interval.high, digits)
 
 
 def rank(low: int, high: int) -> str:
@@ -106,12 +106,12 @@ def rough(value: float) -> str:
     return f"{round(value / step) * step:,.0f}"
 
 
-def unit_of(held: More) -> str:
+def unit_of(more: More) -> str:
     """Name what is counted; further raters rate as much as those that there are."""
-    return "raters as busy as these" if held.unit == "raters" else held.unit
+    return "raters as busy as these" if more.unit == "raters" else more.unit
 
 
-def more(held: More) -> str:
+def more(more: More) -> str:
     """Write how many more settle something, and what they cost in answers.
 
     >>> more(More.of("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
@@ -119,20 +119,20 @@ def more(held: More) -> str:
     >>> more(More.of("comparisons", 400, 210, float("inf"), 5000))
     '210 to beyond 5,000 more comparisons'
     """
-    if not math.isfinite(held.low):
-        return f"beyond {rough(held.limit)} more {unit_of(held)}"
+    if not math.isfinite(more.low):
+        return f"beyond {rough(more.limit)} more {unit_of(more)}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
-    if held.answers.startswith(held.unit):
-        held = held.changed(unit=held.answers, answers="")
-    low = max(held.low, 1.0)
-    high = rough(max(math.ceil(held.high), 1.0)) if math.isfinite(held.high) else f"beyond {rough(held.limit)}"
+    if more.answers.startswith(more.unit):
+        more = more.changed(unit=more.answers, answers="")
+    low = max(more.low, 1.0)
+    high = rough(max(math.ceil(more.high), 1.0)) if math.isfinite(more.high) else f"beyond {rough(more.limit)}"
     least = rough(math.ceil(low))
-    unit = held.unit.removesuffix("s") if least == high == "1" else unit_of(held)
+    unit = more.unit.removesuffix("s") if least == high == "1" else unit_of(more)
     said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
-    if not held.answers or not math.isfinite(held.high):
+    if not more.answers or not math.isfinite(more.high):
         return said
-    costs = [rough(math.ceil(each * held.per_unit)) for each in (low, held.high)]
-    return f"{said} ({' to '.join(dict.fromkeys(costs))} {held.answers})"
+    costs = [rough(math.ceil(each * more.per_unit)) for each in (low, more.high)]
+    return f"{said} ({' to '.join(dict.fromkeys(costs))} {more.answers})"
 
 
 def listed(names: Sequence[str], most: int) -> str:

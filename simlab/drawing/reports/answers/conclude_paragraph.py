@@ -28,88 +28,92 @@ WAYS = {
 OF_USE = {"trust": "may be trusted", "correct": "is of use once corrected", "leave_out": "is left out"}
 
 
-def paragraph(found: Conclusion) -> str:
+def paragraph(conclusion: Conclusion) -> str:
     """Write what was done, and found, as a paper says it; the references stand below."""
-    return with_references(body(found), methods(found))
+    return with_references(body(conclusion), methods(conclusion))
 
 
-def body(found: Conclusion) -> str:
+def body(conclusion: Conclusion) -> str:
     """Write the paragraph without its references."""
-    done = references.sentences(methods(found))
-    said = [*_collected(found), done, *_promised(found), *_found(found), *_foreseen(found)]
+    done = references.sentences(methods(conclusion))
+    said = [*_collected(conclusion), done, *_promised(conclusion), *_found(conclusion), *_foreseen(conclusion)]
     return " ".join(" ".join(one.split()) for one in said if one)
 
 
-def cited(found: Conclusion) -> list[str]:
+def cited(conclusion: Conclusion) -> list[str]:
     """Name the references of the methods that a conclusion rests on."""
     known = references.METHODS
-    return sorted({key for name in methods(found) if name in known for key in known[name].cites})
+    return sorted({key for name in methods(conclusion) if name in known for key in known[name].cites})
 
 
-def methods(found: Conclusion) -> list[str]:
+def methods(conclusion: Conclusion) -> list[str]:
     """Name the methods that a conclusion rests on; those of its records are known without being told."""
-    named = found.about.get("methods", [found.about.get("test", "")])
+    named = conclusion.about.get("methods", [conclusion.about.get("test", "")])
     names = [name for name in named if name in references.METHODS]
-    names += [found.promise.multiplicity] if found.promise.multiplicity not in names else []
-    used = {one.method for metric in found.metrics for one in metric.estimates}
+    names += [conclusion.promise.multiplicity] if conclusion.promise.multiplicity not in names else []
+    used = {one.method for metric in conclusion.metrics for one in metric.estimates}
     names += ["ppi"] if "ppi" in used else []
     names += ["binary"] if used & {"joint", "own", "partial"} else []
-    names += ["youden"] if any(metric.quality_of == "youden" for metric in found.metrics) else []
-    names += ["assurance"] if any(pair.more for pair in found.pairs) else []
-    return [*names, *(["srp"] if found.repetition else [])]
+    names += ["youden"] if any(metric.quality_of == "youden" for metric in conclusion.metrics) else []
+    names += ["assurance"] if any(pair.more for pair in conclusion.pairs) else []
+    return [*names, *(["srp"] if conclusion.repetition else [])]
 
 
-def _collected(found: Conclusion) -> Iterator[str]:
-    yield f"We collected {words.count_answers(found)}."
-    if found.plan is None:
+def _collected(conclusion: Conclusion) -> Iterator[str]:
+    yield f"We collected {words.count_answers(conclusion)}."
+    if conclusion.plan is None:
         yield "Design and analysis were not registered with simlab beforehand."
         return
-    left = "; ".join(found.plan.deviations)
+    left = "; ".join(conclusion.plan.deviations)
     deviations = f"deviations: {left}" if left else "nothing deviated"
-    yield f"They had been fixed in a plan ({found.plan.digest[:DIGEST]}); {deviations}; look {found.plan.look}."
+    yield (
+        f"They had been fixed in a plan ({conclusion.plan.digest[:DIGEST]}); {deviations}; look {conclusion.plan.look}."
+    )
 
 
-def _promised(found: Conclusion) -> Iterator[str]:
-    says = words.promised(found)
-    if found.promise.holds:
+def _promised(conclusion: Conclusion) -> Iterator[str]:
+    says = words.promised(conclusion)
+    if conclusion.promise.holds:
         yield f"We promise that {says}."
         return
-    yield f"What such a study promises ({says}) {words.broken(found)}."
+    yield f"What such a study promises ({says}) {words.broken(conclusion)}."
 
 
-def _found(found: Conclusion) -> Iterator[str]:
-    """Say who is best, which pairs are claimed, and that open is not equal."""
-    digits, pairs = numbers.decimals(found), found.pairs
-    yield from _first(found, digits)
-    if found.family is not None and found.family.name == "best":
-        yield words.best(found, found.family, digits)
+def _found(conclusion: Conclusion) -> Iterator[str]:
+    """State who is best, which pairs are claimed, and that open is not equal."""
+    digits, pairs = numbers.decimals(conclusion), conclusion.pairs
+    yield from _first(conclusion, digits)
+    if conclusion.family is not None and conclusion.family.name == "best":
+        yield words.best(conclusion, conclusion.family, digits)
         return
     claimed, left = sum(one.verdict != 0 for one in pairs), words.open_pairs(pairs)
-    yield f"Of {several(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(found)}."
-    if found.withdrawn:
-        yield f"{words.unpromised(found).capitalize()}."
+    yield f"Of {several(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(conclusion)}."
+    if conclusion.withdrawn:
+        yield f"{words.unpromised(conclusion).capitalize()}."
     if left:
         yield f"{len(left):,} stay open, which is not to say equal: {words.difference(left[0], digits)}."
     yield from (
-        one for one in (words.stepped_down(pairs), words.tiers(found.family), words.exploratory(found, digits)) if one
+        one
+        for one in (words.stepped_down(pairs), words.tiers(conclusion.family), words.exploratory(conclusion, digits))
+        if one
     )
     if never := sum(not words.is_compared(one) for one in pairs):
         yield f"{several(never, 'pair')} never met."
-    yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in found.cycles)
-    yield from (_of_metric(one) for one in found.metrics)
-    for names, other in found.without.items():
+    yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in conclusion.cycles)
+    yield from (_of_metric(one) for one in conclusion.metrics)
+    for names, other in conclusion.without.items():
         claimed = sum(one.verdict != 0 for one in other.pairs)
         yield f"Without {names}, {_are(claimed)} claimed."
 
 
-def _first(found: Conclusion, digits: int) -> Iterator[str]:
-    systems = words.order_systems(found)
+def _first(conclusion: Conclusion, digits: int) -> Iterator[str]:
+    systems = words.order_systems(conclusion)
     if not systems or not math.isfinite(systems[0].estimate):
         return
-    best, (noun, unit) = systems[0], numbers.measure(found)
+    best, (noun, unit) = systems[0], numbers.measure(conclusion)
     value, span = number(best.estimate, digits), numbers.span(best.low, best.high, digits)
     rank = "rank 1" if best.rank_high == 1 else f"its rank may be {numbers.rank(best.rank_low, best.rank_high)}"
-    within = "; ".join([*([unit] if unit else []), f"{confidence(found)} interval {span}"])
+    within = "; ".join([*([unit] if unit else []), f"{confidence(conclusion)} interval {span}"])
     yield f"{best.system} came out first ({rank}), at {value} ({noun}, {within})."
 
 
@@ -117,10 +121,10 @@ def _are(claimed: int) -> str:
     return f"{claimed:,} {'is' if claimed == 1 else 'are'}"
 
 
-def _named(found: Conclusion) -> str:
+def _named(conclusion: Conclusion) -> str:
     """Name who is better than whom, where that is short."""
-    below = words.beaten(found.pairs)
-    order = [one.system for one in words.order_systems(found)]
+    below = words.beaten(conclusion.pairs)
+    order = [one.system for one in words.order_systems(conclusion)]
     named = [f"{name} > {', '.join(one for one in order if one in below[name])}" for name in order if name in below]
     return f" ({'; '.join(named)})" if named and len(order) <= MOST_NAMED else ""
 
@@ -151,10 +155,10 @@ def _worth(metric: Metric) -> str:
     return f" Mixed in it is worth {value} ({low} to {high}) more human labels{dealt}."
 
 
-def _foreseen(found: Conclusion) -> Iterator[str]:
-    """Say what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
-    claimed = sum(one.verdict != 0 for one in found.pairs)
-    if (again := found.repetition) is not None and claimed:
+def _foreseen(conclusion: Conclusion) -> Iterator[str]:
+    """State what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
+    claimed = sum(one.verdict != 0 for one in conclusion.pairs)
+    if (again := conclusion.repetition) is not None and claimed:
         ways = [(sign, anew, WAYS[who]) for sign, anew, who in words.ways(again)]
         said = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
         yield (
@@ -164,8 +168,8 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
         )
         if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
             yield f"Of the claims such a repetition claims again {join_words(tested)}."
-    yield from words.missing(found)
-    if (held := found.control) is not None:
+    yield from words.missing(conclusion)
+    if (held := conclusion.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)
         plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
         what = f"{some} make some claim"
@@ -175,7 +179,7 @@ def _foreseen(found: Conclusion) -> Iterator[str]:
         yield (
             f"Of {held.studies:,} studies of this design simulated with equal systems {what} "
             f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
-            f"{words.uncorrected(found.question)} claim something in {plain}."
+            f"{words.uncorrected(conclusion.question)} claim something in {plain}."
         )
         if others := words.at_large(held):
             yield others

@@ -45,10 +45,10 @@ WITHIN = {
 }
 
 
-def order_systems(found: Conclusion) -> list[System]:
+def order_systems(conclusion: Conclusion) -> list[System]:
     """Return the systems as estimated, best first; what is not known is last."""
-    sign = 1 if found.lower_is_better else -1
-    return sorted(found.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
+    sign = 1 if conclusion.lower_is_better else -1
+    return sorted(conclusion.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
 
 
 def orient(pair: Pair) -> Pair:
@@ -71,7 +71,7 @@ def orient(pair: Pair) -> Pair:
 
 
 def is_compared(pair: Pair) -> bool:
-    """Tell whether anything was collected about a pair."""
+    """True if anything was collected about a pair."""
     return math.isfinite(pair.difference)
 
 
@@ -97,7 +97,7 @@ def beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
 
 
 def name_beaten(below: Set[str], name: str, names: Sequence[str]) -> str:
-    """Say whom a system is better than: by name, all but some, or all from one down, whichever is shortest."""
+    """State whom a system is better than: by name, all but some, or all from one down, whichever is shortest."""
     if not below:
         return "-"
     others = [one for one in names if one != name]
@@ -114,28 +114,28 @@ def name_beaten(below: Set[str], name: str, names: Sequence[str]) -> str:
 # What is claimed.
 
 
-def lead(found: Conclusion) -> str:
-    """Say who is better than whom, and how much is open."""
-    digits = numbers.decimals(found)
-    if found.family is not None and found.family.name == "best":
-        return best(found, found.family, digits)
-    claimed, left = sum(one.verdict != 0 for one in found.pairs), len(open_pairs(found.pairs))
-    never = [f"{one.first} - {one.second}" for one in found.pairs if not is_compared(one)]
-    counts = f"{claimed:,} of {several(len(found.pairs), 'pair')} claimed, {left:,} open"
+def lead(conclusion: Conclusion) -> str:
+    """State who is better than whom, and how much is open."""
+    digits = numbers.decimals(conclusion)
+    if conclusion.family is not None and conclusion.family.name == "best":
+        return best(conclusion, conclusion.family, digits)
+    claimed, left = sum(one.verdict != 0 for one in conclusion.pairs), len(open_pairs(conclusion.pairs))
+    never = [f"{one.first} - {one.second}" for one in conclusion.pairs if not is_compared(one)]
+    counts = f"{claimed:,} of {several(len(conclusion.pairs), 'pair')} claimed, {left:,} open"
     counts += f", {len(never):,} never compared ({numbers.listed(never, 1)})" if never else ""
-    counts += f" ({unpromised(found)})" if found.withdrawn else ""
-    return f"{_who(found)}; {counts}."
+    counts += f" ({unpromised(conclusion)})" if conclusion.withdrawn else ""
+    return f"{_who(conclusion)}; {counts}."
 
 
-def _who(found: Conclusion) -> str:
-    """Say who is best, or who may be, by the claims of all pairs; by those with a baseline who is better than it."""
-    names, below = [one.system for one in order_systems(found)], beaten(found.pairs)
+def _who(conclusion: Conclusion) -> str:
+    """State who is best, or who may be, by the claims of all pairs; by those with a baseline who is better than it."""
+    names, below = [one.system for one in order_systems(conclusion)], beaten(conclusion.pairs)
     if not below:
         return "No system is claimed to be better than another"
     for name in names:
         if len(below.get(name, ())) == len(names) - 1:
             return f"{name} is better than {'all others' if len(names) > 2 else names[-1]}"
-    if (baseline := _baseline(found)) is not None:
+    if (baseline := _baseline(conclusion)) is not None:
         better = [name for name in names if baseline in below.get(name, ())]
         worse = [name for name in names if name in below.get(baseline, ())]
         said = [f"{_are(better)} better than {baseline}"] if better else []
@@ -154,75 +154,75 @@ def _are(names: Sequence[str]) -> str:
     return f"{_named(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-def _baseline(found: Conclusion) -> str | None:
+def _baseline(conclusion: Conclusion) -> str | None:
     """Return the system with which all others are compared, where other pairs are not; None where all are."""
-    if len(found.systems) < 3 or len(found.pairs) != len(found.systems) - 1:
+    if len(conclusion.systems) < 3 or len(conclusion.pairs) != len(conclusion.systems) - 1:
         return None
-    shared = frozenset.intersection(*(frozenset((one.first, one.second)) for one in found.pairs))
+    shared = frozenset.intersection(*(frozenset((one.first, one.second)) for one in conclusion.pairs))
     return next(iter(shared), None)
 
 
-def unpromised(found: Conclusion) -> str:
-    """Say of a conclusion that is withdrawn how many pairs would be claimed."""
-    return f"without a promise {sum(one.unpromised != 0 for one in found.pairs):,} would be"
+def unpromised(conclusion: Conclusion) -> str:
+    """State of a conclusion that is withdrawn how many pairs would be claimed."""
+    return f"without a promise {sum(one.unpromised != 0 for one in conclusion.pairs):,} would be"
 
 
-def broken(found: Conclusion) -> str:
-    """Say why the promise does not hold: "is withdrawn: ..." where the check took it back."""
-    return f"{'is withdrawn' if found.withdrawn else 'does not hold here'}: {found.promise.broken}"
+def broken(conclusion: Conclusion) -> str:
+    """State why the promise does not hold: "is withdrawn: ..." where the check took it back."""
+    return f"{'is withdrawn' if conclusion.withdrawn else 'does not hold here'}: {conclusion.promise.broken}"
 
 
-def promised(found: Conclusion) -> str:
-    """Say what is promised, as a paper or the caption of a figure does: there no claims stand below."""
-    return found.promise.says.replace(" below", "")
+def promised(conclusion: Conclusion) -> str:
+    """State what is promised, as a paper or the caption of a figure does: there no claims stand below."""
+    return conclusion.promise.says.replace(" below", "")
 
 
-def not_equal(found: Conclusion) -> str:
-    """Say that open is not equal, by the pair that least would settle, and which difference such a table finds."""
-    digits, left, said = numbers.decimals(found), open_pairs(found.pairs), list[str]()
-    if left and not (found.family is not None and found.family.name == "best"):
+def not_equal(conclusion: Conclusion) -> str:
+    """State that open is not equal, by the pair that least would settle, and which difference such a table finds."""
+    digits, left, said = numbers.decimals(conclusion), open_pairs(conclusion.pairs), list[str]()
+    if left and not (conclusion.family is not None and conclusion.family.name == "best"):
         said.append(f"Open is not equal: {difference(left[0], digits)}.")
-    if found.detectable is not None and math.isfinite(found.detectable):
-        least = numbers.amount(number(found.detectable, digits), numbers.unit_of_differences(found))
-        by_pair = detectable_by_pair(found)
+    if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
+        least = numbers.amount(number(conclusion.detectable, digits), numbers.unit_of_differences(conclusion))
+        by_pair = detectable_by_pair(conclusion)
         apart = f" ({number(by_pair[0], digits)} to {number(by_pair[1], digits)}, by pair)" if by_pair else ""
         said.append(f"Such a table finds a difference of {least}{apart} with 80 %.")
     return " ".join(said)
 
 
-def beside_claims(found: Conclusion) -> list[str]:
-    """Say what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
-    grouped = groups(found)
+def beside_claims(conclusion: Conclusion) -> list[str]:
+    """State what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
+    grouped = groups(conclusion)
     apart = "; ".join(", ".join(one) for one in grouped[:MOST_GROUPS])
     rest = f" ({several(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
-    circles = "; ".join(" > ".join([*one, one[0]]) for one in found.cycles[:MOST_CYCLES])
-    more = len(found.cycles) - MOST_CYCLES
+    circles = "; ".join(" > ".join([*one, one[0]]) for one in conclusion.cycles[:MOST_CYCLES])
+    more = len(conclusion.cycles) - MOST_CYCLES
     circles += f"; {several(more, 'cycle')} more" if more > 0 else ""
     said = [
         f"Nothing separates {apart}{rest}." if grouped else "",
-        stepped_down(found.pairs),
-        tiers(found.family),
+        stepped_down(conclusion.pairs),
+        tiers(conclusion.family),
         f"No order within cycles: {circles}." if circles else "",
-        within(found),
-        exploratory(found, numbers.decimals(found)),
+        within(conclusion),
+        exploratory(conclusion, numbers.decimals(conclusion)),
     ]
-    return [*filter(None, said), *without(found, numbers.decimals(found))]
+    return [*filter(None, said), *without(conclusion, numbers.decimals(conclusion))]
 
 
-def best(found: Conclusion, of: Family, digits: int) -> str:
-    """Say which systems may be the best, and how far behind it each one is at most."""
+def best(conclusion: Conclusion, of: Family, digits: int) -> str:
+    """State which systems may be the best, and how far behind it each one is at most."""
     may = [one for one in of.candidates if one.may_be_best]
-    said = f"{several(len(may), 'system')} may be the best: {_behind(found, may, digits)}"
+    said = f"{several(len(may), 'system')} may be the best: {_behind(conclusion, may, digits)}"
     others = [one for one in of.candidates if not one.may_be_best]
-    said += f"; not the best: {_behind(found, others, digits)}." if others else "."
+    said += f"; not the best: {_behind(conclusion, others, digits)}." if others else "."
     near = [one.system for one in of.candidates if one.within]
-    if near and (margin := found.about.get("margin")) is not None:
-        unit = numbers.amount(f"{margin:g}", numbers.unit_of_differences(found))
+    if near and (margin := conclusion.about.get("margin")) is not None:
+        unit = numbers.amount(f"{margin:g}", numbers.unit_of_differences(conclusion))
         said += f" No more than {unit} behind the best: {numbers.listed(near, MOST_GROUPED)}."
     return said
 
 
-def _behind(found: Conclusion, of: Sequence[Candidate], digits: int) -> str:
+def _behind(conclusion: Conclusion, of: Sequence[Candidate], digits: int) -> str:
     known = [(one, numbers.end(one.behind, digits)) for one in of[:MOST_GROUPED]]
     said = [f"{one.system} ({end} behind at most)" if math.isfinite(one.behind) else one.system for one, end in known]
     return ", ".join([*said, *([f"{len(of) - MOST_GROUPED:,} more"] if len(of) > MOST_GROUPED else [])])
@@ -244,12 +244,12 @@ def tiers(of: Family | None) -> str:
     return f"Tied ranking: {' > '.join(' = '.join(tier) for tier in of.tiers)} (= is not told apart, not equal)."
 
 
-def exploratory(found: Conclusion, digits: int) -> str:
-    """Say what another family than the plan's would say, without a promise."""
-    if (of := found.exploratory) is None:
+def exploratory(conclusion: Conclusion, digits: int) -> str:
+    """State what another family than the plan's would say, without a promise."""
+    if (of := conclusion.exploratory) is None:
         return ""
     if of.name == "best":
-        return f"Exploratory, of a family that the plan did not fix, without claims: {best(found, of, digits)}"
+        return f"Exploratory, of a family that the plan did not fix, without claims: {best(conclusion, of, digits)}"
     claims = [f"{better} > {worse}" for better, worse in of.claims]
     named = f" ({numbers.listed(claims, MOST_CHANGES)})" if claims else ""
     ranking = f" {tiers(of)}" if of.tiers else ""
@@ -257,9 +257,9 @@ def exploratory(found: Conclusion, digits: int) -> str:
     return f"Exploratory, of a family that the plan did not fix ({of.name}), without claims: {would}.{ranking}"
 
 
-def detectable_by_pair(found: Conclusion) -> tuple[float, float] | None:
+def detectable_by_pair(conclusion: Conclusion) -> tuple[float, float] | None:
     """Return the least and the largest of what is found of single pairs; None where they are much the same."""
-    sizes = [one.detectable for one in found.pairs if one.detectable is not None]
+    sizes = [one.detectable for one in conclusion.pairs if one.detectable is not None]
     return (min(sizes), max(sizes)) if sizes and max(sizes) > UNLIKE * min(sizes) else None
 
 
@@ -269,16 +269,16 @@ def difference(pair: Pair, digits: int) -> str:
     return f"{pair.first} - {pair.second} is {value}"
 
 
-def groups(found: Conclusion) -> list[list[str]]:
+def groups(conclusion: Conclusion) -> list[list[str]]:
     """Return the largest groups within which no pair is claimed and all are compared; none for many systems.
 
     A system may be in several. Source: Bron and Kerbosch 1973, with a pivot.
     """
-    names = [one.system for one in order_systems(found)]
+    names = [one.system for one in order_systems(conclusion)]
     if len(names) > MOST_GROUPED:
         return []
     near: dict[str, set[str]] = {name: set() for name in names}
-    for one in open_pairs(found.pairs):
+    for one in open_pairs(conclusion.pairs):
         near[one.first].add(one.second)
         near[one.second].add(one.first)
     place = {name: k for k, name in enumerate(names)}
@@ -296,16 +296,16 @@ def _cliques(inside: Set[str], may: Set[str], done: Set[str], near: Mapping[str,
         may, done = may - {name}, done | {name}
 
 
-def within(found: Conclusion) -> str:
-    """Say which pairs are equivalent, or not inferior, by the margin that was asked for; "" where none was."""
-    answered = [orient(one) for one in found.pairs if one.within is not None]
+def within(conclusion: Conclusion) -> str:
+    """State which pairs are equivalent, or not inferior, by the margin that was asked for; "" where none was."""
+    answered = [orient(one) for one in conclusion.pairs if one.within is not None]
     if not answered:
         return ""
     by = {word: [one for one in answered if one.within == word] for word in WITHIN}
     said = [f"{WITHIN[word]}: {_shown(of)}" for word, of in by.items() if of]
     left = sum(one.within == "open" for one in answered)
-    margin = found.about.get("margin")
-    unit = numbers.unit_of_differences(found)
+    margin = conclusion.about.get("margin")
+    unit = numbers.unit_of_differences(conclusion)
     head = "Up to the margin" if margin is None else f"Up to {numbers.amount(f'{margin:g}', unit)}"
     return f"{head}: {'; '.join([*said, *([f'{left:,} open'] if left else [])])}."
 
@@ -314,21 +314,21 @@ def _shown(pairs: Sequence[Pair]) -> str:
     return numbers.listed([f"{one.first} - {one.second}" for one in pairs], MOST_CHANGES)
 
 
-def without(found: Conclusion, digits: int) -> Iterator[str]:
-    """Say what changes where raters are left out."""
-    for names, other in found.without.items():
-        yield f"Without {names}: {_changed(found, other, digits)}."
+def without(conclusion: Conclusion, digits: int) -> Iterator[str]:
+    """State what changes where raters are left out."""
+    for names, other in conclusion.without.items():
+        yield f"Without {names}: {_changed(conclusion, other, digits)}."
 
 
-def _changed(found: Conclusion, other: Conclusion, digits: int) -> str:
+def _changed(conclusion: Conclusion, other: Conclusion, digits: int) -> str:
     if other.family is not None and other.family.name == "best":
         return best(other, other.family, digits).removesuffix(".")
-    before, after = (_claimed(one.pairs) for one in (found, other))
+    before, after = (_claimed(one.pairs) for one in (conclusion, other))
     turned = [pair for pair in before if pair in after and before[pair] != after[pair]]
     lost, new = ([pair for pair in one if pair not in two] for one, two in ((before, after), (after, before)))
     words = (("turned round", turned), ("no longer claimed", lost), ("newly claimed", new))
     said = [f"{word} {numbers.listed(pairs, MOST_CHANGES)}" for word, pairs in words if pairs]
-    moved = _moved(found, other)
+    moved = _moved(conclusion, other)
     said += [f"{moved[0]} moves most, by {number(moved[1], digits, sign=True)}"] if moved else []
     return "; ".join(said if any(pairs for _, pairs in words) else ["the same claims", *said])
 
@@ -342,9 +342,9 @@ def _claimed(pairs: Sequence[Pair]) -> dict[str, str]:
     return claims
 
 
-def _moved(found: Conclusion, other: Conclusion) -> tuple[str, float] | None:
+def _moved(conclusion: Conclusion, other: Conclusion) -> tuple[str, float] | None:
     new = {one.system: one.estimate for one in other.systems}
-    moves = [(one.system, new[one.system] - one.estimate) for one in found.systems if one.system in new]
+    moves = [(one.system, new[one.system] - one.estimate) for one in conclusion.systems if one.system in new]
     known = [move for move in moves if math.isfinite(move[1])]
     return max(known, key=lambda move: abs(move[1]), default=None)
 
@@ -352,20 +352,21 @@ def _moved(found: Conclusion, other: Conclusion) -> tuple[str, float] | None:
 # What was read, and by which plan.
 
 
-def count_answers(found: Conclusion) -> str:
-    """Say how many answers were read, about what, by whom, on which scale, and which rows count."""
-    read = ReadCounts(**found.read)
+def count_answers(conclusion: Conclusion) -> str:
+    """State how many answers were read, about what, by whom, on which scale, and which rows count."""
+    read = ReadCounts(**conclusion.read)
     names = ("systems", "documents", "items", "raters")
     about = [several(n, name[:-1]) for name in names if (n := getattr(read, name)) is not None]
     about += [several(read.gaps, "gap")] if read.gaps else []
-    answers = several(read.used, ANSWERS.get(found.question, "answer"))
+    answers = several(read.used, ANSWERS.get(conclusion.question, "answer"))
     said = [f"{answers} of {', '.join(about)}" if about else answers]
-    if found.question != COMPARE:
+    if conclusion.question != COMPARE:
         scale = f"{read.scale[0]:g} to {read.scale[1]:g}, " if read.scale and len(read.scale) > 1 else ""
-        said.append(f"{scale}{found.better} is better")
-    if found.metrics:
+        said.append(f"{scale}{conclusion.better} is better")
+    if conclusion.metrics:
         said.append(
-            f"{'metrics' if len(found.metrics) > 1 else 'metric'} {', '.join(one.name for one in found.metrics)}"
+            f"{'metrics' if len(conclusion.metrics) > 1 else 'metric'} "
+            f"{', '.join(one.name for one in conclusion.metrics)}"
         )
     if read.where:
         rows = (f"{legible(name, 40)}={legible(' or '.join(values), 80)}" for name, values in read.where.items())
@@ -385,23 +386,27 @@ def texts_of(read: Mapping[str, Any], name: str) -> list[str]:
     return [one for one in listed_there if isinstance(one, str) and one] if isinstance(listed_there, list) else []
 
 
-def followed(found: Conclusion) -> str:
-    """Say which plan was followed, where the table left it, and at which look; "" without a plan."""
-    if (plan := found.plan) is None:
+def followed(conclusion: Conclusion) -> str:
+    """State which plan was followed, where the table left it, and at which look; "" without a plan."""
+    if (plan := conclusion.plan) is None:
         return ""
     left = f"deviations: {'; '.join(plan.deviations)}" if plan.deviations else "no deviations"
     look = "first look" if plan.look <= 1 else f"look {plan.look}"
     return f"Plan {plan.digest[:DIGEST]}, {plan.planned:,} answers planned; {left}; {look}."
 
 
-def compare_with_plan(one: PlannedFigure) -> tuple[str, str, str]:
+def compare_with_plan(figure: PlannedFigure) -> tuple[str, str, str]:
     """Write the name of a figure of a plan, what was planned, and what is found, or why that is not known."""
-    share = one.unit == "share"
-    found = _figure(one.found, one.found_mcse, share=share)
-    said = found if math.isfinite(one.found) else f"not known ({legible(one.missing, 120)})"
-    unit = "" if share or one.unit == one.measure or not math.isfinite(one.found) else f" {legible(one.unit, 20)}"
-    name = FIGURES.get(one.measure, legible(one.measure, 40).replace("_", " "))
-    return name, _figure(one.planned, one.planned_mcse, share=share), f"{said}{unit}"
+    share = figure.unit == "share"
+    found = _figure(figure.found, figure.found_mcse, share=share)
+    said = found if math.isfinite(figure.found) else f"not known ({legible(figure.missing, 120)})"
+    unit = (
+        ""
+        if share or figure.unit == figure.measure or not math.isfinite(figure.found)
+        else f" {legible(figure.unit, 20)}"
+    )
+    name = FIGURES.get(figure.measure, legible(figure.measure, 40).replace("_", " "))
+    return name, _figure(figure.planned, figure.planned_mcse, share=share), f"{said}{unit}"
 
 
 def _figure(value: float, mcse: float, *, share: bool) -> str:
@@ -414,11 +419,13 @@ def _figure(value: float, mcse: float, *, share: bool) -> str:
     return said.removeprefix("0") or said
 
 
-def ends_of_raters(found: Conclusion) -> str:
+def ends_of_raters(conclusion: Conclusion) -> str:
     """Name the raters who score the same outputs highest and lowest; "" where fewer than two are known."""
-    digits = numbers.decimals(found)
+    digits = numbers.decimals(conclusion)
     # Of whom an output or two is known, nothing is: such a rater is not named as the most lenient.
-    known = sorted((one for one in found.raters if math.isfinite(one.high - one.low)), key=lambda one: one.leniency)
+    known = sorted(
+        (one for one in conclusion.raters if math.isfinite(one.high - one.low)), key=lambda one: one.leniency
+    )
     if len(known) < 2:
         return ""
     ends = [
@@ -432,7 +439,7 @@ def ends_of_raters(found: Conclusion) -> str:
 
 
 def by_chance(n_claims: int) -> str:
-    """Say how likely signs come again by chance alone."""
+    """State how likely signs come again by chance alone."""
     return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
 
 
@@ -447,20 +454,20 @@ def uncorrected(question: str) -> str:
     return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
 
 
-def at_large(held: Control | None) -> str:
-    """Say what the check would be for raters at large; "" where it is about them, or where that is not known."""
-    if held is None or held.at_large is None:
+def at_large(control: Control | None) -> str:
+    """State the check for raters at large; "" where it is about them, or where that is not known."""
+    if control is None or control.at_large is None:
         return ""
     return (
         "Nothing is promised of raters at large: where systems are equal for these, other raters make some claim for "
-        f"theirs in {numbers.interval(held.at_large)} of such studies (90 % interval)."
+        f"theirs in {numbers.interval(control.at_large)} of such studies (90 % interval)."
     )
 
 
-def missing(found: Conclusion) -> Iterator[str]:
-    """Say which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
-    claimed = any(one.verdict for one in found.pairs)
-    repeated, checked = found.repetition_missing if claimed else "", found.control_missing
+def missing(conclusion: Conclusion) -> Iterator[str]:
+    """State which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
+    claimed = any(one.verdict for one in conclusion.pairs)
+    repeated, checked = conclusion.repetition_missing if claimed else "", conclusion.control_missing
     if repeated not in ("", checked, NOT_ASKED):
         yield f"No repetition is simulated: {repeated}."
     if checked:
@@ -471,16 +478,20 @@ def missing(found: Conclusion) -> Iterator[str]:
 # What limits it.
 
 
-def warnings(found: Conclusion) -> list[str]:
+def warnings(conclusion: Conclusion) -> list[str]:
     """Return what limits a conclusion beside its promise: that this is withdrawn is said with it."""
-    return [one for one in found.warnings if not (found.withdrawn and one == withdrawal(found.promise.broken))]
+    return [
+        one
+        for one in conclusion.warnings
+        if not (conclusion.withdrawn and one == withdrawal(conclusion.promise.broken))
+    ]
 
 
-def unmet(found: Conclusion) -> Iterator[str]:
-    """Say which groups of people so few raters may have missed, where claims are to hold for people at large."""
-    if found.limits is None:
+def unmet(conclusion: Conclusion) -> Iterator[str]:
+    """State which groups of people so few raters may have missed, where claims are to hold for people at large."""
+    if conclusion.limits is None:
         return
-    who, least, missed = found.limits.raters, found.limits.unmet_share, found.limits.one_in_five_unmet
+    who, least, missed = conclusion.limits.raters, conclusion.limits.unmet_share, conclusion.limits.one_in_five_unmet
     yield (
         f"Limits: a group of up to {numbers.share(least)} of people may not have been met by "
         f"{several(who, 'rater')}, and no test knows what it prefers; a group of 20 % is missed by "
@@ -491,39 +502,41 @@ def unmet(found: Conclusion) -> Iterator[str]:
 # What is known of metrics.
 
 
-def beside_metric(one: Metric) -> Iterator[str]:
-    """Say why a metric is used or not, what its differences miss, whom it favours, and what mixing it in is worth."""
-    if one.reason:
-        yield f"{one.name}: {one.reason}."
-    yield from filter(None, (_errors(one), _favour(one), _worth(one)))
+def beside_metric(metric: Metric) -> Iterator[str]:
+    """State why a metric is used or not, what its differences miss, whom it favours, and what mixing it in is worth."""
+    if metric.reason:
+        yield f"{metric.name}: {metric.reason}."
+    yield from filter(None, (_errors(metric), _favour(metric), _worth(metric)))
 
 
-def _errors(one: Metric) -> str:
+def _errors(metric: Metric) -> str:
     """Write what a metric's own differences miss of the humans', pair by pair, the largest first."""
-    if not one.bias_pairs:
+    if not metric.bias_pairs:
         return ""
-    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in one.bias_pairs])
-    errors = sorted(one.bias_pairs, key=lambda error: -abs(error.value))
+    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in metric.bias_pairs])
+    errors = sorted(metric.bias_pairs, key=lambda error: -abs(error.value))
     said = [
         f"{error.first} - {error.second} {numbers.measured(error.value, error.low, error.high, digits)}"
         for error in errors[:MOST_ERRORS]
     ]
     said += [f"{several(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
-    scale = "" if one.bias_factor is None else f", its scores times {number(one.bias_factor, 2)} to spread as humans'"
+    scale = (
+        "" if metric.bias_factor is None else f", its scores times {number(metric.bias_factor, 2)} to spread as humans'"
+    )
     text = f"Errors of its own differences, all pairs at once{scale}: {'; '.join(said)}."
-    of_systems = f" Of systems about the mean of all, all systems at once: {_largest(one.bias)}."
-    return text + (of_systems if len(one.bias) > 2 else "")
+    of_systems = f" Of systems about the mean of all, all systems at once: {_largest(metric.bias)}."
+    return text + (of_systems if len(metric.bias) > 2 else "")
 
 
-def _favour(one: Metric) -> str:
+def _favour(metric: Metric) -> str:
     """Write which systems a metric scores above others of equal human scores, the farthest first."""
-    if one.favour_slope is None or not one.favour:
+    if metric.favour_slope is None or not metric.favour:
         return ""
-    value, low, high = (number(bound, 2) for bound in one.favour_slope.bounds())
-    turned = " turned round" if one.favour_slope.value < 0 else ""
+    value, low, high = (number(bound, 2) for bound in metric.favour_slope.bounds())
+    turned = " turned round" if metric.favour_slope.value < 0 else ""
     return (
         f"At equal human scores, in its points{turned}, off the line of its means on human means (slope {value}, "
-        f"{low} to {high}), each system against the median of the others, all at once: {_largest(one.favour)}."
+        f"{low} to {high}), each system against the median of the others, all at once: {_largest(metric.favour)}."
     )
 
 
@@ -536,15 +549,15 @@ def _largest(rows: Sequence[MetricQuality]) -> str:
     return "; ".join(shown)
 
 
-def _worth(one: Metric) -> str:
+def _worth(metric: Metric) -> str:
     """Write what a metric is worth in labels, and whether labels were dealt as that takes them."""
     said = []
-    if one.worth_labels is not None:
-        value, low, high = (f"{bound:z,.0f}" for bound in one.worth_labels.bounds())
-        since = ", since humans rated all that it scored" if one.labels_at_random is None else ""
+    if metric.worth_labels is not None:
+        value, low, high = (f"{bound:z,.0f}" for bound in metric.worth_labels.bounds())
+        since = ", since humans rated all that it scored" if metric.labels_at_random is None else ""
         text = f"Mixed in it is worth {value} ({low} to {high}) more human labels, by the variance of differences"
         said.append(f"{text}{since}.")
-    if one.labels_at_random is not None:
-        otherwise = "" if one.labels_at_random else ", and the table shows otherwise"
+    if metric.labels_at_random is not None:
+        otherwise = "" if metric.labels_at_random else ", and the table shows otherwise"
         said.append(f"Labels are taken to be dealt at random within systems{otherwise}.")
     return " ".join(said)

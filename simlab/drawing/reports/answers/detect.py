@@ -23,9 +23,9 @@ MOST_SENTENCES = 3
 UNREACHED = "out of reach with these settings"
 
 
-def report(found: Detections) -> Report:
+def report(detections: Detections) -> Report:
     """Make the report of an answer of `simlab detect`."""
-    rows = found.rows
+    rows = detections.rows
     told, table = (*_sentences(rows), *_asked(rows)), _table(rows)
     charts = tuple(detect_charts.charts(rows, table))
     return Report(
@@ -52,7 +52,7 @@ def _question(row: Detection) -> str:
 
 
 def _sentences(rows: Sequence[Detection]) -> Iterator[str]:
-    """Say what each setting detects or needs; of many, the ends."""
+    """State what each setting detects or needs; of many, the ends."""
     reached = [row for row in rows if row.is_reached]
     if len(rows) <= MOST_SENTENCES:
         yield from (_sentence(rows, row) for row in rows)
@@ -71,7 +71,7 @@ def _ends(reached: Sequence[Detection]) -> list[tuple[str, Detection]]:
 
 
 def _sentence(rows: Sequence[Detection], row: Detection) -> str:
-    """Say which difference a setting detects, or what is the least of what was looked for and what that measures."""
+    """State which difference a setting detects, or what is the least of what was looked for and what that measures."""
     where = place(rows, row)
     where = f"{where[0].upper()}{where[1:]}"
     if not row.is_reached:
@@ -100,7 +100,7 @@ def _mix(row: Detection) -> str:
 
 
 def _asked(rows: Sequence[Detection]) -> Iterator[str]:
-    """Say how often the difference that was asked about is found: in the worst and in the best setting."""
+    """State how often the difference that was asked about is found: in the worst and in the best setting."""
     apart, shared = ([getattr(row, name) for row in rows if row.known(name) is not None] for name in POWERS)
     if apart and not rows[0].solved:
         ends, joint = _range(apart), _range(shared)
@@ -154,7 +154,7 @@ def _held_fixed(rows: Sequence[Detection]) -> Iterator[str]:
 
 
 def _reservations(rows: Sequence[Detection]) -> Iterator[str]:
-    """Say what was taken where nothing was said, and what the calculation leaves out."""
+    """State what was taken where nothing was said, and what the calculation leaves out."""
     if rows[0].alpha_assumed:
         yield "alpha=.5 was taken, where ratings vary most; give alpha=... for your systems."
     if any(row.flipped for row in rows):

@@ -57,13 +57,13 @@ def varied(rows: Sequence[Detection]) -> list[str]:
 
 
 def follows(row: Detection, name: str) -> bool:
-    """Tell whether a setting is an answer, or follows from others."""
+    """True if a setting is an answer, or follows from others."""
     found = SOLUTIONS[row.solved] if row.solved else ()
     return name in found or (row.known("correlation") is not None and name in DERIVED)
 
 
 def place(rows: Sequence[Detection], row: Detection) -> str:
-    """Say which setting a row is: how many ratings it has, and what else differs between rows."""
+    """State which setting a row is: how many ratings it has, and what else differs between rows."""
     names = [name for name in WORDS if not follows(row, name)] if len(rows) == 1 else varied(rows)
     told = [said for name in names if (said := setting(row, name, several=len(rows) > 1))]
     return "with " + ", ".join(told) if told else "with these settings"
@@ -89,7 +89,7 @@ def in_unit(row: Detection, held: float) -> str:
 
 
 def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
-    """Say what the differences and powers of a table are."""
+    """State what the differences and powers of a table are."""
     level, power = (" or ".join(_values(rows, name)) for name in ("level", "power"))
     what = "in points (hundredths) of adequacy" if rows[0].unit else "of the share alpha of adequate outputs"
     yield f"Differences {what}, at level {level}, ratings per system."

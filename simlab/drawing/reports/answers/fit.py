@@ -86,11 +86,11 @@ def _differs(fit: Fit) -> Section:
     return Section(f"What makes {kind} differ", (chart or table, *left))
 
 
-def _row(one: Component) -> tuple[Cell, ...]:
-    assumed = Value(one.assumed) if isfinite(one.assumed) else None
+def _row(component: Component) -> tuple[Cell, ...]:
+    assumed = Value(component.assumed) if isfinite(component.assumed) else None
     return (
-        fit_words.component(one),
-        *(value_or_reason(number, UNKNOWN) for number in (one.sd, one.low, one.high)),
+        fit_words.component(component),
+        *(value_or_reason(number, UNKNOWN) for number in (component.sd, component.low, component.high)),
         assumed,
     )
 
@@ -109,8 +109,8 @@ def _checks(fit: Fit) -> Section:
     return Section("Checks", (fit_charts.checks(fit, table), notes), folded=not fit.failed, light=not fit.failed)
 
 
-def _simulated(one: CheckedTrait) -> Value:
-    return value_or_reason(one.simulated, "a table may lack it", low=one.low, high=one.high)
+def _simulated(trait: CheckedTrait) -> Value:
+    return value_or_reason(trait.simulated, "a table may lack it", low=trait.low, high=trait.high)
 
 
 def _dependable(fit: Fit) -> Section | None:
@@ -140,8 +140,8 @@ def _laws(fit: Fit) -> Section | None:
     return Section("Laws", blocks, folded=True, light=True) if blocks else None
 
 
-def _behind(one: LawScore) -> Value:
-    return value_or_reason(one.behind, UNKNOWN, standard_error=one.se)
+def _behind(score: LawScore) -> Value:
+    return value_or_reason(score.behind, UNKNOWN, standard_error=score.se)
 
 
 def _speeds(fit: Fit) -> Section | None:
@@ -164,7 +164,7 @@ def _unknown(fit: Fit) -> Section | None:
 
 
 def _held_fixed(fit: Fit) -> list[str]:
-    """Say what the numbers take as it is."""
+    """State what the numbers take as it is."""
     law = f"the law ({fit.law}), and the pilot's {fit_words.understood(fit)}"
     if not fit.coefficients:
         return [law]
@@ -173,7 +173,7 @@ def _held_fixed(fit: Fit) -> list[str]:
 
 
 def _reservations(fit: Fit) -> list[str]:
-    """Say what speaks against the world: checks that failed first."""
+    """State what speaks against the world: checks that failed first."""
     refused = [
         f"This world is refused: {fit_words.verdict(fit)} `simlab run` and `simlab sweep` take it with --force only."
     ]

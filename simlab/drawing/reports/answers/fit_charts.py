@@ -55,9 +55,9 @@ def components(fit: Fit, table: ReportTable) -> Chart | None:
     )
 
 
-def _spread(one: Component) -> ChartPoint:
-    name = fit_words.component(one)
-    return ChartPoint(one.sd, SHORT.get(one.name, name), one.low, one.high, note=name)
+def _spread(component: Component) -> ChartPoint:
+    name = fit_words.component(component)
+    return ChartPoint(component.sd, SHORT.get(component.name, name), component.low, component.high, note=name)
 
 
 def ordered(fit: Fit) -> list[CheckedTrait]:
@@ -88,15 +88,15 @@ def checks(fit: Fit, table: ReportTable) -> Chart:
     )
 
 
-def _away(one: CheckedTrait) -> float:
+def _away(trait: CheckedTrait) -> float:
     """Return how far the pilot lies from the middle of an interval, in halves of it."""
-    middle, half = (one.low + one.high) / 2, max((one.high - one.low) / 2, NARROW)
-    return (one.real - middle) / half
+    middle, half = (trait.low + trait.high) / 2, max((trait.high - trait.low) / 2, NARROW)
+    return (trait.real - middle) / half
 
 
-def _note(one: CheckedTrait) -> str:
-    low, high, real = (tables.number(held, 3) for held in (one.low, one.high, one.real))
-    return f"{one.name}: pilot {real}, tables of the law {low} to {high}"
+def _note(trait: CheckedTrait) -> str:
+    low, high, real = (tables.number(held, 3) for held in (trait.low, trait.high, trait.real))
+    return f"{trait.name}: pilot {real}, tables of the law {low} to {high}"
 
 
 def dependable(fit: Fit) -> Chart:
@@ -118,9 +118,9 @@ def dependable(fit: Fit) -> Chart:
     )
 
 
-def _line(one: Dependability) -> str:
+def _line(dependability: Dependability) -> str:
     """Name a line in so few letters that a legend has room for it."""
-    return f"{'differences' if one.name == 'e_rho2' else 'scores'}, {PEOPLE[one.raters]}"
+    return f"{'differences' if dependability.name == 'e_rho2' else 'scores'}, {PEOPLE[dependability.raters]}"
 
 
 def _coefficients(fit: Fit) -> ReportTable:

@@ -46,7 +46,7 @@ def known_components(fit: Fit) -> list[Component]:
 
 
 def understood(fit: Fit) -> str:
-    """Say what was read: how many ratings of what by whom, on which scale."""
+    """State what was read: how many ratings of what by whom, on which scale."""
     read = fit.read
     counts = [several(read.systems, "system"), *_counts(read)]
     raters = "raters not named" if read.raters is None else several(read.raters, "rater")
@@ -68,7 +68,7 @@ def _rest(read: ReadTable) -> list[str]:
 
 
 def chains(fit: Fit) -> str:
-    """Say how NUTS sampled a law of one's own; nothing of other laws."""
+    """State how NUTS sampled a law of one's own; nothing of other laws."""
     said = fit.diagnosis
     if "divergences" not in said:
         return ""
@@ -79,7 +79,7 @@ def chains(fit: Fit) -> str:
 
 
 def law(fit: Fit) -> str:
-    """Say which law was fitted, and how well it predicts documents held out."""
+    """State which law was fitted, and how well it predicts documents held out."""
     if fit.compares:
         return "preference: strengths on a latent scale, with ties"
     if fit.asked:
@@ -91,7 +91,7 @@ def law(fit: Fit) -> str:
 
 
 def _scores(name: str, compared: Sequence[LawScore]) -> str:
-    """Say how well a law predicts documents held out, beside the others; `compared` has the best first."""
+    """State how well a law predicts documents held out, beside the others; `compared` has the best first."""
     best = compared[0]
     head = f"predicts documents held out best (log score {best.log_score:.3f} a rating)"
     if best.law != name:
@@ -101,7 +101,7 @@ def _scores(name: str, compared: Sequence[LawScore]) -> str:
 
 
 def verdict(fit: Fit) -> str:
-    """Say how many checks the pilot passed."""
+    """State how many checks the pilot passed."""
     n, failed = len(fit.checks.all), len(fit.failed)
     if not n:
         return "Checks: none, the pilot is too small for any."
@@ -110,21 +110,23 @@ def verdict(fit: Fit) -> str:
     return f"{n} of {n} checks passed: the pilot looks like tables of this law."
 
 
-def failure(one: CheckedTrait) -> str:
+def failure(trait: CheckedTrait) -> str:
     """Write what failed, and by how much."""
-    places = digits(one.real, one.simulated)
-    real, simulated, low, high = (tables.number(n, places) for n in (one.real, one.simulated, one.low, one.high))
-    return f"{one.name}: {real} real, {simulated} simulated ({low} to {high})"
+    places = digits(trait.real, trait.simulated)
+    real, simulated, low, high = (
+        tables.number(n, places) for n in (trait.real, trait.simulated, trait.low, trait.high)
+    )
+    return f"{trait.name}: {real} real, {simulated} simulated ({low} to {high})"
 
 
-def erring(one: PredictionError) -> str:
-    """Say which way what a world predicts errs."""
-    numbers = f"{tables.number(one.real, 2)} in the pilot, {tables.number(one.simulated, 2)} simulated"
-    if abs(one.real - one.simulated) < SMALL or LIKELY > one.below > 1 - LIKELY:
-        return f"{one.measure} about right ({numbers})"
-    way = "under" if one.simulated < one.real else "over"
-    sure = "" if one.below > SURE or one.below < 1 - SURE else "probably "
-    return f"{one.measure} {sure}{way}-predicted ({numbers})"
+def erring(error: PredictionError) -> str:
+    """State which way what a world predicts errs."""
+    numbers = f"{tables.number(error.real, 2)} in the pilot, {tables.number(error.simulated, 2)} simulated"
+    if abs(error.real - error.simulated) < SMALL or LIKELY > error.below > 1 - LIKELY:
+        return f"{error.measure} about right ({numbers})"
+    way = "under" if error.simulated < error.real else "over"
+    sure = "" if error.below > SURE or error.below < 1 - SURE else "probably "
+    return f"{error.measure} {sure}{way}-predicted ({numbers})"
 
 
 def digits(*values: float) -> int:
@@ -133,14 +135,14 @@ def digits(*values: float) -> int:
     return 1 if size >= 10 else 2
 
 
-def component(one: Component) -> str:
+def component(component: Component) -> str:
     """Name what makes scores differ."""
-    return WORDS.get(one.name, one.name)
+    return WORDS.get(component.name, component.name)
 
 
-def is_spread(one: Component) -> bool:
+def is_spread(component: Component) -> bool:
     """True if a component is a standard deviation, and no share."""
-    return one.name != SHARE
+    return component.name != SHARE
 
 
 def spread(one: Component) -> str:
@@ -151,7 +153,7 @@ def spread(one: Component) -> str:
 
 
 def sources(fit: Fit) -> str:
-    """Say what makes scores differ most, the largest first."""
+    """State what makes scores differ most, the largest first."""
     shown = known_components(fit)[:MOST_SOURCES]
     if not shown:
         return ""
@@ -162,7 +164,7 @@ def sources(fit: Fit) -> str:
 
 
 def people(fit: Fit, raters: str) -> str:
-    """Say whether a coefficient is of these raters or of as many others."""
+    """State whether a coefficient is of these raters or of as many others."""
     n = fit.read.raters or 1
     return "these raters" if raters == "fixed" else f"{n} other raters" if n > 1 else "another rater"
 
@@ -173,7 +175,7 @@ def coefficient(fit: Fit, name: str, raters: str) -> str:
 
 
 def dependable(fit: Fit) -> str:
-    """Say how dependable differences of systems would be in a study of the fewest and of the most documents."""
+    """State how dependable differences of systems would be in a study of the fewest and of the most documents."""
     own = [one for one in fit.coefficients if one.name == "e_rho2"]
     own = [one for one in own if one.raters == own[0].raters]
     if not own:
@@ -194,7 +196,7 @@ def ratings_of_system(fit: Fit) -> float:
 
 
 def trade(fit: Fit) -> str:
-    """Say how many ratings of each output are best at equal cost, and from which price of a document two are."""
+    """State how many ratings of each output are best at equal cost, and from which price of a document two are."""
     if not fit.each or fit.price is None:
         return ""
     best = max(fit.each, key=lambda row: row.best)
@@ -204,7 +206,7 @@ def trade(fit: Fit) -> str:
 
 
 def _price(price: tuple[float, float, float]) -> str:
-    """Say from which price of a document on a second rating of each output is worth more than more documents."""
+    """State from which price of a document on a second rating of each output is worth more than more documents."""
     low, middle, high = price
     if not isfinite(middle) or middle > 1000:
         return "more documents are worth more at any price"
@@ -214,15 +216,15 @@ def _price(price: tuple[float, float, float]) -> str:
     return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings ({span})"
 
 
-def speeds(held: PilotSpeeds | None) -> str:
-    """Say hours under which rule, how fast people are at large, and what the same work would take others."""
-    if held is None:
+def speeds(speeds: PilotSpeeds | None) -> str:
+    """State hours under which rule, how fast people are at large, and what the same work would take others."""
+    if speeds is None:
         return ""
-    cut = f"{held.cut:,g} s"
-    rule = f"gaps between answers cut at {cut}" if held.rule == "ends" else f"times of answers, cut at {cut}"
-    took = next(one.hours for one in held.hours if one.cut == held.cut)
-    people = "one person" if held.people == 1 else f"{held.people:,} people"
-    spread, each, again = held.rater_sd, held.seconds_per_answer, held.hours_again
+    cut = f"{speeds.cut:,g} s"
+    rule = f"gaps between answers cut at {cut}" if speeds.rule == "ends" else f"times of answers, cut at {cut}"
+    took = next(one.hours for one in speeds.hours if one.cut == speeds.cut)
+    people = "one person" if speeds.people == 1 else f"{speeds.people:,} people"
+    spread, each, again = speeds.rater_sd, speeds.seconds_per_answer, speeds.hours_again
     return (
         f"{_time(took)} hours of work by {people} ({rule}); {_time(each.estimate)} ({_time(each.low)} to"
         f" {_time(each.high)}) s an answer; people's speeds differ by {tables.number(spread.estimate, 2)}"

@@ -34,11 +34,11 @@ COUNTED = {
 """What is counted beside the rates."""
 
 
-def report(found: PassRates | MetricAgreement) -> Report:
+def report(answer: PassRates | MetricAgreement) -> Report:
     """Make the report of an answer of `simlab mutt`."""
-    if isinstance(found, MetricAgreement):
-        return mutt_agreement.report(found)
-    rows = found.rows
+    if isinstance(answer, MetricAgreement):
+        return mutt_agreement.report(answer)
+    rows = answer.rows
     told, rule = tuple(_sentences(rows)), _rule(rows[0])
     return Report(
         "Unit tests of metrics",
@@ -55,7 +55,7 @@ def report(found: PassRates | MetricAgreement) -> Report:
 
 
 def _rule(row: PassRate) -> str:
-    """Say when a metric passes a trial."""
+    """State when a metric passes a trial."""
     ties = f"; differences up to {row.near_tie:.4g} of a score are ties" if row.near_tie else ""
     return (
         "a metric passes where the original scores better (altering, disrupting) or the scores differ by at most "
@@ -82,7 +82,7 @@ def _known(rows: Sequence[PassRate]) -> list[PassRate]:
 
 
 def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
-    """Say which metrics pass most trials, and what each of them passes least and most often."""
+    """State which metrics pass most trials, and what each of them passes least and most often."""
     known = _known(rows)
     if not known:
         yield "No metric has scores of any trial."
@@ -105,7 +105,7 @@ def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
 
 
 def _ends_of(metric: str, rows: Sequence[PassRate]) -> str:
-    """Say from where to where the rates of a metric go; `rows` are in the order of their rates."""
+    """State from where to where the rates of a metric go; `rows` are in the order of their rates."""
     least, most = rows[0], rows[-1]
     if least.pass_rate == most.pass_rate:
         same = "every corruption" if len(rows) > 1 else least.corruption
@@ -202,7 +202,7 @@ def _span(counts: Sequence[int]) -> str | int:
 
 
 def _reservations(rows: Sequence[PassRate]) -> Iterator[str]:
-    """Say where there are few trials, and what is counted beside the rates, metric by metric."""
+    """State where there are few trials, and what is counted beside the rates, metric by metric."""
     few = [row for row in rows if row.n < FEW]
     if few:
         of = f"{len(_names(few, 'corruption'))} of {several(len(_names(rows, 'corruption')), 'corruption')}"

@@ -15,17 +15,17 @@ MOST_MARKS = 60
 NONE = "no trial has scores of both"
 
 
-def report(found: MetricAgreement) -> Report:
+def report(agreement: MetricAgreement) -> Report:
     """Make the report of an answer of `simlab mutt --agreement`."""
     # Of one corruption, there is no row of all together.
-    pooled = [row for row in found.rows if row.corruption == ALL] or list(found.rows)
+    pooled = [row for row in agreement.rows if row.corruption == ALL] or list(agreement.rows)
     known = _known(pooled)
     told = tuple(_sentences(known))
     return Report(
         "Agreement of metrics",
         "How far do metrics agree about which corruptions they notice?",
         told,
-        tuple(_sections(found.rows, pooled, known)),
+        tuple(_sections(agreement.rows, pooled, known)),
         figures=tuple(_large(known)),
         held_fixed=("the trials, their references, and what passes",),
         reservations=tuple(_reservations(pooled)),

@@ -23,9 +23,9 @@ MOST_CHANGES = 3
 _CHECKS = re.compile(r"\b(\d{1,6}) of (\d{1,6}) checks against the pilot passed")
 
 
-def report(found: PlanAnswer | StudyPlan, study: Mapping[str, Any] | None = None) -> Report:
+def report(answer: PlanAnswer | StudyPlan, study: Mapping[str, Any] | None = None) -> Report:
     """Make the report of an answer of `simlab plan`; `study` is its composed study, where that is at hand."""
-    plan = found.plan if isinstance(found, PlanAnswer) else found
+    plan = answer.plan if isinstance(answer, PlanAnswer) else answer
     return Report(
         "Plan",
         _question(plan),

@@ -23,23 +23,23 @@ MOST_KINDS = 6
 UNKNOWN = "not measured"
 
 
-def share(held: Figure | None, label: str = "") -> Value:
-    """Hold a share with its error, interval, worlds and studies."""
-    if held is None:
+def share(figure: Figure | None, label: str = "") -> Value:
+    """Return a share with its error, interval, worlds and studies."""
+    if figure is None:
         return Value(None, label=label, reason=UNKNOWN)
-    low, high, error = (known(one) for one in (held.low, held.high, held.mcse))
-    return Value(float(held.value), error, held.studies or None, held.worlds or None, low, high, label=label)
+    low, high, error = (known(one) for one in (figure.low, figure.high, figure.mcse))
+    return Value(float(figure.value), error, figure.studies or None, figure.worlds or None, low, high, label=label)
 
 
-def amount(held: Figure | None, label: str = "", unit: str = "") -> Value:
+def amount(figure: Figure | None, label: str = "", unit: str = "") -> Value:
     """Hold money, hours or days; with an error where that is not small."""
-    if held is None:
+    if figure is None:
         return Value(None, label=label, reason=UNKNOWN)
-    small = held.mcse <= plan_words.TINY * abs(held.value)
-    error = None if small else known(held.mcse)
-    low, high = (None, None) if small else (known(held.low), known(held.high))
-    value = round(held.value, 2) if abs(held.value) >= 1 and small else held.value
-    return Value(float(value), error, held.studies or None, held.worlds or None, low, high, unit, label)
+    small = figure.mcse <= plan_words.TINY * abs(figure.value)
+    error = None if small else known(figure.mcse)
+    low, high = (None, None) if small else (known(figure.low), known(figure.high))
+    value = round(figure.value, 2) if abs(figure.value) >= 1 and small else figure.value
+    return Value(float(value), error, figure.studies or None, figure.worlds or None, low, high, unit, label)
 
 
 def known(value: float) -> float | None:
@@ -183,14 +183,14 @@ def _kind(own: Design) -> str:
     return ", ".join([*([words] if words != "the same" else []), *each]) or "all designs"
 
 
-def _mark(one: TriedDesign, across: str, measure: str, kind: str) -> ChartPoint:
-    said = plan_designs.short(one.design) + ("" if one.within else "; beyond the limits")
-    return _marked(one.figures, across, measure, kind, said, chosen=one.front)
+def _mark(design: TriedDesign, across: str, measure: str, kind: str) -> ChartPoint:
+    said = plan_designs.short(design.design) + ("" if design.within else "; beyond the limits")
+    return _marked(design.figures, across, measure, kind, said, chosen=design.front)
 
 
-def _marked(held: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False) -> ChartPoint:
-    one = held[measure]
-    x, low, high = held[across].value, known(one.low), known(one.high)
+def _marked(figures: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False) -> ChartPoint:
+    one = figures[measure]
+    x, low, high = figures[across].value, known(one.low), known(one.high)
     return ChartPoint(
         x, one.value, low, high, line, known(one.mcse), one.studies or None, one.worlds or None, note, chosen
     )

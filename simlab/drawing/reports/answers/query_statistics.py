@@ -15,112 +15,124 @@ from simlab.messages import several, word
 Row = Mapping[str, Any]
 
 
-def report(found: CellStatistics) -> Report:
+def report(statistics: CellStatistics) -> Report:
     """Make the report of a statistic of cells."""
-    build = {"quantiles": _quantiles, "share": _values, "importance": _importance, "solve": _solved}[found.statistic]
-    table = build(found)
-    shown = _chart(found, table) if found.statistic == "importance" else table
+    build = {"quantiles": _quantiles, "share": _values, "importance": _importance, "solve": _solved}[
+        statistics.statistic
+    ]
+    table = build(statistics)
+    shown = _chart(statistics, table) if statistics.statistic == "importance" else table
     return Report(
         "Statistics of a store",
-        f"What is the {found.quantity}?",
-        tuple(_sentences(found)),
-        (Section("", (shown, Points(tuple(_notes(found))))),),
+        f"What is the {statistics.quantity}?",
+        tuple(_sentences(statistics)),
+        (Section("", (shown, Points(tuple(_notes(statistics))))),),
         references=references.cited([references.SIMLAB]),
     )
 
 
-def _sentences(found: CellStatistics) -> Iterator[str]:
-    """Say which axis decides, or how many cells reach the target."""
-    if found.statistic == "importance":
-        most = max(found.rows, key=lambda row: row["total"] or 0.0)
+def _sentences(statistics: CellStatistics) -> Iterator[str]:
+    """State which axis decides, or how many cells reach the target."""
+    if statistics.statistic == "importance":
+        most = max(statistics.rows, key=lambda row: row["total"] or 0.0)
         share = said(_value(most, "total"))
-        if found.rest and not most["total_low"]:
-            yield f"None is shown to decide {found.measure} over {_over(found)}: {most['axis']} has {share}."
+        if statistics.rest and not most["total_low"]:
+            yield f"None is shown to decide {statistics.measure} over {_over(statistics)}: {most['axis']} has {share}."
             return
-        yield f"{most['axis']} decides most: {share} of the variance of {found.measure} over {_over(found)}."
-    if found.statistic == "solve":
-        crossed = sum(row["reach"] == "crossed" for row in found.rows)
-        yield f"Crossed within the sweep for {crossed:,} of {several(len(found.rows), 'setting')} of the other axes."
+        yield f"{most['axis']} decides most: {share} of the variance of {statistics.measure} over {_over(statistics)}."
+    if statistics.statistic == "solve":
+        crossed = sum(row["reach"] == "crossed" for row in statistics.rows)
+        yield (
+            f"Crossed within the sweep for {crossed:,} of {several(len(statistics.rows), 'setting')} of the other axes."
+        )
 
 
-def _notes(found: CellStatistics) -> Iterator[str]:
-    yield from say_drawn(found.drawn)
-    first = found.rows[0]
-    if found.statistic in ("quantiles", "share"):
-        worlds = min(row["worlds"] for row in found.rows)
-        studies = min(row["studies"] for row in found.rows)
-        least = min(row["reliability"] or 0.0 for row in found.rows)
+def _notes(statistics: CellStatistics) -> Iterator[str]:
+    yield from say_drawn(statistics.drawn)
+    first = statistics.rows[0]
+    if statistics.statistic in ("quantiles", "share"):
+        worlds = min(row["worlds"] for row in statistics.rows)
+        studies = min(row["studies"] for row in statistics.rows)
+        least = min(row["reliability"] or 0.0 for row in statistics.rows)
         counted = f"{several(worlds, 'world')} of {studies:,} {'study' if studies == 1 else 'studies'} or more"
         yield (
-            f"± standard error over worlds, {100 * found.level:.0f} % intervals; {counted} behind each value, the "
+            f"± standard error over worlds, {100 * statistics.level:.0f} % intervals; {counted} behind each value, the "
             f"noise of studies removed: {100 * (1 - least):.0f} % at most of the variance of worlds' means is noise"
         )
-    elif found.statistic == "importance":
-        yield f"± Monte-Carlo standard error, {100 * found.level:.0f} % intervals; {_removed(found)}"
+    elif statistics.statistic == "importance":
+        yield f"± Monte-Carlo standard error, {100 * statistics.level:.0f} % intervals; {_removed(statistics)}"
     else:
-        sides = {row["side"] for row in found.rows}
+        sides = {row["side"] for row in statistics.rows}
         met = {"from": "; met there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
         cells = several(int(first["cells"]), "cell")
-        yield f"{100 * found.level:.0f} % intervals, by {cells} along the axis{met}"
+        yield f"{100 * statistics.level:.0f} % intervals, by {cells} along the axis{met}"
 
 
-def _over(found: CellStatistics) -> str:
-    """Say over what the variance is taken that is shared out."""
-    if not found.drawn:
+def _over(statistics: CellStatistics) -> str:
+    """State over what the variance is taken that is shared out."""
+    if not statistics.drawn:
         return "these cells"
-    return "worlds" if all(row["axis"].startswith("drawn_") for row in found.rows) else "these cells and their worlds"
+    return (
+        "worlds" if all(row["axis"].startswith("drawn_") for row in statistics.rows) else "these cells and their worlds"
+    )
 
 
-def _removed(found: CellStatistics) -> str:
-    if not found.rest:
+def _removed(statistics: CellStatistics) -> str:
+    if not statistics.rest:
         return "the noise of cells is removed"
-    rest = said(Value(found.rest["value"], mcse=found.rest["mcse"]))
+    rest = said(Value(statistics.rest["value"], mcse=statistics.rest["mcse"]))
     return f"the noise of studies is removed; {rest} is chance of worlds that nothing here explains"
 
 
-def _quantiles(found: CellStatistics) -> ReportTable:
+def _quantiles(statistics: CellStatistics) -> ReportTable:
     """Give each quantile a column, so that the worlds of a cell stand in a row."""
-    axes = [axis for axis in found.axes if axis != "quantile"]
+    axes = [axis for axis in statistics.axes if axis != "quantile"]
     places: dict[tuple[Any, ...], dict[float, Row]] = {}
-    for row in found.rows:
+    for row in statistics.rows:
         places.setdefault(tuple(row[axis] for axis in axes), {})[row["quantile"]] = row
-    levels = list(dict.fromkeys(row["quantile"] for row in found.rows))
+    levels = list(dict.fromkeys(row["quantile"] for row in statistics.rows))
     rows: list[tuple[Cell, ...]] = [
         (*map(word, place), *(cell for level in levels for cell in _with_interval(of[level])))
         for place, of in places.items()
     ]
-    columns = [text for level in levels for text in (f"quantile {word(level)}", f"{100 * found.level:.0f} % interval")]
+    columns = [
+        text for level in levels for text in (f"quantile {word(level)}", f"{100 * statistics.level:.0f} % interval")
+    ]
     return ReportTable("", (*axes, *columns), tuple(rows))
 
 
-def _values(found: CellStatistics) -> ReportTable:
+def _values(statistics: CellStatistics) -> ReportTable:
     rows: list[tuple[Cell, ...]] = [
-        (*(word(row[axis]) for axis in found.axes), *_with_interval(row)) for row in found.rows
+        (*(word(row[axis]) for axis in statistics.axes), *_with_interval(row)) for row in statistics.rows
     ]
-    return ReportTable("", (*found.axes, "share of worlds", f"{100 * found.level:.0f} % interval"), tuple(rows))
+    return ReportTable(
+        "", (*statistics.axes, "share of worlds", f"{100 * statistics.level:.0f} % interval"), tuple(rows)
+    )
 
 
-def _importance(found: CellStatistics) -> ReportTable:
+def _importance(statistics: CellStatistics) -> ReportTable:
     """List axes, the one that decides most first."""
     rows: list[tuple[Cell, ...]] = [
         (row["axis"], *_with_interval(row, "main"), *_with_interval(row, "total"))
-        for row in sorted(found.rows, key=lambda row: -(row["total"] or 0.0))
+        for row in sorted(statistics.rows, key=lambda row: -(row["total"] or 0.0))
     ]
-    interval = f"{100 * found.level:.0f} % interval"
+    interval = f"{100 * statistics.level:.0f} % interval"
     return ReportTable("", ("axis", "alone", interval, "with interactions", interval), tuple(rows))
 
 
-def _solved(found: CellStatistics) -> ReportTable:
+def _solved(statistics: CellStatistics) -> ReportTable:
     words = {"crossed": "", "not_reached": "not reached within the sweep", "reached_everywhere": "reached everywhere"}
     rows: list[tuple[Cell, ...]] = []
-    for row in found.rows:
-        place = [word(row[axis]) for axis in found.axes]
+    for row in statistics.rows:
+        place = [word(row[axis]) for axis in statistics.axes]
         known = row["reach"] == "crossed"
         ends = ("below the sweep" if row["low"] is None else said(Value(row["low"], digits=_digits(row)))) + " to "
         ends += "beyond the sweep" if row["high"] is None else said(Value(row["high"], digits=_digits(row)))
         value = Value(row["value"], digits=_digits(row)) if known else None
         rows.append((*place, value, ends if known else "", words[row["reach"]]))
-    return ReportTable("", (*found.axes, found.quantity, f"{100 * found.level:.0f} % interval", "note"), tuple(rows))
+    return ReportTable(
+        "", (*statistics.axes, statistics.quantity, f"{100 * statistics.level:.0f} % interval", "note"), tuple(rows)
+    )
 
 
 def _digits(row: Row) -> int:
@@ -139,21 +151,21 @@ def _with_interval(row: Row, name: str = "value") -> tuple[Cell, Cell]:
     return Value(value.value, mcse=value.mcse), "" if None in ends else f"{ends[0]} to {ends[1]}"
 
 
-def _chart(found: CellStatistics, table: ReportTable) -> Chart:
+def _chart(statistics: CellStatistics, table: ReportTable) -> Chart:
     """Draw main and total shares of each axis with their intervals."""
     marks = tuple(
         ChartPoint(row[name], row["axis"], low=row[f"{name}_low"], high=row[f"{name}_high"], line=line)
-        for row in sorted(found.rows, key=lambda row: row["total"] or 0.0)
+        for row in sorted(statistics.rows, key=lambda row: row["total"] or 0.0)
         for name, line in (("main", "alone"), ("total", "with interactions"))
     )
-    shares = ", ".join(f"{row['axis']} {said(_value(row, 'total'))}" for row in found.rows)
+    shares = ", ".join(f"{row['axis']} {said(_value(row, 'total'))}" for row in statistics.rows)
     return Chart(
         "intervals",
-        f"Which axis decides {found.measure}?",
-        f"share of the variance over {_over(found).removeprefix('these ')}",
+        f"Which axis decides {statistics.measure}?",
+        f"share of the variance over {_over(statistics).removeprefix('these ')}",
         "axis",
         marks,
-        f"Share of the variance of {found.measure} by axis, with interactions: {shares}.",
+        f"Share of the variance of {statistics.measure} by axis, with interactions: {shares}.",
         bounds=(0.0, 1.0),
         table=table,
     )

@@ -8,27 +8,27 @@ from simlab.drawing.reports.terms import Report, ReportTable, Section, Value
 from simlab.messages import several
 
 
-def report(found: SecondStudy) -> Report:
+def report(second: SecondStudy) -> Report:
     """Make the report of a second study."""
     return Report(
         "Second study",
-        f"Which further ratings settle {several(len(found.pairs), 'open pair')}?",
-        (f"This study {found.why}.",),
-        (Section("Pairs to settle", (_table(found),)),),
-        found.plain(),
+        f"Which further ratings settle {several(len(second.pairs), 'open pair')}?",
+        (f"This study {second.why}.",),
+        (Section("Pairs to settle", (_table(second),)),),
+        second.plain(),
         figures=(
-            Value(found.documents, label="new documents"),
-            Value(found.ratings, label=f"ratings of {several(len(found.systems), 'system')}"),
+            Value(second.documents, label="new documents"),
+            Value(second.ratings, label=f"ratings of {several(len(second.systems), 'system')}"),
         ),
         held_fixed=(
             "what the first study estimated: how far these systems are apart, and how raters and documents differ",
         ),
         references=references.cited(["O'Hagan et al. 2005", references.SIMLAB]),
-        paragraph=f"A second study {found.why} (assurance: O'Hagan et al. 2005).",
+        paragraph=f"A second study {second.why} (assurance: O'Hagan et al. 2005).",
     )
 
 
-def _table(found: SecondStudy) -> ReportTable:
-    rows = tuple((one.first, one.second, Value(one.number)) for one in found.pairs)
+def _table(second: SecondStudy) -> ReportTable:
+    rows = tuple((one.first, one.second, Value(one.number)) for one in second.pairs)
     said = "Each pair, and what settles it with 80 % at the middle of what its difference may be"
     return ReportTable(said, ("system", "and system", "new documents that settle it"), rows)

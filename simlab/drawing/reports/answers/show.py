@@ -16,11 +16,11 @@ MOST_VALUES = 4
 """So many values of an axis are written out; of more the first and the last."""
 
 
-def report(found: StoredSweeps) -> Report:
+def report(sweeps: StoredSweeps) -> Report:
     """Make the report of an answer of `simlab show FOLDER`."""
-    read = [row for row in found.rows if row.problem is None]
+    read = [row for row in sweeps.rows if row.problem is None]
     unfinished = sum(row.done < row.asked for row in read)
-    said = f"{several(len(found.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
+    said = f"{several(len(sweeps.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
     said += f", {unfinished} of them unfinished" if unfinished else ""
     lines = [f"{said}."]
     if dirty := sum(row.dirty for row in read):
@@ -32,7 +32,7 @@ def report(found: StoredSweeps) -> Report:
         tuple(lines),
         tuple(sections if read else ()),
         reservations=tuple(
-            f"{legible(row.store)}: not read: {row.problem}" for row in found.rows if row.problem is not None
+            f"{legible(row.store)}: not read: {row.problem}" for row in sweeps.rows if row.problem is not None
         ),
     )
 
@@ -50,7 +50,7 @@ def _line(row: StoredSweep) -> tuple[Cell, ...]:
 
 
 def _told(rows: Sequence[StoredSweep]) -> Iterator[Block]:
-    """Say of each store its question, its axes, and the command that fills it."""
+    """Describe each store by its question, its axes, and the command that fills it."""
     for row in rows:
         question = legible(row.question or "one study", 1000).rstrip(".")
         axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())

@@ -25,7 +25,7 @@ MOST_TABLES = 40
 
 
 def sentences(seen: StoreView) -> tuple[str, ...]:
-    """Say which design is best in each cell at the largest value across, by how much, and what was found there."""
+    """State which design is best in each cell at the largest value across, by how much, and what was found there."""
     if not seen.measures:
         return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
     comparison = compared(seen)
@@ -53,7 +53,7 @@ def _reasons(seen: StoreView) -> list[str]:
 
 
 def _alone(seen: StoreView) -> list[str]:
-    """Say what the measures of a store are in which there is nothing to compare."""
+    """State what the measures of a store are in which there is nothing to compare."""
     record = seen.records[0]
     names = [seen.measure, *([seen.found] if seen.found else [])]
     told = [f"{measured_axis(seen.dataset, name)}: {amount(seen, record, name)}." for name in names]
@@ -61,7 +61,7 @@ def _alone(seen: StoreView) -> list[str]:
 
 
 def _of_cell(seen: StoreView, rows: Sequence[Row]) -> list[str]:
-    """Say, in one sentence, who leads a cell, by how much, and what was found."""
+    """State in one sentence, who leads a cell, by how much, and what was found."""
     where = {name: value for name, value in rows[0].at.items() if name != seen.x}
     head = f"{place(where)}: " if where else ""
     known = [row for row in rows if math.isfinite(row.value)]
@@ -95,7 +95,7 @@ def _verb(lead: Row, rows: Sequence[Row]) -> str:
 
 
 def _next(seen: StoreView, others: Sequence[Row], written: dict[int, str]) -> str:
-    """Say how far the next design is behind, with the error and the interval of that difference."""
+    """State how far the next design is behind, with the error and the interval of that difference."""
     if not others:
         return ""
     sign = 1 if less_is_better(seen.measure) else -1
@@ -116,7 +116,7 @@ def _difference(gap: Value | None) -> str:
 
 
 def _beside(seen: StoreView, row: Row) -> str:
-    """Say what was found where a value may be one of emptiness."""
+    """State what was found where a value may be one of emptiness."""
     if seen.found is None:
         return ""
     record = _record(seen, row)
@@ -253,7 +253,7 @@ def _found(seen: StoreView, row: Row) -> Value | str:
 
 
 def _notes(seen: StoreView, comparison: Comparison, shown: Sequence[ReportTable]) -> list[str]:
-    """Say what the columns of the comparisons rest on, as `simlab compare` says it."""
+    """State what the columns of the comparisons rest on, as `simlab compare` says it."""
     beside = [f"{seen.measure} is best where nothing is found: read it beside {seen.found}."] if seen.found else []
     if seen.measure in EMPTINESS and not seen.found:
         beside = [f"{seen.measure} is best where nothing is found, and what was found is not known here."]

@@ -165,7 +165,7 @@ def standing(row: Row) -> str:
 
 
 def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]:
-    """Say what tables of `lines` rest on, and what their signs mean."""
+    """State what tables of `lines` rest on, and what their signs mean."""
     rows = [row for row in comparison.rows if row.standing != "unreached"]
     cluster = cluster_word(comparison.cluster)
     known = [row for row in rows if math.isfinite(row.value)]
@@ -214,7 +214,7 @@ def _unreached(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def reservations(comparison: Comparison) -> Iterator[str]:
-    """Say what speaks against designs, a line for each and sort of reason, and why none is called the best."""
+    """State what speaks against designs, a line for each and sort of reason, and why none is called the best."""
     alike: dict[tuple[str, str], list[str]] = {}
     for row in comparison.rows:
         if row.standing == "unreached":

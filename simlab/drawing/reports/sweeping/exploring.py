@@ -99,7 +99,7 @@ def costs(seen: StoreView) -> tuple[str, ...]:
 
 
 def alt(seen: StoreView) -> str:
-    """Say what the figure shows, for those who do not see it."""
+    """State what the figure shows, for those who do not see it."""
     shown = view.view(seen.dataset, seen.measure)
     values = [record[seen.measure] for record in seen.records if record[seen.measure] == record[seen.measure]]
     lines = f", a line for each {axis_label(shown.line)}" if shown.line else ""

@@ -69,9 +69,9 @@ def _unknown(dataset: xr.Dataset) -> str:
     return "These studies make no claims about pairs of systems."
 
 
-def _what(dataset: xr.Dataset, found: Sequence[Kinds]) -> str:
-    """Say what a square holds, and what systems are told apart by."""
-    worlds = max(one.worlds for one in found)
+def _what(dataset: xr.Dataset, kinds: Sequence[Kinds]) -> str:
+    """State what a square holds, and what systems are told apart by."""
+    worlds = max(one.worlds for one in kinds)
     same = "The systems are those of one world" if worlds == 1 else f"Systems differ between the {worlds} worlds"
     return (
         "Each square is a pair of systems, placed by the true order, best first; it holds the share of campaigns that "
@@ -98,9 +98,9 @@ def _matrix(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> PairMatr
     )
 
 
-def _rounded(found: Kinds) -> tuple[tuple[float | None, ...], ...]:
+def _rounded(kinds: Kinds) -> tuple[tuple[float | None, ...], ...]:
     """Round shares of campaigns to what a reader can use; a page of many pairs is shorter for it."""
-    return tuple(tuple(round(float(share), 4) for share in kind) for kind in found.shares)
+    return tuple(tuple(round(float(share), 4) for share in kind) for kind in kinds.shares)
 
 
 def _design(seen: StoreView, place_: Position) -> str:
@@ -125,7 +125,7 @@ def _shares(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> ReportTa
     return ReportTable(caption, (*map(axis_label, axes), *KINDS), rows)
 
 
-def _mean(one: Estimate) -> Value:
+def _mean(estimate: Estimate) -> Value:
     """Hold a mean share; where all clusters agree no error is told."""
-    error = one.mcse if math.isfinite(one.mcse) and one.mcse > 0 else None
-    return Value(float(one.value), error, one.n, len(one.influence))
+    error = estimate.mcse if math.isfinite(estimate.mcse) and estimate.mcse > 0 else None
+    return Value(float(estimate.value), error, estimate.n, len(estimate.influence))

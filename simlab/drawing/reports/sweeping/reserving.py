@@ -24,7 +24,7 @@ MOST_PLACES = 3
 
 
 def reservations(seen: StoreView, found: Sequence[str] = ()) -> tuple[str, ...]:
-    """Say what is to be held against a store: first what checks `found`, then what its own numbers tell."""
+    """State what is to be held against a store: first what checks `found`, then what its own numbers tell."""
     dataset = seen.dataset
     stored = [str(dataset.attrs[RESERVATION])] if RESERVATION in dataset.attrs else []
     told = (view.condition(dataset), skewness_warning(dataset), undivided_warning(dataset))
@@ -39,7 +39,7 @@ def _failed(seen: StoreView) -> list[str]:
 
 
 def _without(seen: StoreView) -> list[str]:
-    """Say of how many cells no campaign was carried out."""
+    """State of how many cells no campaign was carried out."""
     names = [*seen.measures, *seen.undefined]
     lacking: dict[str, list[str]] = {}
     for record in seen.records:
@@ -52,7 +52,7 @@ def _without(seen: StoreView) -> list[str]:
 
 
 def _promises(seen: StoreView) -> list[str]:
-    """Say which designs break a promise, or are stable by emptiness, a line for each sort of reason."""
+    """State which designs break a promise, or are stable by emptiness, a line for each sort of reason."""
     held = doubts(seen.dataset, seen.measure, seen.axes)
     said: dict[str, list[str]] = {}
     for index in np.ndindex(*held.marks.shape):
@@ -76,7 +76,7 @@ def _named(at: Sequence[str]) -> str:
 
 
 def _few(seen: StoreView) -> list[str]:
-    """Say that values rest on few clusters: with more, another design may lead."""
+    """State that values rest on few clusters: with more, another design may lead."""
     counts = {name: _clusters(seen, name) for name in seen.measures}
     known = {name: most for name, most in counts.items() if most}
     few = {name: most for name, most in known.items() if most < FEW_CLUSTERS}
@@ -97,7 +97,7 @@ def _clusters(seen: StoreView, name: str) -> int:
 
 
 def _errors(seen: StoreView) -> list[str]:
-    """Say of which measures no error is known in some cells, as all clusters agree."""
+    """State of which measures no error is known in some cells, as all clusters agree."""
     lacking = {name: n for name in seen.measures if (n := sum(_untold(one, name) for one in seen.records))}
     if not lacking:
         return []
@@ -116,7 +116,7 @@ def _untold(record: Record, name: str) -> bool:
 
 
 def _undefined(seen: StoreView) -> list[str]:
-    """Say which measures have no value in any cell, a line for each reason."""
+    """State which measures have no value in any cell, a line for each reason."""
     said: dict[str, list[str]] = {}
     for name, why in seen.undefined.items():
         said.setdefault(why, []).append(name)
@@ -129,7 +129,7 @@ def _dirty(seen: StoreView) -> list[str]:
 
 
 def held_fixed(seen: StoreView) -> tuple[str, ...]:
-    """Say what the measures hold fixed, and which designs share all else."""
+    """State what the measures hold fixed, and which designs share all else."""
     said: dict[str, list[str]] = {}
     for name in seen.measures:
         if words := str(seen.dataset[name].attrs.get("held_fixed", "")):
