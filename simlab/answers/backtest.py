@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, nan
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
@@ -167,7 +167,8 @@ class AdviceTest(Record):
 
     `effect` is `advised` less `other` of `measure`, averaged over `n` parts of the documents, or fitted worlds, with
     its standard `error` and 95 % interval; `advised_found` and `other_found` are shares of pairs told apart. `hours`
-    are those of a study, NaN where the table has no times. What cannot be tried has no numbers, and a `reason`.
+    are those of a study, NaN where the table has no times, `money` is its price, NaN where none was given. What cannot
+    be tried has no numbers, and a `reason`.
     """
 
     advice: AdviceName
@@ -190,6 +191,7 @@ class AdviceTest(Record):
     repetition: str
     verdict: AdviceVerdict
     reason: str
+    money: Num = nan
 
 
 class BacktestPapers(Record):

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from simlab.answers.backtest import AdviceSource, Backtest, BacktestAdvice, BacktestPapers, Prediction, TestName
 from simlab.answers.fit import PREFERENCE
 from simlab.answers.records import read_record
@@ -33,10 +35,11 @@ from simlab.fitting.backtest.planning import (
     steps,
     tasks,
 )
-from simlab.messages import several
+from simlab.messages import legible, several
+from simlab.rng import stream
 from simlab.tables import preferences, understood
 from simlab.tables.held import NOTHING, ColumnOverrides, as_errors
-from simlab.types import InputError, World
+from simlab.types import Floats, InputError, World
 
 Advice: TypeAlias = Literal["pilot", "papers"]
 """Whose advice is judged: that of a pilot of the table, or that of papers."""
@@ -54,6 +57,8 @@ class BacktestOptions(NamedTuple):
     jobs: int | None = None
     law: str = AUTO
     told: ColumnOverrides = NOTHING
+    metric: str | None = None
+    price: float | None = None
 
     @property
     def size(self) -> SimulationSize:
@@ -87,6 +92,7 @@ def answer_of(
     read or split.
     """
     files.check_suffix(plot, "--plot")
+    _refuse_without_papers(options, advice)
     found: Backtest | BacktestAdvice | BacktestPapers = CARRY_OUT[advice](table, options, quiet=quiet)
     if plot is not None:
         from simlab.drawing.reports.answers.backtest import report
@@ -94,6 +100,12 @@ def answer_of(
 
         files.write(lambda: figure_of(report(found)), plot)
     return found
+
+
+def _refuse_without_papers(options: BacktestOptions, advice: Advice | None) -> None:
+    for name, given in (("metric", options.metric), ("price", options.price)):
+        if given is not None and advice != "papers":
+            raise InputError(f"--{name} is of the papers' advice: add --advice papers, or leave it out")
 
 
 def carry_out(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> Backtest:
@@ -248,17 +260,20 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
         raise InputError("--advice papers: the advice is of studies that rate outputs; give a table of ratings")
     plan, amount = planned(table, options), papers.QUICK if options.quick else papers.FULL
-    places: dict[AdviceSource, list[World]] = {"recorded": papers.parts_of(plan), "fitted": [plan.world]}
+    metric = None if options.metric is None else _read_metric(table, options.metric, options.told, plan)
+    places: dict[AdviceSource, list[World]] = {"recorded": papers.parts_of(plan, metric), "fitted": [plan.world]}
     settings = {
-        (source, name): papers.setting_of(own, name) for source, own in places.items() for name in papers.ADVICE
+        (source, name): papers.setting_of(own, name) if name != "metric" or metric is not None else papers.NO_METRIC
+        for source, own in places.items()
+        for name in papers.ADVICE
     }
     if all(isinstance(one, str) for one in settings.values()):
-        reasons = "; ".join(dict.fromkeys(map(str, settings.values())))
+        reasons = "; ".join(dict.fromkeys(str(one) for one in settings.values() if one != papers.NO_METRIC))
         raise InputError(f"--advice papers: none of it can be tried on {name_table(table)}: {reasons}")
     if not quiet:
         note_table(table, plan.ratings)
     if any(source == "fitted" and not isinstance(one, str) for (source, _), one in settings.items()):
-        places["fitted"] = papers.draw_worlds(plan, amount.draws)
+        places["fitted"] = papers.draw_worlds(plan, amount.draws, metric)
     studies: dict[AdviceSource, Mapping[TestName, int]] = {"recorded": amount.recorded, "fitted": amount.fitted}
     # The design that is advised is the same in much of the advice, and studied once.
     asked = {
@@ -284,14 +299,28 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
                 for k in range(len(places[source]))
             ]
             answers = papers.answers_of(places[source][0], setting)
-            records.append(papers.judge(name, source, test, setting, pairs, papers.seconds_of(plan), answers))
+            price = float("nan") if options.price is None else options.price
+            records.append(papers.judge(name, source, test, setting, pairs, papers.seconds_of(plan), answers, price))
     records.sort(key=lambda one: list(papers.ADVICE).index(one.advice))
-    records += [
-        papers.untried("metric", source, test, papers.NO_METRIC) for source, own in studies.items() for test in own
-    ]
     return BacktestPapers(
         read=read_record(ReadTable, understood.record(plan.ratings), "read"), law=plan.law.name, records=tuple(records)
     )
+
+
+def _read_metric(table: Path | None, column: str, told: ColumnOverrides, plan: BacktestRun) -> Floats:
+    """Read what a column of the table says of each output, `[system, item]`.
+
+    Raises InputError where it is no column of scores, or lacks an output that people rated.
+    """
+    from simlab.world.recorded_metrics import recorded
+
+    if table is None:
+        raise InputError(f"--metric {legible(column, 40)}: the built-in table has no metric; give a TABLE with one")
+    columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items() if ours != "score") or None
+    path = str(table)
+    rng = stream(plan.seed, "backtest", "papers", "column")
+    world = recorded(rng, plan.world, path=path, column=column, margin=0.0, better=None, columns=columns, sha256=None)
+    return np.asarray(world.metric, float)
 
 
 CARRY_OUT: Mapping[Advice | None, Callable[..., Any]] = {

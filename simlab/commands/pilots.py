@@ -162,6 +162,12 @@ def backtest(
         Literal["pilot", "papers"] | None,
         typer.Option(help="Judge advice instead: the design that a pilot names, or what papers advise."),
     ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="With --advice papers: mix this metric of TABLE in.")
+    ] = None,
+    price: Annotated[
+        float | None, typer.Option(metavar="X", help="With --advice papers: what a rating costs.", min=0)
+    ] = None,
     quick: Quick = False,
     plot: Figure = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Split otherwise.", min=0)] = 0,
@@ -175,7 +181,8 @@ def backtest(
     others and on all of them find, and carries out these studies on the real ratings.
 
     --advice pilot names a design of those that cost the same, and judges it. --advice papers holds what papers advise
-    (side by side, even loads, z-scores, more documents rather than ratings) against what they warn of.
+    (side by side, even loads, z-scores, more documents rather than ratings, a metric as control variate) against what
+    they warn of.
 
     Returns, over `prediction`, `predicted`, `low`, `high` (90 % of worlds), `observed` and `observed_mcse`: of SRP, the
     share confirmed, the significant share, power (never observed: NaN) and Kendall's tau. Coordinates say of which
@@ -190,7 +197,7 @@ def backtest(
     """
     from simlab.commands import backtest as backtests
 
-    asked = backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told_of(**told))
+    asked = backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told_of(**told), metric, price)
     return backtests.answer_of(path_of(table), asked, advice=advice, plot=path_of(plot), quiet=not progress)
 
 

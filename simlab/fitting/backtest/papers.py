@@ -8,6 +8,7 @@ make nothing surer than documents like these allow.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import sqrt
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.concluding import compare_systems
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Campaign, Floats, Place, World
+from simlab.world.segment_metrics import agreed_quality, segment_metric
 
 LEVEL = 0.05
 FEWEST_PARTS, MOST_PARTS = 4, 6
@@ -36,19 +38,20 @@ SOME = 2 / 3
 """Where studies ask about other documents, they ask about this share of a part's."""
 UNEVEN = 0.8
 """Normalised entropy of the loads that an even load is held against."""
-NO_METRIC = "only people's ratings are read here; `simlab conclude TABLE --metric COLUMN` says what a metric adds"
+NO_METRIC = "no metric is named (--metric COLUMN)"
 IDLE = "one of the two claims no more than chance does, and then SRP says nothing"
 ONE_RATER = "an output needs ratings by two people or more"
 
 
 class Arm(NamedTuple):
-    """Name one way of asking; `share` of a part's documents are asked about."""
+    """Name one way of asking; `share` of a part's documents are asked about, `metric` is whether one is mixed in."""
 
     grouping: str = "pseudo_side_by_side"
     share: float = 1.0
     ratings_per_item: int = 1
     load_entropy: float | None = None
     normalization: str = "none"
+    metric: bool = False
 
     def design(self, documents: int) -> BacktestDesign:
         """Return the design for so many documents at one rating each."""
@@ -60,8 +63,10 @@ ADVICE: Mapping[AdviceName, tuple[Arm, Arm]] = {
     "load": (Arm(), Arm(load_entropy=UNEVEN)),
     "normalization": (Arm(normalization="zscore"), Arm()),
     "documents": (Arm(), Arm(share=0.5, ratings_per_item=2)),
+    "metric": (Arm(metric=True), Arm()),
 }
-"""What is advised, and what it is held against: side by side, even loads, z-scores, documents before ratings."""
+"""What is advised, and what it is held against: side by side, even loads, z-scores, documents before ratings, a metric
+as control variate."""
 MEASURES: Mapping[TestName, Measure] = {"published": "srp", "default": "significant_share"}
 """What is measured: the paper's SRP; where the test keeps its promise for all pairs at once, the share it finds."""
 MODERATED: Mapping[str, Any] = {"pools": "apart", "draws": 499}
@@ -96,15 +101,23 @@ class ArmMeasures(NamedTuple):
     found: float
 
 
-def parts_of(plan: BacktestRun) -> list[World]:
-    """Cut the documents into parts at random, spread over buckets; fewer than two where there are too few."""
+def parts_of(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
+    """Cut the documents into parts at random, spread over buckets; fewer than two where there are too few.
+
+    `metric[system, item]` scores all outputs; each part keeps the scores of its own.
+    """
     n = plan.world.frame.n_documents
     number = min(MOST_PARTS, n // FEWEST_DOCUMENTS)
     if number < FEWEST_PARTS:
         return []
     order = stream(plan.seed, "backtest", "papers", "parts").permutation(n)
     order = order[np.argsort(plan.world.frame.bucket[order], kind="stable")]
-    return [part_of(plan.world, np.isin(np.arange(n), order[k::number])) for k in range(number)]
+    kept = [np.isin(np.arange(n), order[k::number]) for k in range(number)]
+    parts = [part_of(plan.world, documents) for documents in kept]
+    if metric is None:
+        return parts
+    items = [documents[plan.world.frame.document] for documents in kept]
+    return [replace(part, metric=metric[:, own]) for part, own in zip(parts, items, strict=True)]
 
 
 def setting_of(parts: Sequence[World], name: AdviceName) -> Setting | str:
@@ -120,7 +133,9 @@ def setting_of(parts: Sequence[World], name: AdviceName) -> Setting | str:
     if least - least % 2 < fewest:
         each = f" in each of {len(parts)} parts" if len(parts) > 1 else ""
         return f"studies of {least} documents are too small for it, which takes {fewest:.0f}{each}"
-    for documents, same in ((least, True), (some, True), (some, False)):
+    # Of documents that are rated again and again a metric tells nothing more: what it tells is of the others.
+    tried = ((some, False),) if name == "metric" else ((least, True), (some, True), (some, False))
+    for documents, same in tried:
         even = documents - documents % 2
         if even >= fewest and all(_allowed(part, arm, even, same) for part in parts for arm in ADVICE[name]):
             return Setting(even, same)
@@ -135,6 +150,7 @@ def _allowed(part: World, arm: Arm, documents: int, same: bool) -> bool:
 def measure_arm(world: World, arm: Arm, setting: Setting, test: TestName, seed: int, studies: int) -> ArmMeasures | str:
     """Carry out studies of a design; return what they show, or why it cannot be carried out."""
     design = arm.design(setting.documents)
+    world = world if arm.metric else replace(world, metric=None)
     whole = setting.documents >= world.frame.n_documents - 1
     per_set = 1 if not setting.same else studies if whole else max(studies // 3, 2)
     asking = _asking(prepared(design, seed, per_set), arm, test)
@@ -170,11 +186,31 @@ def _asking(asked: PreparedRatings, arm: Arm, test: TestName) -> PreparedRatings
     )
 
 
-def draw_worlds(plan: BacktestRun, draws: int) -> list[World]:
-    """Fit the law to the table; draw worlds like it, two of each draw of the law, side by side."""
+def draw_worlds(plan: BacktestRun, draws: int, metric: Floats | None = None) -> list[World]:
+    """Fit the law to the table; draw worlds like it, two of each draw of the law, side by side.
+
+    With a `metric[system, item]` of the table each world has one that follows its outputs as closely.
+    """
     effects = plan.law.fit(ratings_of(plan.world, plan.ratings), seed=plan.seed, draws=draws).effects
     rng = stream(plan.seed, "backtest", "papers", "worlds")
-    return [world_on(plan.law, rng, effects[k % len(effects)], plan.world.frame) for k in range(draws) for _ in (0, 1)]
+    worlds = [
+        world_on(plan.law, rng, effects[k % len(effects)], plan.world.frame) for k in range(draws) for _ in (0, 1)
+    ]
+    if metric is None:
+        return worlds
+    rng, closeness = stream(plan.seed, "backtest", "papers", "metric"), correlation_within(plan.world, metric)
+    return [segment_metric(rng, world, correlation=closeness, correlation_sd=0.0) for world in worlds]
+
+
+def correlation_within(world: World, metric: Floats) -> float:
+    """Correlate `metric[system, item]` with mean ratings of the same outputs, within systems; 0 if either is constant.
+
+    Higher scores of the metric are taken to be better.
+    """
+    quality = -agreed_quality(world) if world.frame.lower_is_better else agreed_quality(world)
+    y, g = (values - values.mean(axis=1, keepdims=True) for values in (quality, metric))
+    spread = sqrt(float((y**2).sum() * (g**2).sum()))
+    return float((y * g).sum()) / spread if spread > 0 else 0.0
 
 
 def judge(
@@ -185,10 +221,12 @@ def judge(
     found: Sequence[tuple[ArmMeasures | str, ArmMeasures | str]],
     per_answer: float,
     answers: int,
+    price: float = float("nan"),
 ) -> AdviceTest:
     """Judge an advice by what it and its alternative showed, part by part or world by world.
 
-    `answers` are those of one study; an answer takes `per_answer` seconds, NaN where that is not known.
+    `answers` are those of one study; an answer takes `per_answer` seconds and costs `price`, NaN where that is not
+    known.
     """
     failed = next((one for pair in found for one in pair if isinstance(one, str)), "")
     if failed:
@@ -220,6 +258,7 @@ def judge(
         other_documents=second.documents,
         answers=answers,
         hours=per_answer * answers / 3600,
+        money=price * answers,
         repetition="same documents" if setting.same else "other documents",
         verdict="not known here" if idle else _verdict(effect - half, effect + half),
         reason=IDLE if idle else "",
@@ -248,7 +287,7 @@ def _error(effects: Floats, *, paired: bool) -> tuple[float, int]:
 def untried(name: AdviceName, source: AdviceSource, test: TestName, reason: str) -> AdviceTest:
     """Say that an advice cannot be tried, and why."""
     nan = float("nan")
-    numbers = ("advised", "other", "effect", "error", "low", "high", "advised_found", "other_found", "hours")
+    numbers = ("advised", "other", "effect", "error", "low", "high", "advised_found", "other_found", "hours", "money")
     return AdviceTest(
         advice=name,
         source=source,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 
 from simlab.answers.backtest import AdviceName, AdviceTest, AdviceVerdict, BacktestPapers, Measure, TestName
 from simlab.drawing.reports import references
@@ -32,7 +33,7 @@ AGAINST: Mapping[AdviceName, str] = {
     "load": "all raters do as much; not: loads of normalised entropy .8",
     "normalization": "scores are centred and scaled rater by rater; not: they are left as they are",
     "documents": "every output is rated once; not: half of the documents twice",
-    "metric": "a metric's scores are mixed in; not: people alone",
+    "metric": "scores of a metric are mixed in, of rated documents and of others; not: people alone",
 }
 TESTS: Mapping[TestName, str] = {"published": "published test", "default": "default test"}
 MEASURES: Mapping[Measure, str] = {"srp": "SRP", "significant_share": "pairs told apart"}
@@ -100,7 +101,9 @@ def _large(test: AdviceTest) -> Value:
 
 def _sections(papers: BacktestPapers) -> Iterator[Section]:
     tried = [one for one in papers.records if one.verdict != "cannot be tried"]
-    yield Section("What becomes of each advice", (_chart(tried, _table(tried)), _table(tried)))
+    by_test = {test: [one for one in tried if one.test == test] for test in TESTS}
+    charts = tuple(_chart(test, own) for test, own in by_test.items() if own)
+    yield Section("What becomes of each advice", charts)
     yield Section("What was found, and what it takes", (_table_of_claims(tried), _table_of_prices(tried)))
     yield Section("What this rests on", (Points(tuple(_words(tried))),))
 
@@ -109,30 +112,31 @@ def _name(test: AdviceTest) -> str:
     return f"{ADVICE[test.advice]}, {test.source}, {TESTS[test.test]}"
 
 
-def _chart(tried: list[AdviceTest], table: ReportTable) -> Chart:
+def _chart(test: TestName, tried: list[AdviceTest]) -> Chart:
     held = sum(one.verdict == "holds" for one in tried)
+    measure = MEASURES[tried[0].measure]
     return Chart(
         "intervals",
-        "Effects of following each advice",
+        f"{_capitalize(measure)}, by the {TESTS[test]}",
         "advised less its alternative, 95 % interval",
         "advice",
         tuple(
-            ChartPoint(one.effect, _name(one), one.low, one.high, standard_error=one.error, n=one.n) for one in tried
+            ChartPoint(one.effect, ADVICE[one.advice], one.low, one.high, one.source, standard_error=one.error, n=one.n)
+            for one in tried
         ),
-        f"Effects of following each advice, with 95 % intervals: {held} of {len(tried)} lie wholly above 0.",
+        f"Effects of following each advice on {measure}: {held} of {len(tried)} 95 % intervals lie wholly above 0.",
+        "studied on ratings, or in fitted worlds",
         target=0.0,
-        table=table,
+        table=_table(test, tried),
         interval="95 % interval",
     )
 
 
-def _table(tried: list[AdviceTest]) -> ReportTable:
+def _table(test: TestName, tried: list[AdviceTest]) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             ADVICE[one.advice],
             one.source,
-            TESTS[one.test],
-            MEASURES[one.measure],
             value_or_reason(one.advised, "-"),
             value_or_reason(one.other, "-"),
             Value(one.effect, standard_error=one.error, low=one.low, high=one.high, signed=True),
@@ -141,16 +145,28 @@ def _table(tried: list[AdviceTest]) -> ReportTable:
         )
         for one in tried
     )
-    columns = ("advice", "source", "test", "measure", "advised", "other", "effect", "n", "verdict")
-    return ReportTable("Effects ± standard errors over n parts of the documents, or fitted worlds", columns, rows)
+    columns = ("advice", "source", "advised", "other", "effect", "n", "verdict")
+    units = "± standard errors over n parts of the documents, or fitted worlds"
+    return ReportTable(
+        f"{_capitalize(MEASURES[tried[0].measure])} by the {TESTS[test]}, effects {units}", columns, rows
+    )
+
+
+def _capitalize(words: str) -> str:
+    """Begin with a capital letter, and leave those of abbreviations."""
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _table_of_claims(tried: list[AdviceTest]) -> ReportTable:
+    """Lay out what the published test finds; the default test is measured by nothing else."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (ADVICE[one.advice], one.source, TESTS[one.test], Value(one.advised_found), Value(one.other_found))
+        (ADVICE[one.advice], one.source, Value(one.advised_found), Value(one.other_found))
         for one in tried
+        if one.test == "published"
     )
-    return ReportTable("Shares of pairs told apart", ("advice", "source", "test", "advised", "other"), rows)
+    return ReportTable(
+        "Shares of pairs told apart by the published test", ("advice", "source", "advised", "other"), rows
+    )
 
 
 def _table_of_prices(tried: list[AdviceTest]) -> ReportTable:
@@ -169,7 +185,12 @@ def _table_of_prices(tried: list[AdviceTest]) -> ReportTable:
         for one in each.values()
     )
     columns = ("advice", "source", "documents", "other", "repeated with", "ratings", "hours")
-    return ReportTable("A study of either design: as many ratings, so times your price the same money", columns, rows)
+    priced = [one.money for one in each.values()]
+    if not any(map(isfinite, priced)):
+        said = "A study of either design: as many ratings, so times your price (--price X) the same money"
+        return ReportTable(said, columns, rows)
+    rows = tuple((*row, value_or_reason(money, "-")) for row, money in zip(rows, priced, strict=True))
+    return ReportTable("A study of either design: as many ratings, so the same money", (*columns, "money"), rows)
 
 
 def _words(tried: list[AdviceTest]) -> Iterator[str]:
