@@ -19,6 +19,7 @@ FILES: Final[Mapping[str, str]] = {
     "ratings.csv": "640 ratings of 8 systems by 3 raters: simlab conclude ratings.csv",
     "preferences.csv": "comparisons of two outputs: simlab conclude preferences.csv",
     "judged.csv": "outputs that people and a metric called right or wrong: simlab fit-metric judged.csv",
+    "gpt4_judge.csv": "six WMT23 systems, by experts and a GPT-4 judge: simlab conclude gpt4_judge.csv --metric judge",
     "items.csv": "outputs to hand out: simlab assign my --items items.csv",
     "sentences.jsonl": "sentences to corrupt, for unit tests of metrics",
     "notebook.ipynb": "a sweep as a notebook: from its cells to a campaign, carried out again",

@@ -7,11 +7,13 @@ import re
 import shlex
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE, PICTURES = DOCS / "gallery.md", DOCS / "figures" / "gallery"
-WIDEST, COLOURS = 1300, 128
+CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
+WIDEST, COLOURS, SECONDS_TO_DRAW = 1300, 128, 5
 PARTS = re.compile(r"```console\n(?P<commands>.*?)```|!\[(?P<says>[^\]]+)\]\((?P<picture>[^)]+)\)", re.DOTALL)
 
 
@@ -29,9 +31,14 @@ def commands() -> dict[str, list[list[str]]]:
 
 
 def written_by(words: list[str]) -> str:
-    """Return the name of the picture that a command writes; empty where it writes none."""
+    """Return the name of the picture that a command writes; empty where it writes none.
+
+    That of a report is the figure on its page, named by the answer.
+    """
     if words[0] == "plan":
         return "front.png"
+    if words[0] == "report":
+        return f"{Path(words[1]).stem}.png"
     names = [Path(word).name for word in words if word.endswith(".png")]
     return names[0] if names else ""
 
@@ -43,6 +50,27 @@ def shrink(picture: Path, out: Path) -> None:
     image = Image.open(picture).convert("RGB")
     image.thumbnail((WIDEST, WIDEST), Image.Resampling.LANCZOS)
     image.quantize(COLOURS).save(out, optimize=True)
+
+
+def photograph(page: Path, out: Path) -> None:
+    """Write the first figure of a report's page, as a browser draws it."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for word in ("--headless", "--no-sandbox", "--window-size=1000,1200", "--force-device-scale-factor=1.5"):
+        options.add_argument(word)
+    browser = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        browser.get(page.absolute().as_uri())
+        time.sleep(SECONDS_TO_DRAW)
+        browser.execute_script(
+            "document.querySelectorAll('figure button, figure details').forEach((one) => one.remove())"
+        )
+        browser.find_element("css selector", "figure[data-place='0']").screenshot(str(out))
+    finally:
+        browser.quit()
 
 
 def main(asked: list[str]) -> None:
@@ -58,6 +86,8 @@ def main(asked: list[str]) -> None:
             for words in lines:
                 answer(words)
             if not asked or name in asked:
+                if lines[-1][0] == "report":
+                    photograph(Path(f"{Path(name).stem}-report.html"), Path(name))
                 (drawn,) = Path(folder).rglob(name)
                 shrink(drawn, PICTURES / name)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from simlab.answers.conclude import Conclusion
+from simlab.answers.standings import MetricQuality
 from simlab.commands.conclude import draw
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers import conclude_charts as charts
@@ -73,6 +74,27 @@ def test_metrics_and_the_means_they_give_are_drawn() -> None:
     assert labels(metrics) == ["A", "B", "C", "D"]
     assert {text.get_text() for text in metrics.get_legend().get_texts()} == {"judge", "chrF", "dice"}
     assert {"humans alone", "PPI++"} <= {text.get_text() for text in means.get_legend().get_texts()}
+
+
+def test_whom_a_metric_favours_is_drawn_where_it_is_known() -> None:
+    found = made.judged(["judge"])
+    (judge,) = found.metrics
+    off = [
+        MetricQuality(system=name, value=value, low=value - 1, high=value + 1)
+        for name, value in zip("DCBA", [0.1, 0, 0.2, 3], strict=True)
+    ]
+    favoured = drawn(found.changed(metrics=[judge.changed(favour=off)])).axes
+    assert len(favoured) == len(drawn(found).axes) + 1
+    assert favoured[-1].get_title() == "Whom does judge favour?"
+    assert labels(favoured[-1]) == ["A", "B", "C", "D"]
+    assert [
+        len(line.get_xdata()) and max(line.get_xdata()) for line in favoured[-1].lines if len(line.get_xdata()) == 4
+    ] == [3]
+
+
+def test_only_a_table_of_right_and_wrong_asks_for_adequate_outputs() -> None:
+    assert "adequate" in drawn(made.judged())._suptitle.get_text()
+    assert "adequate" not in drawn(made.judged(unit="points"))._suptitle.get_text()
 
 
 def claiming(*claims: str) -> Conclusion:

@@ -34,7 +34,7 @@ def report(conclusion: Conclusion) -> Report:
     check_read(conclusion)
     return Report(
         "Conclusion",
-        QUESTIONS.get(conclusion.question, "Which systems are better?"),
+        _question(conclusion),
         tuple(filter(None, _answer(conclusion))),
         tuple(_sections(conclusion)),
         conclusion.plain(),
@@ -87,6 +87,13 @@ def _sections(conclusion: Conclusion) -> Iterator[Section]:
     if conclusion.notes:
         # The command line prints them below the page, too.
         yield Section("Notes", (Points(tuple(conclusion.notes)),), light=True)
+
+
+def _question(conclusion: Conclusion) -> str:
+    """Return what a table answers; where people gave scores, no output is called adequate."""
+    if conclusion.question == "judge" and "adequate" not in conclusion.unit:
+        return QUESTIONS["rate"]
+    return QUESTIONS.get(conclusion.question, "Which systems are better?")
 
 
 def _pairs(conclusion: Conclusion) -> Iterator[Section]:
@@ -159,8 +166,10 @@ def _metrics(conclusion: Conclusion) -> Iterator[Section]:
     table = charts.table_of_metrics(conclusion, "quality")
     yield Section("Metrics", (chart or table, *map(Points, filter(None, said))))
     for one in conclusion.metrics:
-        if tables := (*_estimates(conclusion, one), *_errors(one)):
-            yield Section(f"Metric {one.name}", tables, light=True)
+        favours = charts.favours(conclusion, one)
+        blocks: list[Block] = [*_estimates(conclusion, one), *_errors(one), *([favours] if favours else [])]
+        if blocks:
+            yield Section(f"Metric {one.name}", tuple(blocks), light=True)
 
 
 def _estimates(conclusion: Conclusion, metric: Metric) -> Iterator[ReportTable]:
@@ -190,11 +199,6 @@ def _errors(metric: Metric) -> Iterator[ReportTable]:
             "Its error of each system about the mean of all, bounds for all systems at once",
             "system",
             [(each.system, each) for each in metric.bias],
-        ),
-        (
-            "How far above its line on human means each system lies, against the median of the others",
-            "system",
-            [(each.system, each) for each in metric.favour],
         ),
     ):
         if rows:

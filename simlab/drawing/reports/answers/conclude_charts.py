@@ -325,6 +325,32 @@ def metrics(conclusion: Conclusion) -> Chart | None:
     )
 
 
+def favours(conclusion: Conclusion, metric: Metric) -> Chart | None:
+    """Show how far each system lies above the line of a metric's means on human means; None where it is not known."""
+    by_name = {one.system: one for one in metric.favour if math.isfinite(one.value)}
+    each = [by_name[one.system] for one in words.order_systems(conclusion) if one.system in by_name]
+    if not each:
+        return None
+    rows = tuple((one.system, known(one.value, one.low, one.high)) for one in each)
+    return _bounded(
+        Chart(
+            "intervals",
+            f"Whom does {metric.name} favour?",
+            f"points of {metric.name} off its line on human means",
+            "system",
+            tuple(ChartPoint(one.value, one.system, one.low, one.high) for one in each),
+            f"How far {metric.name} rates each system above others of the same human score, best systems first",
+            target=0.0,
+            table=ReportTable(
+                "How far above its line on human means each system lies, against the median of the others",
+                ("system", "points"),
+                rows,
+            ),
+            interval=f"{confidence(conclusion)} interval, all systems at once",
+        )
+    )
+
+
 def table_of_metrics(conclusion: Conclusion, quality: str) -> ReportTable:
     """List metrics: the verdict, how good they are, and which further human labels would settle the verdict."""
     columns = ("metric", "verdict", f"{quality} of systems", "they differ by", "width", "settled by")
