@@ -111,8 +111,10 @@ class Accessor:
         with self._narrowed(measure, conditions) as held:
             return over_cells.axis_importance(held, measure, by)
 
-    def solve(self, axis: str, *conditions: Setting, **target: float) -> xr.Dataset:
+    def solve(self, axis: str, *conditions: Setting, **target: float | str) -> xr.Dataset:
         """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.
+
+        `power="grouping"`: from where on each grouping is as good as the first.
 
         Returns, over the other axes, `value`, `mcse`, `low` and `high` (a 90 % interval) in the unit of the axis,
         infinite beyond the sweep; `reach` says `crossed`, `not_reached` or `reached_everywhere`, and `side` whether
@@ -126,6 +128,8 @@ class Accessor:
             raise InputError(f"solve takes one target, such as power=.8; {len(target)} are given")
         ((measure, value),) = target.items()
         with self._narrowed(measure, conditions) as held:
+            if isinstance(value, str):
+                return over_cells.solve_crossings(held, axis, measure, value)
             return over_cells.solve_axis(held, axis, over_cells.reach(measure, float(value)))
 
     @contextmanager

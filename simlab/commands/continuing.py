@@ -52,7 +52,8 @@ def declared_in(folder: Path, plugins: Sequence[str]) -> Declared:
         declared = parse(str(held["name"]), kept)
         declared = replace(declared, command=("sweep", str(folder)), finding=str(held["finding"]), grows=True)
         declared = replace(declared, adapted=str(held.get("adapted", "")))
-        return _with_axes(declared, held)
+        # A crossing is located on the whole grid of the file, of which the folder has a part.
+        return declared if declared.locate else _with_axes(declared, held)
 
 
 def _with_axes(declared: Declared, held: dict[str, Any]) -> Declared:

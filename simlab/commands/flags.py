@@ -93,6 +93,13 @@ Precision = Annotated[
 AtMost = Annotated[
     str | int | None, typer.Option("--at-most", metavar="T|N", help="End that after 90s, 10m or 2h, or at N campaigns.")
 ]
+Locate = Annotated[
+    str | None,
+    typer.Option("--locate", metavar="M=X|M:AXIS", help="Run only cells near where M is X, or curves of AXIS cross."),
+]
+Along = Annotated[
+    str | None, typer.Option("--along", metavar="AXIS", help="Locate along this axis, where several have numbers.")
+]
 Shard = Annotated[
     str | None, typer.Option("--shard", metavar="I/N", help="Carry out the I-th of N parts only, for simlab merge.")
 ]

@@ -98,6 +98,7 @@ class Launch:
             # A calculation has no parts of plug-in packages.
             plugins=[] if self.declared.calculation else self.plugins,
             precise=self.declared.precise,
+            located=self.declared.located,
             shard=self.part,
         )
 
@@ -218,6 +219,7 @@ def carry_out(
     The store is remembered as the last one. Raises InputError where the folder holds something else, or another run is
     at it.
     """
+    from simlab.comparing.locating import CellChoice
     from simlab.config import Sweep
     from simlab.measures.labels import LABELS
     from simlab.store import calculations, filling
@@ -229,7 +231,16 @@ def carry_out(
         if isinstance(sweep, Sweep):
             measures = bound_measures_of(sweep.base)
             reservations = told(
-                filling.fill(sweep, folder, measures, jobs, labels=LABELS, quiet=quiet, allow_version=allow_version)
+                filling.fill(
+                    sweep,
+                    folder,
+                    measures,
+                    jobs,
+                    labels=LABELS,
+                    choose=CellChoice(sweep) if sweep.locate else None,
+                    quiet=quiet,
+                    allow_version=allow_version,
+                )
             )
         else:
             reservations = calculations.run(sweep, folder, LABELS)
@@ -247,14 +258,18 @@ def doubted(dataset: xr.Dataset) -> list[str]:
 
 def finding(folder: Path, form: Form = "table") -> Launched:
     """Return the finding of a store that was just filled, in a form."""
+    from simlab.commands import locating
     from simlab.drawing.text import findings, tables
     from simlab.store.opening import measures_of, open_filled
     from simlab.store.query import records
     from simlab.store.reservations import skewness_warning
 
+    following = ""
     with open_filled(folder) as dataset:
         doubts, code = doubted(dataset), soundness(dataset)
-        if form != "table":
+        if (located := locating.located_in(dataset)) is not None and code != NOTHING:
+            text, following = locating.write(dataset, located, form), locating.next_step(located, folder)
+        elif form != "table":
             text = tables.write(records(dataset, measures_of(dataset)), form)
         elif code == NOTHING:
             # A table without a value would look like a result.
@@ -262,7 +277,10 @@ def finding(folder: Path, form: Form = "table") -> Launched:
         else:
             text = findings.finding(dataset)
         narrow = [line] if (line := skewness_warning(dataset)) else []
-        notes = [*doubts, *narrow, *findings.ending(dataset, folder, program())]
+        ending = findings.ending(dataset, folder, program())
+        if following:
+            ending = [locating.say_budget(dataset), *ending[:-1], following]
+        notes = [*doubts, *narrow, *ending]
         return Launched(text, notes, code or (RESERVED if doubts else DONE))
 
 
@@ -330,6 +348,8 @@ def part_of(text: str | None, declared: Declared) -> Shard | None:
     shard = read(text)
     if declared.calculation:
         raise InputError(f"{declared.name} is calculated, in one go; leave --shard out")
+    if declared.locate is not None:
+        raise InputError(f"--shard {shard}: which cells locate a crossing is known from all worlds; leave --shard out")
     if declared.until is not None:
         raise InputError(
             f"--shard {shard} and a precision do not go together: when it is reached is known from all worlds; give "
@@ -346,10 +366,13 @@ def folder_of(
     quick: bool,
     plugins: Sequence[str],
     precise: bool = False,
+    located: bool = False,
     shard: Shard | None = None,
 ) -> Path:
     """Return the folder that was named, or else the default one; raise InputError where a file is in its way."""
-    folder = out or default_folder(name, overrides, quick=quick, plugins=plugins, precise=precise, shard=shard)
+    folder = out or default_folder(
+        name, overrides, quick=quick, plugins=plugins, precise=precise, located=located, shard=shard
+    )
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} cannot be made a folder (File exists); give another --out")
     return folder
@@ -362,19 +385,20 @@ def default_folder(
     quick: bool,
     plugins: Sequence[str],
     precise: bool = False,
+    located: bool = False,
     shard: Shard | None = None,
 ) -> Path:
     """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
 
-    So does what is run to a precision, whichever: its worlds have other numbers of studies. Where blocks are carried
-    out changes nothing. Each shard has a folder of its own, whose name ends in `-shard-3-of-16`.
+    So does what is run to a precision, or locates a crossing, whichever: cells have other numbers of worlds. Where
+    blocks are carried out changes nothing. Each shard has a folder of its own, whose name ends in `-shard-3-of-16`.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'
     """
     typed = [text for text in overrides if text.partition("=")[0] not in ELSEWHERE]
     changes = sorted([*typed, *(["--quick"] if quick else []), *(f"--plugins={plugin}" for plugin in plugins)])
-    stem = (Path(name).stem if name else "run") + ("-precise" if precise else "")
+    stem = (Path(name).stem if name else "run") + ("-precise" if precise else "-located" if located else "")
     ending = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
     if name and not changes:
         return OUTPUTS / f"{stem}{ending}"

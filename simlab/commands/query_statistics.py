@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from simlab.answers.query import CellStatistics
 from simlab.commands import query_words, stores
 from simlab.comparing import over_cells, solving
+from simlab.config.locating import Locate, read_target
 from simlab.store.coordinates import as_written
 from simlab.store.drawn import laws_in
 from simlab.store.query import with_measures
@@ -59,18 +61,43 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
         with_one = with_measures(dataset, [measure])
         laid = compute(with_one)
         level = solving.LEVEL if statistic == "solve" else 0.95
-        rows, axes = _rows(laid)
-        about = laid[_first(laid)].attrs.get("long_name", measure)
-        return CellStatistics(
-            statistic=statistic,  # type: ignore[arg-type]
-            measure=laid.attrs.get("measure", measure),
-            quantity=about,
-            axes=axes,
-            level=level,
-            rows=rows,
-            drawn=laws_in(dataset),
-            rest=_rest(laid) if laws_in(dataset) and statistic == "importance" else {},
-        )
+        rest = _rest(laid) if laws_in(dataset) and statistic == "importance" else {}
+        return _describe(statistic, str(laid.attrs.get("measure", measure)), laid, laws_in(dataset), level, rest)
+
+
+def locate_crossing(dataset: xr.Dataset, located: Locate) -> CellStatistics:
+    """Compute where what a sweep locates is reached, or where curves cross.
+
+    Raises InputError for axes and measures that the store does not hold, and for curves of fewer than three cells.
+    """
+    solve = _solve(located.along or "", located)
+    laid = solve(with_measures(dataset, [located.measure]))
+    return _describe("solve", located.measure, laid, laws_in(dataset), solving.LEVEL, {})
+
+
+def _describe(
+    statistic: str, measure: str, laid: xr.Dataset, drawn: dict[str, str], level: float, rest: dict[str, float]
+) -> CellStatistics:
+    rows, axes = _rows(laid)
+    return CellStatistics(
+        statistic=statistic,  # type: ignore[arg-type]
+        measure=measure,
+        quantity=laid[_first(laid)].attrs.get("long_name", measure),
+        axes=axes,
+        level=level,
+        rows=rows,
+        drawn=drawn,
+        rest=rest,
+    )
+
+
+def _solve(axis: str, target: Locate | Bound) -> Callable[[xr.Dataset], xr.Dataset]:
+    """Return what solves curves along an axis for a target, or for where they cross each other."""
+    if isinstance(target, Bound):
+        return partial(over_cells.solve_axis, axis=axis, bound=target)
+    if target.by is not None:
+        return partial(over_cells.solve_crossings, axis=axis, measure=target.measure, by=target.by)
+    return partial(over_cells.solve_axis, axis=axis, bound=over_cells.reach(target.measure, target.value or 0.0))
 
 
 def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, Any]:
@@ -83,7 +110,7 @@ def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, 
         return text, lambda dataset: over_cells.axis_importance(dataset, text, given.get("by"))
     if statistic == "solve":
         target = _read_target(given.get("target"))
-        return target.name, lambda dataset: over_cells.solve_axis(dataset, text, target)
+        return target.name if isinstance(target, Bound) else target.measure, _solve(text, target)
     if found.measures is None or len(found.measures) != 1:
         raise InputError("--quantiles are those of one measure; name it with --measure")
     (measure,), levels = found.measures, _read_levels(text)
@@ -97,17 +124,16 @@ def _read_levels(text: str) -> list[float]:
         raise InputError(f"--quantiles {text}: write numbers between 0 and 1, such as .1,.5,.9") from error
 
 
-def _read_target(text: str | None) -> Bound:
-    """Read `power=.8` as at least .8 of what is better when larger, at most of what is better when smaller."""
+def _read_target(text: str | None) -> Bound | Locate:
+    """Read `power=.8` as at least .8 of what is better when larger, at most of what is better when smaller.
+
+    `power:grouping` is where the curves of an axis cross each other.
+    """
     if text is None:
         raise InputError("--solve needs what is to be reached; name it with --target, such as --target power=.8")
     if ">" in text or "<" in text:
         return over_cells.read_bound(text)
-    name, _, value = text.partition("=")
-    try:
-        return over_cells.reach(name.strip(), float(value))
-    except ValueError as error:
-        raise InputError(f"--target {text}: write MEASURE=VALUE, such as power=.8") from error
+    return read_target("--target", text)
 
 
 def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:

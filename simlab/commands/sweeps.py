@@ -11,6 +11,7 @@ import typer
 
 from simlab.commands.flags import (
     AllowVersion,
+    Along,
     AtMost,
     Conditions,
     ConfigDir,
@@ -19,6 +20,7 @@ from simlab.commands.flags import (
     File,
     Force,
     Jobs,
+    Locate,
     Measure,
     Measures,
     Multirun,
@@ -129,6 +131,8 @@ def sweep(
     plugins: Plugins = None,
     precision: Precision = None,
     at_most: AtMost = None,
+    locate: Locate = None,
+    along: Along = None,
     allow_version: AllowVersion = False,
     force: Force = False,
     shard: Shard = None,
@@ -141,6 +145,8 @@ def sweep(
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
     DIR is the folder of a sweep, which is continued: `worlds=400`, or KEY=A,B adds values to an axis. KEY=uniform(A,B),
     normal(MEAN,SD) or lognormal(MEDIAN,SD): each world draws its value, the same for all designs.
+
+    With --locate, KEY=LOW..HIGH is an axis of 20 values between these, of which few are carried out.
 
     With --script: time, memory and queue of the jobs are lines of the script, to be edited. They merge into --out.
 
@@ -159,11 +165,14 @@ def sweep(
     from simlab.commands.words import words
     from simlab.config import load_sweep
     from simlab.config.groups import own_options
-    from simlab.config.sweepfile import QUICK, with_preset, with_until
+    from simlab.config.locating import spread_range
+    from simlab.config.sweepfile import QUICK, with_locate, with_preset, with_until
 
     own = path_of(config_dir)
     with own_options(own):
         overrides = words([*settings, more], axes=True)
+        if locate is not None:
+            overrides = [spread_range(text) for text in overrides]
         if (folder := find_folder(os.fspath(name))) is not None:
             if out is not None or quick or preset is not None:
                 raise InputError(f"{name} is continued where it is; leave --out, --quick and --preset out")
@@ -171,6 +180,7 @@ def sweep(
         else:
             declared = with_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
         declared = with_until(declared, write_targets(precision), None if at_most is None else str(at_most))
+        declared = with_locate(declared, locate, along)
     return Launch(
         declared,
         os.fspath(name),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simlab.comparing.contrasts import BETTER_BY, Comparison, less_is_better
 from simlab.comparing.importance import grid_importance, sobol_importance
-from simlab.comparing.solving import LEVEL, solve_curve
+from simlab.comparing.solving import LEVEL, Crossing, solve_curve
 from simlab.comparing.world_distribution import (
     LEAST_WORLDS,
     WorldDistribution,
@@ -232,24 +232,64 @@ def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:
     whether the target is crossed, and `side` whether it is met from there on or up to there. Raises InputError for an
     axis that is not there, or has other values than numbers.
     """
-    import xarray as xr
+    rest = _axes_beside(dataset, axis)
+    value, influence = (dataset[name].transpose(*rest, axis, ...).values for name in _with_influence(bound.name))
+    about = f"{axis} at which {bound.name} is {word(bound.value)}"
+    solve = partial(solve_curve, target=bound.value, less_is_better=not _is_least(bound))
+    return _solve_curves(dataset[axis].values, value, influence, solve, about, {name: dataset[name] for name in rest})
 
+
+def solve_crossings(dataset: xr.Dataset, axis: str, measure: str, by: str) -> xr.Dataset:
+    """Estimate from where on along a numeric axis each value of `by` is as good as the first, over the same worlds.
+
+    As `solve_axis` else, with the values of `by` but for the first; their curves are taken to cross once. Raises
+    InputError for an axis that is not there or has one value, too.
+    """
+    rest = _axes_beside(dataset, axis)
+    if by not in rest:
+        raise InputError(f"the store has no axis {by} beside {axis}; {or_nearest(by, rest)}")
+    if dataset.sizes[by] < 2:
+        raise InputError(f"{by} has one value in this store, and no curves that cross")
+    ordered = [by, *(name for name in rest if name != by)]
+    value, influence = (dataset[name].transpose(*ordered, axis, ...).values for name in _with_influence(measure))
+    first = word(as_written(dataset[by].values)[0])
+    about = f"{axis} at which {measure} is that of {by}={first}"
+    solve = partial(solve_curve, target=0.0, less_is_better=less_is_better(measure))
+    coords = {name: dataset[name] if name != by else dataset[by][1:] for name in ordered}
+    return _solve_curves(
+        dataset[axis].values, value[1:] - value[:1], influence[1:] - influence[:1], solve, about, coords
+    )
+
+
+def _axes_beside(dataset: xr.Dataset, axis: str) -> list[str]:
+    """Return the axes but for one; raise InputError where it is not there or has other values than numbers."""
     axes = axes_of(dataset)
     if axis not in axes:
         raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes)}")
-    x = dataset[axis].values
-    if x.dtype.kind not in "iuf":
+    if dataset[axis].values.dtype.kind not in "iuf":
         raise InputError(f"{axis} has values that are no numbers, and no curve runs along it; name a numeric axis")
-    rest = [name for name in axes if name != axis]
-    value = dataset[bound.name].transpose(*rest, axis).values
-    influence = dataset[f"{bound.name}_influence"].transpose(*rest, axis, "cluster").values
+    return [name for name in axes if name != axis]
+
+
+def _with_influence(measure: str) -> tuple[str, str]:
+    return measure, f"{measure}_influence"
+
+
+def _solve_curves(
+    x: Array,
+    value: Array,
+    influence: Array,
+    solve: Callable[[Array, Array, Array], Crossing],
+    about: str,
+    coords: Mapping[str, xr.DataArray],
+) -> xr.Dataset:
+    """Solve the curves `value[..., x]`, and lay their crossings out over coordinates."""
+    import xarray as xr
+
     shape = value.shape[:-1]
-    found = [
-        solve_curve(x, value[at], influence[at], bound.value, less_is_better=not _is_least(bound))
-        for at in np.ndindex(*shape)
-    ]
+    found = [solve(x, value[at], influence[at]) for at in np.ndindex(*shape)]
     said = {
-        "value": f"{axis} at which {bound.name} is {word(bound.value)}",
+        "value": about,
         "low": f"lower bound of the {LEVEL:.0%} interval",
         "high": f"upper bound of the {LEVEL:.0%} interval",
         "mcse": "standard error of crossings within the sweep",
@@ -258,10 +298,10 @@ def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:
         "cells": "cells with a value along the axis",
     }
     variables = {
-        name: (rest, np.array([getattr(one, name) for one in found]).reshape(shape), {"long_name": text})
+        name: (list(coords), np.array([getattr(one, name) for one in found]).reshape(shape), {"long_name": text})
         for name, text in said.items()
     }
-    return xr.Dataset(variables, {name: dataset[name] for name in rest})
+    return xr.Dataset(variables, coords)
 
 
 def _of_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:

@@ -15,7 +15,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simlab.config import catalogue, groups, recorded, sweepwriting
+from simlab.config import catalogue, groups, locating, recorded, sweepwriting
 from simlab.config.adapting import adapt_sizes
 from simlab.config.conditions import Condition
 from simlab.config.groups import Options, find_options, folder, section_of
@@ -95,6 +95,7 @@ def compose_sweep(
         pools=first["pools"],
         document_draws=first["document_draws"],
         until=_until(declared.until, settings, first, n_cells),
+        locate=locating.resolve(declared.locate, axes, first, declared.until),
         only=declared.only.text if declared.only else "",
         adapted=adapted or declared.adapted,
         kept=kept,
@@ -174,6 +175,7 @@ def _composed(
     """Compose a config for each combination of the options on axes, and patch in the values that are no axis."""
     measures = _measures(declared, settings)
     wanted = declared.until.measures if declared.until else ()
+    wanted += (declared.locate.measure,) if declared.locate else ()
     for name in (*measures, *wanted):
         groups.check_option("measure", name, options)
     fixed = _fixed(settings, options) | ({"measure": measures} if measures else {})
@@ -400,6 +402,7 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], k
 def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins: Sequence[str]) -> str:
     """Write the command that asks for this sweep."""
     typed = ["simlab", *declared.command, *overrides, *(words(declared.until) if declared.until else [])]
+    typed += locating.write_words(declared.locate) if declared.locate else []
     named = [word for plugin in plugins for word in ("--plugins", plugin)]
     return shlex.join([*typed, *(["--quick"] if quick else []), *groups.own_words(), *named])
 

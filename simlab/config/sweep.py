@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from simlab.config.locating import Locate
 from simlab.config.recorded import identify
 from simlab.config.until import Until
 
@@ -88,10 +89,11 @@ class Sweep:
     """Hold a grid of studies and what is asked of it.
 
     `base` is what the configs of all cells share, `reservation` what is to be said of all that is found, `until` the
-    precision to which it is run (None: as many worlds and studies as it says). `composed`
-    holds one checked config for each combination of the options on axes; cells patch the other axes' values into copies
-    of them. `kept` are the places of the cells that `only` keeps; None: all of the grid. `adapted` says which sizes
-    were fitted to a recorded table, `file` is the sweep file of it all.
+    precision to which it is run (None: as many worlds and studies as it says), `locate` the crossing for which cells
+    are chosen out of the grid (None: all of it). `composed` holds one checked config for each combination of the
+    options on axes; cells patch the other axes' values into copies of them. `kept` are the places of the cells that
+    `only` keeps; None: all of the grid. `adapted` says which sizes were fitted to a recorded table, `file` is the sweep
+    file of it all.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Sweep:
     document_draws: int = 1
     reservation: str = ""
     until: Until | None = None
+    locate: Locate | None = None
     only: str = ""
     adapted: str = ""
     kept: frozenset[tuple[int, ...]] | None = field(default=None, repr=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.config import conditions
+from simlab.config import conditions, locating
 from simlab.config.overrides import Setting, check_key, check_values, element, first_repeated, read
 from simlab.config.plain_yaml import Plain, content_of, parse_yaml, value_of
 from simlab.config.until import Until, asked
@@ -39,7 +39,8 @@ class Declared:
     """Hold what a sweep file says, or what stands for one.
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
-    `precise` that a user, not the file, asked for a precision; `preset` is the one of its presets that was asked for.
+    `precise` that a user, not the file, asked for a precision,
+    `located` for a crossing; `preset` is the one of its presets that was asked for.
     `named[axis][name]` are the keys that a name on an axis sets: the designs, and the named options of a key. `linked`
     are keys of axes that move together, `only` keeps cells. With `grows` what is typed of an axis is added to it, and
     `adapted` says which sizes were fitted to a table.
@@ -60,7 +61,9 @@ class Declared:
     one_cell: bool = False
     preset: str = ""
     until: Until | None = None
+    locate: locating.Locate | None = None
     precise: bool = False
+    located: bool = False
     named: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     linked: tuple[tuple[str, ...], ...] = ()
     only: conditions.Condition | None = None
@@ -82,6 +85,14 @@ def with_until(declared: Declared, precision: str | None, at_most: str | None) -
     if until is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, without error; leave --precision out")
     return replace(declared, until=until, precise=declared.precise or precision is not None)
+
+
+def with_locate(declared: Declared, target: str | None, along: str | None) -> Declared:
+    """Let what was typed of a crossing take the place of what a file says; raise InputError for what is none."""
+    located = locating.choose_target(target, along, declared.locate)
+    if located is not None and declared.calculation:
+        raise InputError(f"{declared.name} is calculated, all of its grid at once; leave --locate out")
+    return replace(declared, locate=located, located=declared.located or target is not None)
 
 
 def with_preset(declared: Declared, preset: str | None) -> Declared:
@@ -365,6 +376,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "figure": _roles,
     "precision": _roles,
     "until": read_until,
+    "locate": locating.read,
     "quick": _quick,
     "presets": _presets,
     "finding": _prose,

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from simlab.config import locating
 from simlab.config.groups import find_options
 from simlab.config.overrides import Setting
 from simlab.config.sweep import Config
@@ -46,6 +47,7 @@ def write(declared: Declared, settings: Mapping[str, Setting], left_out: Collect
         "figure": dict(declared.figure),
         "precision": dict(declared.precision),
         "until": _until(declared.until) if declared.until else {},
+        "locate": locating.write(declared.locate) if declared.locate else {},
     }
     return "\n".join(line for key, value in parts.items() if value for line in _lines(key, value)) + "\n"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from simlab.config import locating
 from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical
 from simlab.config.until import written
 from simlab.engine.conclusions import joined
@@ -47,6 +48,8 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "outcomes": sweep.base["engine"].get("outcomes", True),
         **({"reservation": sweep.reservation} if sweep.reservation else {}),
         **({"until": written(sweep.until)} if sweep.until else {}),
+        **({"locate": locating.write(sweep.locate)} if sweep.locate else {}),
+        **({"grid": sweep.n_cells * sweep.worlds * sweep.of_world} if sweep.locate else {}),
         **({"only": sweep.only} if sweep.only else {}),
         **({"adapted": sweep.adapted} if sweep.adapted else {}),
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.config.sweep import Sweep
-from simlab.engine import precise
+from simlab.engine import located, precise
 from simlab.engine import run as engine
 from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.merging import Merged
@@ -35,12 +35,14 @@ def fill(
     labels: Labels | None = None,
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
+    choose: located.Choose | None = None,
     quiet: bool = False,
     allow_version: bool = False,
 ) -> engine.RunSummary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
 
-    A sweep that has a target is run by `engine.precise`.
+    A sweep that has a target is run by `engine.precise`, one that locates a crossing by `engine.located`, to which
+    `choose` says which cells come next.
     """
     finish = partial(
         materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=jobs_of(sweep, jobs)
@@ -48,6 +50,9 @@ def fill(
     run: Callable[..., engine.RunSummary] = engine.run
     if sweep.until is not None:
         run = partial(precise.run, look=Looking({name: measures[name] for name in sweep.until.measures}))
+    elif sweep.locate is not None and choose is not None:
+        look = Looking({sweep.locate.measure: measures[sweep.locate.measure]})
+        run = partial(located.run, look=look, choose=choose)
     return run(
         sweep, folder, jobs=jobs, block=block, check=check, quiet=quiet, allow_version=allow_version, finish=finish
     )
@@ -58,10 +63,13 @@ class Looking(NamedTuple):
 
     measures: Measures
 
-    def __call__(self, book: Ledger, entry: LedgerEntry, studies: range | None = None) -> Mapping[str, Estimate]:
-        """Return the measures that have a value; of the studies in a range only, where one is given."""
+    def __call__(
+        self, book: Ledger, entry: LedgerEntry, studies: range | None = None, worlds: int | None = None
+    ) -> Mapping[str, Estimate]:
+        """Return the measures that have a value; of the studies in a range, or the first worlds, where one is given."""
         declared = grid(book).outcomes
-        outcomes = gather(book.blocks(entry.cell), entry.config, declared)
+        rows = (row for row in book.blocks(entry.cell) if worlds is None or row.block.address.world < worlds)
+        outcomes = gather(rows, entry.config, declared)
         if studies is not None:
             kept = (outcomes["study"] >= studies.start) & (outcomes["study"] < studies.stop)
             outcomes = {name: of if per_world(declared, name) else of[kept] for name, of in outcomes.items()}

@@ -49,7 +49,6 @@ def _sentences(statistics: CellStatistics) -> Iterator[str]:
 
 def _notes(statistics: CellStatistics) -> Iterator[str]:
     yield from say_drawn(statistics.drawn)
-    first = statistics.rows[0]
     if statistics.statistic in ("quantiles", "share"):
         worlds = min(row["worlds"] for row in statistics.rows)
         studies = min(row["studies"] for row in statistics.rows)
@@ -64,7 +63,8 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
     else:
         sides = {row["side"] for row in statistics.rows}
         met = {"from": "; met there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
-        cells = several(int(first["cells"]), "cell")
+        counts = sorted({int(row["cells"]) for row in statistics.rows})
+        cells = several(counts[0], "cell") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} cells"
         yield f"{100 * statistics.level:.0f} % intervals, by {cells} along the axis{met}"
 
 

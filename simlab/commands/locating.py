@@ -1,0 +1,57 @@
+"""Write where the curves of a sweep that located a crossing cross, and what that took of the whole grid."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simlab.commands.flags import Form
+from simlab.commands.notes import program
+from simlab.commands.query_statistics import locate_crossing
+from simlab.config.locating import Locate, read
+from simlab.drawing.text import tables
+from simlab.messages import several
+from simlab.types import UNRUN
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def located_in(dataset: xr.Dataset) -> Locate | None:
+    """Return what the last run of a store located; None where it filled its grid."""
+    located = json.loads(dataset.attrs.get("sweep", "{}")).get("locate")
+    return None if located is None else read("locate", located)
+
+
+def write(dataset: xr.Dataset, located: Locate, form: Form) -> str:
+    """Write where the curves of a store cross, in a form.
+
+    Raises InputError where a curve has fewer than three cells with a value.
+    """
+    statistics = locate_crossing(dataset, located)
+    if form == "json":
+        return tables.write_tables(statistics, form)
+    if form != "table":
+        return tables.write(statistics.rows, form)
+    from simlab.drawing.reports.answers.query_statistics import report
+    from simlab.drawing.reports.text import page
+
+    return page(report(statistics))
+
+
+def say_budget(dataset: xr.Dataset) -> str:
+    """Say how many campaigns a store holds, and what share of the whole grid's that is."""
+    ran = dataset["status"].values != UNRUN
+    whole = json.loads(dataset.attrs["sweep"])["grid"]
+    cells, campaigns = int(ran.any(axis=-1).sum()), int(np.sum(ran))
+    share = f"{campaigns / whole:.0%} of the {whole:,} of the whole grid"
+    return f"{campaigns:,} campaigns in {several(cells, 'cell')}: {share}"
+
+
+def next_step(located: Locate, folder: Path) -> str:
+    """Return the line that names the command that shows the cells."""
+    return f"next: {program()} {shlex.join(['query', str(folder), '--measure', located.measure])}"

@@ -1,0 +1,157 @@
+"""Choose the cells, and the worlds of each, that tell where a curve crosses a target, or another curve.
+
+First a few cells, evenly placed among the values of an axis, in few worlds; then the two values about the crossing of
+the curve that is fitted to them (`simlab.comparing.solving`), in more and more worlds until they have those of the
+whole grid. When these two stay, they get what is left of a fifth of the grid's campaigns. A choice follows from the
+first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. How wide intervals are,
+and how often they hold, is simulated in tests/comparing/test_locating.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from simlab.comparing.contrasts import less_is_better
+from simlab.comparing.solving import Crossing, solve_curve
+from simlab.config.locating import LEAST_WORLDS
+from simlab.config.sweep import Sweep
+from simlab.types import Estimate, Floats, InputError, Ints
+
+FIRST_CELLS = 4
+FIRST_SHARE = 8
+"""The first cells have so small a part of the worlds."""
+GROWTH = 3
+"""By such a factor worlds of a cell grow at most, before the curve is fitted again."""
+BUDGET = 0.2
+"""Share of the whole grid's campaigns."""
+
+Position: TypeAlias = tuple[int, ...]
+
+
+class MeasuredCurve(NamedTuple):
+    """Hold what is measured along an axis: `worlds[cell]` carried out at ascending `x[cell]`.
+
+    `value[cell]` and `influence[cell, cluster]` are NaN where nothing is.
+    """
+
+    x: Floats
+    value: Floats
+    influence: Floats
+    worlds: Ints
+
+
+def place_worlds(curve: MeasuredCurve, worlds: int, target: float, *, less_is_better: bool = False) -> Ints:
+    """Return how many worlds each cell of a curve is to have next, the same where it has enough.
+
+    `worlds` are those of a cell in the whole grid.
+    """
+    there = curve.worlds
+    first = min(worlds, max(LEAST_WORLDS, -(-worlds // FIRST_SHARE)))
+    if not there.any():
+        places = np.unique(np.linspace(0, len(there) - 1, FIRST_CELLS).round().astype(int))
+        return np.where(np.isin(np.arange(len(there)), places), first, 0)
+    # What is left of the budget is spent once.
+    if (there > worlds).any():
+        return there
+    try:
+        crossing = solve_curve(curve.x, curve.value, curve.influence, target, less_is_better=less_is_better)
+    except InputError:
+        return there
+    about, wanted = _cells_about(curve.x, crossing), there.copy()
+    if (there[about] == 0).any():
+        wanted[about] = np.maximum(there[about], first)
+    elif (there[about] < worlds).any():
+        wanted[about] = np.maximum(there[about], np.minimum(worlds, GROWTH * there[about]))
+    else:
+        left = BUDGET * len(there) * worlds - there.sum()
+        wanted[about] += max(int(left / len(about)), 0)
+    return wanted
+
+
+def _cells_about(x: Floats, crossing: Crossing) -> Ints:
+    """Return the two cells between which a curve crosses, or the one at the end beyond which it may."""
+    last = len(x) - 1
+    if np.isinf(crossing.value):
+        return np.array([last if crossing.value > 0 else 0])
+    place = min(max(int(np.searchsorted(x, crossing.value, side="right")) - 1, 0), last - 1)
+    return np.array([place, place + 1])
+
+
+@dataclass(frozen=True, slots=True)
+class CellChoice:
+    """Choose cells of a sweep that locates a crossing, from what its cells have been measured to be."""
+
+    sweep: Sweep
+
+    def __call__(self, measured: Mapping[Position, Estimate], worlds: Mapping[Position, int]) -> dict[Position, int]:
+        """Return how many worlds of each cell are wanted next, by their places on the axes; `worlds` if no more are."""
+        located = self.sweep.locate
+        if located is None:
+            raise ValueError("nothing is located by this sweep")
+        less, wanted = less_is_better(located.measure), dict(worlds)
+        for curve, against in self._curves():
+            compared = [curve] if against is None else [curve, against]
+            there = np.array([min(worlds.get(line[k], 0) for line in compared) for k in range(len(curve))])
+            cells = [
+                [_NOTHING if n == 0 else measured.get(line[k], _NOTHING) for k, n in enumerate(there)]
+                for line in compared
+            ]
+            x = np.array([self._along(at) for at in curve], float)
+            lines = [_lay(one) for one in cells]
+            (value, influence), size = lines[0], min(line[1].shape[1] for line in lines)
+            if against is not None:
+                value, influence = value - lines[1][0], influence[:, :size] - lines[1][1][:, :size]
+            target = 0.0 if located.value is None else located.value
+            following = place_worlds(
+                MeasuredCurve(x, value, influence, there), self.sweep.worlds, target, less_is_better=less
+            )
+            for line in compared:
+                for at, n in zip(line, following.tolist(), strict=True):
+                    if n:
+                        wanted[at] = max(n, wanted.get(at, 0))
+        return wanted
+
+    def _along(self, at: Position) -> float:
+        k = self._index(self.sweep.locate.along if self.sweep.locate else None)
+        return float(self.sweep.axes[k].values[at[k]])
+
+    def _index(self, name: str | None) -> int:
+        return [axis.name for axis in self.sweep.axes].index(name or "")
+
+    def _curves(self) -> Iterator[tuple[list[Position], list[Position] | None]]:
+        """Yield the places of each curve, by ascending values; where curves cross each other that of the first, too."""
+        located, sweep = self.sweep.locate, self.sweep
+        if located is None:
+            return
+        along = self._index(located.along)
+        ascending = sorted(range(len(sweep.axes[along].values)), key=lambda k: float(sweep.axes[along].values[k]))
+        by = None if located.by is None else self._index(located.by)
+        others = [[0] if k == along else range(len(axis.values)) for k, axis in enumerate(sweep.axes)]
+        for group in itertools.product(*others):
+            if by is not None and group[by] == 0:
+                continue
+            curve = [(*group[:along], k, *group[along + 1 :]) for k in ascending]
+            against = None if by is None else [(*at[:by], 0, *at[by + 1 :]) for at in curve]
+            kept = [
+                k
+                for k, at in enumerate(curve)
+                if sweep.kept is None or (at in sweep.kept and (against is None or against[k] in sweep.kept))
+            ]
+            if kept:
+                yield [curve[k] for k in kept], None if against is None else [against[k] for k in kept]
+
+
+_NOTHING = Estimate(float("nan"), np.full(0, np.nan), "world", 0)
+
+
+def _lay(cells: list[Estimate]) -> tuple[Floats, Floats]:
+    """Return the values `[cell]` and influence `[cell, cluster]` of cells, NaN where one has none."""
+    influence = np.full((len(cells), max(len(cell.influence) for cell in cells)), np.nan)
+    for k, cell in enumerate(cells):
+        influence[k, : len(cell.influence)] = cell.influence
+    return np.array([cell.value for cell in cells]), influence

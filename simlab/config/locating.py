@@ -1,0 +1,184 @@
+"""Say which crossing an adaptive sweep looks for, and along which axis: `--locate`, `--along`, `locate:`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from simlab.config.overrides import element
+from simlab.config.until import Until
+from simlab.messages import or_nearest, shown, word
+from simlab.types import InputError
+
+if TYPE_CHECKING:
+    from simlab.config.sweep import Axis
+
+LEAST_WORLDS = 5
+"""An error of fewer worlds tells nothing of where a curve may cross."""
+LEAST_VALUES = 3
+"""A curve has as many cells at least."""
+N_BETWEEN = 20
+"""So many values stand for a range, LOW..HIGH."""
+MOST_FACTOR = 4.0
+"""A range whose ends differ by more than this factor has its values by factors, not by steps."""
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?"
+_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})", re.ASCII)
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+_KEYS = ("target", "along")
+
+
+@dataclass(frozen=True, slots=True)
+class Locate:
+    """Hold what is located: where a measure is `value`, or else where the curves of axis `by` cross each other.
+
+    `along` names the axis of numbers; None: the only one that there is.
+    """
+
+    measure: str
+    value: float | None = None
+    by: str | None = None
+    along: str | None = None
+
+    @property
+    def target(self) -> str:
+        """Write the target as it is typed."""
+        return f"{self.measure}:{self.by}" if self.value is None else f"{self.measure}={word(self.value)}"
+
+
+def read_target(where: str, text: str) -> Locate:
+    """Read `power=.8`, or `power:grouping` for curves that cross each other; raise InputError for anything else.
+
+    >>> read_target("--locate", "power=.8").value, read_target("--locate", "power:grouping").by
+    (0.8, 'grouping')
+    """
+    name, equals, value = text.partition("=")
+    measure, colon, by = name.partition(":")
+    number = element("target", value.strip()) if equals and value.strip() else None
+    numeric = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+    if not measure.strip() or numeric == bool(colon) or (colon and (equals or not by.strip())):
+        raise InputError(
+            f"{where} {shown(text)} is no crossing; write MEASURE=VALUE, such as power=.8, or MEASURE:AXIS, such as "
+            "power:grouping, for curves that cross each other"
+        )
+    if colon or number is None:
+        return Locate(measure.strip(), by=by.strip())
+    return Locate(measure.strip(), value=float(number))
+
+
+def choose_target(target: str | None, along: str | None, declared: Locate | None) -> Locate | None:
+    """Read what was typed, which takes the place of what a file says; None where nothing is located.
+
+    Raises InputError for what is no target, and for `--along` where there is none.
+    """
+    located = declared if target is None else read_target("--locate", target)
+    if along is None:
+        return located
+    if located is None:
+        raise InputError(f"--along {shown(along)} is the axis of what is located; add --locate M=X, such as power=.8")
+    return replace(located, along=along)
+
+
+def read(key: str, value: Any) -> Locate:
+    """Read the key `locate` of a file: `target: power=.8`, and `along` where several axes have numbers."""
+    if not isinstance(value, dict) or not isinstance(value.get("target"), str):
+        raise InputError(f"{key} must hold lines such as `target: power=.8` and `along: documents`")
+    for name in value:
+        if name not in _KEYS:
+            raise InputError(f"{key}.{shown(name)} is no key; {or_nearest(name, _KEYS)}")
+    along = value.get("along")
+    return replace(read_target(f"{key}.target:", value["target"]), along=None if along is None else str(along))
+
+
+def write(located: Locate) -> dict[str, str]:
+    """Write what is located as a sweep file has it."""
+    return {"target": located.target, **({"along": located.along} if located.along else {})}
+
+
+def write_words(located: Locate) -> list[str]:
+    """Write what is located as the command line has it.
+
+    >>> write_words(Locate("power", 0.8, along="documents"))
+    ['--locate', 'power=0.8', '--along', 'documents']
+    """
+    return ["--locate", located.target, *(("--along", located.along) if located.along else ())]
+
+
+def spread_range(text: str) -> str:
+    """Write the values that stand for a range, KEY=LOW..HIGH, as KEY=A,B,...; other settings stay as they are.
+
+    They are evenly placed, by factors where the ends differ by more than a factor of 4, whole where both ends are.
+    Raises InputError for a range whose end is not above its beginning.
+
+    >>> spread_range("design.documents=10..13")
+    'design.documents=10,11,12,13'
+    """
+    key, _, value = text.partition("=")
+    found = _RANGE.fullmatch(value.strip())
+    if found is None:
+        return text
+    low, high = float(found[1]), float(found[2])
+    if not low < high:
+        raise InputError(f"{text}: a range ends above its beginning; write {key}=LOW..HIGH")
+    by_factors = low > 0 and high / low > MOST_FACTOR
+    steps = [k / (N_BETWEEN - 1) for k in range(1, N_BETWEEN - 1)]
+    values = [low * (high / low) ** k if by_factors else low + (high - low) * k for k in steps]
+    whole = all(_WHOLE.fullmatch(end) for end in found.groups())
+    inner = [f"{round(one)}" if whole else f"{one:.3g}" for one in values]
+    return f"{key}={','.join(dict.fromkeys([found[1], *inner, found[2]]))}"
+
+
+def resolve(
+    located: Locate | None, axes: Sequence[Axis], config: Mapping[str, Any], until: Until | None
+) -> Locate | None:
+    """Name the axes of what is located by their names in the store.
+
+    Raises InputError where there is no such axis, none or several of numbers, or where no error could be told.
+    """
+    if located is None:
+        return None
+    if until is not None:
+        raise InputError("--locate and --precision choose worlds, each in its way; leave one out")
+    if config["worlds"] < LEAST_WORLDS:
+        raise InputError(
+            f"worlds={config['worlds']}: an interval of a crossing needs {LEAST_WORLDS} worlds; leave --locate out, "
+            f"or set worlds={LEAST_WORLDS} or more"
+        )
+    by = None if located.by is None else _find(located.by, axes, "--locate")
+    numeric = [axis for axis in axes if axis is not by and all(map(_is_number, axis.values))]
+    if located.along is not None:
+        along = _find(located.along, axes, "--along")
+        if along not in numeric:
+            raise InputError(
+                f"--along {along.name}: its values are no numbers that curves run along; name another axis"
+            )
+    elif len(numeric) == 1:
+        along = numeric[0]
+    else:
+        said = ", ".join(axis.name for axis in numeric)
+        raise InputError(
+            f"--locate {located.target}: several axes have numbers, {said}; name one with --along"
+            if numeric
+            else f"--locate {located.target}: no axis has numbers; sweep one, such as design.documents=10..200"
+        )
+    if len(along.values) < LEAST_VALUES:
+        raise InputError(
+            f"{along.key} has {len(along.values)} values, and a curve needs {LEAST_VALUES}; give more, or a range, "
+            f"{along.key}=LOW..HIGH"
+        )
+    if by is not None and len(by.values) < 2:
+        raise InputError(f"--locate {located.target}: {by.name} has one value, and no curves that cross; give two")
+    return replace(located, along=along.name, by=by.name if by is not None else None)
+
+
+def _find(name: str, axes: Sequence[Axis], where: str) -> Axis:
+    for axis in axes:
+        if name in (axis.name, axis.key):
+            return axis
+    raise InputError(f"{where} {shown(name)} is no axis of this sweep; {or_nearest(name, [a.name for a in axes])}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
