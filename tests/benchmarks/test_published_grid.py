@@ -29,9 +29,10 @@ def seconds_by_nuts() -> tuple[float, float]:
 
     CPU seconds: chains run side by side, and work as much as one after the other. Return also the sd found.
     """
-    from simlab.analysis.adequacy.nuts import sampler
+    from simlab.analysis import chains
+    from simlab.analysis.adequacy.nuts import draw_alpha
 
-    run = sampler(*map(float, COUNTS), chains=5, warmup=2000, draws=10_000)
+    run = draw_alpha(*map(float, COUNTS), size=chains.PUBLISHED)
     run(0)
     began = time.process_time()
     alpha = run(1)

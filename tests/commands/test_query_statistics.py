@@ -76,7 +76,7 @@ def test_conditions_narrow_the_cells_and_csv_has_all_columns(store: str) -> None
         (["--share", "power"], "power is no bound on a measure; write MEASURE>=VALUE"),
         (["--share", "power>=.4", "--importance", "power"], "--share and --importance are two questions"),
         (["--solve", "documents"], "--solve needs what is to be reached"),
-        (["--solve", "documents", "--target", "power"], "--target power: write MEASURE=VALUE"),
+        (["--solve", "documents", "--target", "power"], "--target power is no crossing; write MEASURE=VALUE"),
         (["--target", "power=.4"], "--target is the value that a measure is to reach"),
         (["--solve", "grouping", "--target", "power=.4"], "grouping has values that are no numbers"),
         (["--quantiles", ".1"], "--quantiles are those of one measure"),
