@@ -78,8 +78,8 @@ def run(
     """Run one design and print its measures.
 
     KEY=VALUE changes a setting; `simlab show` names the options of the groups. FILE, if it comes first, is a study
-    file as `simlab show --config` prints it. KEY=uniform(A,B), normal(MEAN,SD) or lognormal(MEDIAN,SD): each world
-    draws its value.
+    file as `simlab show --config` prints it. KEY=uniform(A,B), normal(MEAN,SD), lognormal(MEDIAN,SD) or
+    posterior(FILE), of what `simlab fit` wrote: each world draws its value.
 
     Returns the store: a dataset of measures (`srp[]`, beside it `srp_mcse`, `srp_n`, `srp_influence[cluster]`), in
     memory, and of outcomes (`estimate[replicate, system]`, `significant[replicate, pair]`, ...), which are read when
@@ -144,7 +144,8 @@ def sweep(
     NAME is one of `simlab show`, FILE a YAML file like those. KEY=VALUE changes a setting and KEY=A,B makes it an
     axis. The same command again continues an interrupted sweep; more worlds, studies or values run what is missing.
     DIR is the folder of a sweep, which is continued: `worlds=400`, or KEY=A,B adds values to an axis. KEY=uniform(A,B),
-    normal(MEAN,SD) or lognormal(MEDIAN,SD): each world draws its value, the same for all designs.
+    normal(MEAN,SD), lognormal(MEDIAN,SD) or posterior(FILE), of what `simlab fit` wrote: each world draws its value,
+    the same for all designs.
 
     With --locate, KEY=LOW..HIGH is an axis of 20 values between these, of which few are carried out.
 

@@ -24,7 +24,7 @@ from simlab.measures.labels import ValueRange
 from simlab.measures.precision import is_share
 from simlab.messages import legible, or_nearest, word
 from simlab.store.coordinates import as_written
-from simlab.store.drawn import inputs_in
+from simlab.store.drawn import inputs_in, refuse_dependent
 from simlab.store.intervals import range_in
 from simlab.store.opening import axes_of
 from simlab.store.query import place_on
@@ -174,11 +174,13 @@ def axis_importance(dataset: xr.Dataset, measure: str, by: str | None = None) ->
     Where worlds drew keys, the variance is that over cells and worlds, and what was drawn follows the axes as
     `drawn_NAME`; `rest` is what neither explains. With `by`, an axis of two designs, it is the variance of the
     difference between them, in the same worlds. Raises InputError where cells have no value, do not differ by more
-    than their noise, where worlds that drew keys are fewer than 50, and where `by` is no axis of two values.
+    than their noise, where worlds that drew keys are fewer than 50 or drew several together, and where `by` is no axis
+    of two values.
     """
     import xarray as xr
 
     axes, drawn = axes_of(dataset), inputs_in(dataset)
+    refuse_dependent(dataset, drawn)
     of, difference = _difference(dataset, measure, by)
     if drawn:
         panel = panel_of_cells(dataset, measure, dataset.sizes["of_world"])

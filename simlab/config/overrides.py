@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simlab.messages import in_quotes, shortened, shown
-from simlab.studies.drawn_keys import FORMS, HOW, is_call
+from simlab.studies.drawn_keys import FORMS, HOW, POSTERIOR, is_call
 from simlab.types import InputError
 
 MAX_VALUES = 10_000
@@ -158,6 +158,11 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
             raise InputError(
                 f"{key}: an axis holds single values, not lists such as {shown(value)}; name each in a sweep file, "
                 f"`options: {{{key}: {{NAME: {shown(value, 30)}, ...}}}}`, and the names are the axis"
+            )
+        if is_call(value) and value.startswith(POSTERIOR) and len(values) > 1:
+            raise InputError(
+                f"{key}: the draws of a file are no value of an axis; name them in a sweep file, "
+                f"`options: {{{key}: {{NAME: {FORMS[POSTERIOR]}, ...}}}}`, and the names are the axis"
             )
     if twice := first_repeated((type(value), value) for value in values):
         raise InputError(f"{key} holds {shown(twice[1])} twice; name each value once")

@@ -19,7 +19,7 @@ from annotated_types import Ge, Le, Predicate
 from simlab import parts
 from simlab.messages import in_quotes, legible, or_nearest, shown
 from simlab.studies import drawn_keys
-from simlab.studies.drawn_keys import Law, is_call, read_law, takes_number
+from simlab.studies.drawn_keys import POSTERIOR, AnyLaw, PosteriorDraws, is_call, read_law, takes_number
 from simlab.types import InputError
 from simlab.types.bounds import Count
 
@@ -34,6 +34,8 @@ _WORDS = {
 }
 _BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "a multiple of", "min_length": "of length >="}
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+_LAWS_OF_PARTS = {"mqm_raters": "mqm"}
+"""Laws of parts that are not named by them."""
 RANGE = "range"
 """In place of a number: each world draws it from the range that the presets name."""
 LEAST = 512 * 10**6
@@ -155,7 +157,9 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
     return ({"_target_": target} if target else {}) | checked | {name: str(law) for name, law in laws.items()}
 
 
-def _laws(own: Mapping[str, Any], section: Mapping[str, Any], where: str, plugins: tuple[str, ...]) -> dict[str, Law]:
+def _laws(
+    own: Mapping[str, Any], section: Mapping[str, Any], where: str, plugins: tuple[str, ...]
+) -> dict[str, AnyLaw]:
     """Read the laws from which worlds draw a key; raise InputError for what is written as one and is none."""
     calls = [name for name, value in own.items() if is_call(value) or value == RANGE]
     rules = keys_of(section, where, plugins) if calls else {}
@@ -164,8 +168,26 @@ def _laws(own: Mapping[str, Any], section: Mapping[str, Any], where: str, plugin
         key = f"{where}.{name}".lstrip(".")
         if where in drawn_keys.SECTIONS and takes_number(rules.get(name)):
             text = _law_of_range(key, where, section) if own[name] == RANGE else own[name]
-            laws[name] = read_law(key, text)
+            file = drawn_keys.name_file(text)
+            laws[name] = read_law(key, text) if file is None else _draws_of(key, file, section)
     return laws
+
+
+def _draws_of(key: str, file: str, section: Mapping[str, Any]) -> PosteriorDraws:
+    """Return a fitted file's draws of a key; raise InputError for a file without it, and of a law in other units."""
+    from simlab.world.files.fitted_world import read_draws
+
+    said, name, part = f"{key}={POSTERIOR}({file})", key.rpartition(".")[2], section.get("_target_", "")
+    if not file:
+        raise InputError(f"{said} names no file; write {drawn_keys.FORMS[POSTERIOR]}, with what `simlab fit` wrote")
+    draws = read_draws(file, name, said)
+    law = section.get("law") or _LAWS_OF_PARTS.get(part.rpartition(".")[2], part.rpartition(".")[2])
+    if draws.law != law:
+        raise InputError(
+            f"{said}: the file is a fit of the law {draws.law}, whose numbers are in other units than this key's, of "
+            f"the law {law}; choose systems and raters of the law {draws.law}, or fit the table with --law {law}"
+        )
+    return PosteriorDraws(draws.digest[:12], draws.values)
 
 
 def _law_of_range(key: str, where: str, section: Mapping[str, Any]) -> str:
@@ -181,14 +203,16 @@ def _law_of_range(key: str, where: str, section: Mapping[str, Any]) -> str:
     return f"uniform({low},{high})"
 
 
-def _beyond(key: str, law: Law, reached: float, annotation: Any) -> str:
+def _beyond(key: str, law: AnyLaw, reached: float, annotation: Any) -> str:
     """Say that a law draws what its key may not be, and which would not."""
     more = "narrow it"
-    if law.name == "normal" and reached < law.first and law.first > 0:
+    if isinstance(law, PosteriorDraws):
+        more = "give a number, or uniform(A,B)"
+    elif law.name == "normal" and reached < law.first and law.first > 0:
         more = f"lognormal({law.first:g},{law.second / law.first:.3g}) stays above 0, uniform(A,B) between its ends"
     elif law.name != "uniform":
         more = "uniform(A,B) stays between its ends"
-    return f"{key}={law} reaches {reached:.3g}, and must be {rule(annotation)}; {more}"
+    return f"{key}={law.label} reaches {reached:.3g}, and must be {rule(annotation)}; {more}"
 
 
 @functools.cache

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.store.layout import Grid
 from simlab.store.measures import Variables
-from simlab.studies.drawn_keys import draw_value, laws_of
-from simlab.types import Array
+from simlab.studies.drawn_keys import POSTERIOR, draw_value, laws_of
+from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,6 +23,7 @@ KEY, LAW = "key", "law"
 DRAWN = "drawn"
 """The attribute of a store that names the law of each drawn key."""
 PREFIX = "drawn_"
+_FILE = re.compile(rf"{POSTERIOR}\((\w+)\)", re.ASCII)
 
 
 def drawn_values(size: Grid) -> Variables:
@@ -45,7 +47,7 @@ def drawn_values(size: Grid) -> Variables:
             table[position] = held[text]
         dims, values = _without_alike(size, table)
         named = f"{PREFIX}{name if last[name] == 1 else key.replace('.', '_')}"
-        by = " or ".join(dict.fromkeys(str(of[key]) for of in laws.values() if key in of))
+        by = " or ".join(dict.fromkeys(of[key].label for of in laws.values() if key in of))
         label = f"{key} of each world, drawn by {by}"
         variables[named] = (dims, values, {"label": label, KEY: key, LAW: by})
     return variables
@@ -78,6 +80,19 @@ def inputs_in(dataset: xr.Dataset) -> dict[str, Array]:
         if drawn:
             inputs[str(name)] = drawn[0]
     return inputs
+
+
+def refuse_dependent(dataset: xr.Dataset, drawn: Iterable[str]) -> None:
+    """Raise InputError where two variables were drawn together, from one fitted file."""
+    keys: dict[str, str] = {}
+    for name in drawn:
+        for file in dict.fromkeys(_FILE.findall(dataset[name].attrs[LAW])):
+            if file in keys:
+                raise InputError(
+                    f"{keys[file]} and {dataset[name].attrs[KEY]} were drawn together, by posterior({file}), and how "
+                    "much each explains is told of what was drawn independently; draw one of them by another law"
+                )
+            keys[file] = dataset[name].attrs[KEY]
 
 
 def _of_worlds(law: Any, config: Mapping[str, Any], key: str, worlds: int) -> Any:

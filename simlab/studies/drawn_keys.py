@@ -1,8 +1,9 @@
 """Draw values of a world's keys world by world, by a law that the config names: `raters.leniency_sd=uniform(0.1,0.5)`.
 
-A law is a name and two numbers, and nothing is executed. Each key of each world has an address of its own in the
-stream, and one uniform number there whose quantile is taken: designs meet the same values, also where they name other
-laws, and neither more worlds nor more keys move a value.
+A law is a name and numbers, and nothing is executed. Each key of each world has an address of its own in the stream,
+and one uniform number there whose quantile is taken: designs meet the same values, also where they name other laws, and
+neither more worlds nor more keys move a value. Keys that take draws of one fitted file have one address, so that they
+take those of the same draw: what a fit leaves open of one parameter hangs on the others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from simlab.messages import legible, word
 from simlab.parts import is_own, parameters
@@ -19,7 +20,13 @@ from simlab.types import InputError
 
 SECTIONS = ("systems", "raters", "metric")
 """Sections of a config that make its worlds."""
-FORMS = {"uniform": "uniform(A,B)", "normal": "normal(MEAN,SD)", "lognormal": "lognormal(MEDIAN,SD)"}
+POSTERIOR = "posterior"
+FORMS = {
+    "uniform": "uniform(A,B)",
+    "normal": "normal(MEAN,SD)",
+    "lognormal": "lognormal(MEDIAN,SD)",
+    POSTERIOR: f"{POSTERIOR}(FILE)",
+}
 """How laws are written; the SD of a lognormal one is that of the logarithm."""
 HOW = f"{', '.join(list(FORMS.values())[:-1])} or {list(FORMS.values())[-1]}"
 LEAST = 2.0**-54
@@ -28,6 +35,8 @@ MOST = 1e12
 """No lognormal law reaches further; no key takes more."""
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\(([^()]*)\)\s*", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_DRAWS = re.compile(rf"([0-9a-f]{{12}}):({_NUMBER.pattern}(?:;{_NUMBER.pattern})*)", re.ASCII | re.IGNORECASE)
+"""What stands for a file in a checked config: the beginning of its digest, and what it holds of the key."""
 
 
 class Law(NamedTuple):
@@ -52,9 +61,52 @@ class Law(NamedTuple):
         """Return the least and the greatest value that can be drawn."""
         return self.quantile(0.0), self.quantile(1.0)
 
+    @property
+    def label(self) -> str:
+        """Return the law as pages show it."""
+        return str(self)
+
     def __str__(self) -> str:
         """Write the law as it is typed, always in the same letters."""
         return f"{self.name}({_written(self.first)},{_written(self.second)})"
+
+
+class PosteriorDraws(NamedTuple):
+    """Hold what a fitted file has of one parameter, draw by draw, and the beginning of the file's digest."""
+
+    file: str
+    draws: tuple[float, ...]
+    name: str = POSTERIOR
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Return the least and the greatest value that can be drawn."""
+        return min(self.draws), max(self.draws)
+
+    @property
+    def label(self) -> str:
+        """Return the law as pages show it."""
+        low, high = self.ends
+        return f"{POSTERIOR}({self.file}), {len(self.draws)} draws from {low:.3g} to {high:.3g}"
+
+    def __str__(self) -> str:
+        """Write the law as a checked config has it: no world reads the file again, and another file is another law."""
+        return f"{POSTERIOR}({self.file}:{';'.join(map(_written, self.draws))})"
+
+
+AnyLaw: TypeAlias = Law | PosteriorDraws
+
+
+def name_file(text: object) -> str | None:
+    """Return the file that a law draws from, as it is typed; None for other laws, and where its draws are there.
+
+    >>> name_file("posterior(mine.yaml)"), name_file("posterior(0123456789ab:1;2)"), name_file("uniform(1,2)")
+    ('mine.yaml', None, None)
+    """
+    call = _CALL.fullmatch(text) if isinstance(text, str) else None
+    if call is None or call[1] != POSTERIOR or _DRAWS.fullmatch(call[2].strip()):
+        return None
+    return call[2].strip()
 
 
 def is_call(value: object) -> bool:
@@ -66,7 +118,7 @@ def is_call(value: object) -> bool:
     return isinstance(value, str) and _CALL.fullmatch(value) is not None
 
 
-def read_law(key: str, text: str) -> Law:
+def read_law(key: str, text: str) -> AnyLaw:
     """Read a law; raise InputError, naming the key, for a text that is none.
 
     >>> str(read_law("raters.leniency_sd", "uniform(.10, .5)"))
@@ -79,6 +131,8 @@ def read_law(key: str, text: str) -> Law:
     name, numbers = call[1], [part.strip() for part in call[2].split(",")]
     if name not in FORMS:
         raise InputError(f"{said}: {name} is no law; write {HOW}")
+    if name == POSTERIOR:
+        return _read_draws(said, call[2])
     if len(numbers) != 2 or not all(_NUMBER.fullmatch(one) for one in numbers):
         raise InputError(f"{said}: a law has two numbers; write {FORMS[name]}")
     first, second = map(float, numbers)
@@ -100,6 +154,14 @@ def read_law(key: str, text: str) -> Law:
     return law
 
 
+def _read_draws(said: str, inside: str) -> PosteriorDraws:
+    found = _DRAWS.fullmatch(inside.strip())
+    draws = tuple(map(float, found[2].split(";"))) if found else ()
+    if found is None or not all(map(math.isfinite, draws)):
+        raise InputError(f"{said}: the draws of the file are not there; start from the command that named the file")
+    return PosteriorDraws(found[1].lower(), draws)
+
+
 def takes_number(annotation: Any) -> bool:
     """Tell a key of a number that is no count from others.
 
@@ -114,7 +176,7 @@ def takes_number(annotation: Any) -> bool:
     return annotation is float
 
 
-def laws_of(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, Law]:
+def laws_of(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, AnyLaw]:
     """Return the laws of the keys of a checked config that worlds draw, by key in full.
 
     What keys of a plug-in may be is asked of those in `plugins`; of others, which are not imported, each law counts.
@@ -140,11 +202,13 @@ def _calls(section: object, plugins: Sequence[str]) -> Iterator[tuple[str, str]]
             yield name, value
 
 
-def draw_value(law: Law, seed: int, world: int, key: str) -> float:
+def draw_value(law: AnyLaw, seed: int, world: int, key: str) -> float:
     """Draw the value that a key has in a world."""
     # Reading how laws are written, which each verb does, loads no numpy.
     from simlab.rng import stream
 
+    if isinstance(law, PosteriorDraws):
+        return law.draws[int(stream(seed, "world", world, "drawn", POSTERIOR, law.file).integers(len(law.draws)))]
     return law.quantile(float(stream(seed, "world", world, "drawn", key).random()))
 
 
@@ -162,8 +226,8 @@ def refuse_drawn(config: Mapping[str, Any], what: str) -> None:
     """Raise InputError where a key is drawn world by world for a verb that takes one value."""
     for key, law in laws_of(config, config.get("plugins", ())).items():
         raise InputError(
-            f"{key}={law}: {what} takes one value of each key; give {key} a number (`simlab run` and `simlab sweep` "
-            "draw it world by world)"
+            f"{key}={law.label}: {what} takes one value of each key; give {key} a number (`simlab run` and "
+            "`simlab sweep` draw it world by world)"
         )
 
 

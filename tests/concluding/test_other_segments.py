@@ -132,7 +132,7 @@ def test_without_scatter_the_page_says_so(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_systems_are_claimed_as_rarely_as_promised(tmp_path: Path, kind: str) -> None:
-    tables = 300
+    tables = 150
     claimed = [
         any(one.verdict for one in _concluded(tmp_path / "t.csv", _made(kind, "points", 100 + k, apart=0.0)).pairs)
         for k in range(tables)

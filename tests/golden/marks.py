@@ -81,7 +81,7 @@ def observe(row: Mapping[str, Any], place: Path) -> dict[str, Any]:
     saved = place / SAVED
     saved.unlink(missing_ok=True)
     before = {path: path.stat().st_mtime_ns for path in _files(place)}
-    keeps = words[0] not in UNSAVED and not {"--save", "--dry-run", "--config", "--script"} & {*words}
+    keeps = words[0] not in UNSAVED and not {"--save", "--dry-run", "--config", "--script", "--page"} & {*words}
     with _figures(figures, wanted=".svg" in row["words"]):
         code, out = run([*words, *(["--save", SAVED] if keeps else [])], place)
     form = words[words.index("--format") + 1] if "--format" in words else "table"

@@ -41,7 +41,7 @@ def test_equal_systems_rated_by_other_raters_are_not_claimed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("null", NULLS)
 def test_equal_systems_are_hardly_claimed(null: str) -> None:
-    tables = 300
+    tables = 150
     shares = {scale: share_of_claims(null, scale, tables) for scale in ("skewed", "penalties")}
     assert max(shares.values()) <= bound(tables), shares
 

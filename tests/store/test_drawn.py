@@ -14,9 +14,10 @@ from faults.told import told
 
 import simlab
 from simlab.comparing.world_values import panel_of_cells
-from simlab.store.drawn import inputs_in
+from simlab.store.drawn import inputs_in, refuse_dependent
 from simlab.store.opening import axes_of
 from simlab.studies.drawn_keys import draw_value, read_law
+from simlab.types import InputError
 
 LENIENT, TASTE = "raters.leniency_sd", "raters.rater_system_sd"
 SIZES = ["systems.n_systems=4", "systems.n_documents=14", "systems.n_segments=28", "studies=2", "--jobs", "1"]
@@ -51,6 +52,17 @@ def test_values_stand_over_worlds(folder: Path) -> None:
         assert (fixed == 0.4).all()
         np.testing.assert_allclose((wide - 0.1) / 0.8, (narrow - 0.1) / 0.1)
         assert "drawn_leniency_sd" in dataset.coords
+
+
+def test_what_is_drawn_together_has_no_importance_of_its_own() -> None:
+    def drawn(*laws: str) -> xr.Dataset:
+        about = ({"key": f"raters.{k}", "law": law} for k, law in enumerate(laws))
+        return xr.Dataset({f"drawn_{k}": (("of_world",), [0.0], one) for k, one in enumerate(about)})
+
+    of_one, of_other = (f"posterior({file}), 100 draws from 1 to 2" for file in ("0123456789ab", "ba9876543210"))
+    refuse_dependent(drawn("uniform(0.1,0.9)", of_one, of_other), ["drawn_0", "drawn_1", "drawn_2"])
+    with pytest.raises(InputError, match=r"raters.0 and raters.1 were drawn together, by posterior\(0123456789ab\)"):
+        refuse_dependent(drawn(of_one, of_one), ["drawn_0", "drawn_1"])
 
 
 def test_pages_tell_what_is_drawn_and_how(folder: Path) -> None:

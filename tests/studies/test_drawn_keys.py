@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,13 +96,24 @@ def test_laws_are_values_of_an_axis_and_are_always_written_alike() -> None:
         (f"{KEY}=uniform(.5)", "a law has two numbers; write uniform(A,B)"),
         (f"{KEY}=uniform(a,b)", "a law has two numbers; write uniform(A,B)"),
         (f"{KEY}=uniform(1e400,2)", "a law has two numbers"),
-        (f"{KEY}=gamma(1,2)", "a law from which worlds draw is uniform(A,B), normal(MEAN,SD) or lognormal(MEDIAN,SD)"),
+        (f"{KEY}=gamma(1,2)", "a law from which worlds draw is uniform(A,B), normal(MEAN,SD), lognormal(MEDIAN,SD) or"),
         (f'{KEY}="gamma(1,2)"', "gamma is no law; write uniform(A,B)"),
         (f'{KEY}="__import__(os)"', "__import__ is no law"),
         ("raters.pool_size=uniform(3,9)", "must be a whole number >= 1 and <= 1000000000; worlds draw numbers of"),
         ("design.documents=uniform(10,20)", "worlds draw numbers of systems, raters and metric that are no counts"),
         ("budget.price_per_rating=uniform(1,2)", "worlds draw numbers of systems, raters and metric"),
         ("raters.noise=uniform(1,2)", "must be fresh or potential"),
+        (f"{KEY}=posterior()", "names no file; write posterior(FILE), with what `simlab fit` wrote"),
+        (f"{KEY}=posterior(no.yaml)", "no.yaml: cannot be opened"),
+        (f"{KEY}=posterior({BUILT_IN.parents[3] / 'README.md'})", "give what `simlab fit TABLE --out FILE.yaml` wrote"),
+        (f"raters.minor_weight=posterior({BUILT_IN})", "the file has no draws of minor_weight; it has those of "),
+        (f'{KEY}="posterior(0123456789ab:1e999)"', "the draws of the file are not there"),
+        (f"raters.pool_size=posterior({BUILT_IN})", "must be a whole number"),
+        (
+            f"systems.system_sd=posterior({BUILT_IN})",
+            "the file has no draws of system_sd; it has those of dispersion, ",
+        ),
+        (f"systems=gaussian raters=esa {KEY}=posterior({BUILT_IN})", "the file is a fit of the law mqm, whose numbers"),
         ("raters.noise=range", "must be fresh or potential"),
         ("raters.pool_size=range", "must be a whole number"),
         ("raters.major_share=range", "its preset names no range of it; write uniform(A,B), "),
@@ -111,9 +124,32 @@ def test_laws_are_values_of_an_axis_and_are_always_written_alike() -> None:
 )
 def test_what_is_no_law_of_a_key_is_refused_in_a_line(word: str, line: str) -> None:
     with pytest.raises(InputError) as error:
-        compose(word.split(" ") if "raters=esa" in word else [word])
+        compose(word.split(" ") if " " in word and "(" not in word.partition(" ")[0] else [word])
     assert line in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_keys_of_one_file_take_one_draw_together_and_the_file_is_read_once(tmp_path: Path) -> None:
+    file = tmp_path / "fit.yaml"
+    shutil.copy(BUILT_IN, file)
+    draws = yaml.safe_load(file.read_text(encoding="utf-8"))["draws"]
+    config = compose([f"raters.{name}=posterior({file})" for name in ("leniency_sd", "noise_share")])
+    file.write_text(file.read_text(encoding="utf-8") + "# Changed.\n", encoding="utf-8")
+    other = compose([f"{KEY}=posterior({file})"])
+    file.unlink()
+    drawn = [draw_keys(config, world)["raters"] for world in WORLDS]
+    pairs = list(zip(draws["leniency_sd"], draws["noise_share"], strict=True))
+    assert all((one["leniency_sd"], one["noise_share"]) in pairs for one in drawn)
+    lenient, truth = np.array([one["leniency_sd"] for one in drawn]), np.array(draws["leniency_sd"])
+    assert abs(lenient.mean() - truth.mean()) < 4 * truth.std() / len(WORLDS) ** 0.5
+    assert len({*lenient}) > 0.9 * len({*truth})
+    # The control: another file has draws of its own.
+    assert (lenient != [draw_keys(other, world)["raters"]["leniency_sd"] for world in WORLDS]).mean() > 0.9
+
+
+def test_draws_of_files_are_named_where_they_are_an_axis() -> None:
+    with pytest.raises(InputError, match=r"the draws of a file are no value of an axis; name them in a sweep file"):
+        compose_sweep(replace(RUN, one_cell=False), [f"{KEY}=posterior({BUILT_IN}),.3"])
 
 
 def test_a_plan_takes_no_drawn_keys() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256 as digest_of
 from importlib.resources import as_file
@@ -154,6 +154,37 @@ def read_world(path: str | None, sha256: str | None) -> AnyWorld:
     empty = "give what `simlab fit` wrote, or null for the built-in fit"
     chosen = chosen_file(path, None, empty=empty, remedy=REMEDY)
     return _load_built_in() if chosen is None else _read(*chosen, sha256)
+
+
+class ParameterDraws(NamedTuple):
+    """Hold what a fitted file has of one parameter, draw by draw, its law and the digest of the file."""
+
+    law: str
+    digest: str
+    values: tuple[float, ...]
+
+
+def read_draws(path: str, name: str, said: str) -> ParameterDraws:
+    """Read the draws of a parameter that is one number, such as `leniency_sd`.
+
+    Raises InputError, beginning with `said`, for a file without such a parameter, and as `read_world` does.
+    """
+    world = read_world(path, None)
+    if isinstance(world, KeptWorld):
+        raise InputError(f"{said}: the file keeps answers of {legible(world.model)}, and no spread of a built-in law")
+    names: tuple[str, ...] = SINGLE
+    if isinstance(world, FittedMqmWorld):
+        law = "mqm"
+        columns = {"leniency_sd": world.leniency_sd, "severity_sd": world.severity_sd}
+    else:
+        law, columns = world.effects[0].scale.law, {}
+        names = tuple(one.name for one in fields(world.effects[0]) if one.name == "mean" or one.name.endswith("_sd"))
+    columns |= {one: tuple(getattr(effects, one) for effects in world.effects) for one in names}
+    if name not in columns:
+        raise InputError(f"{said}: the file has no draws of {name}; it has those of {', '.join(sorted(columns))}")
+    file = files.expanded(path).absolute()
+    content = files.content(file, legible(file), most=MAX_BYTES, remedy=REMEDY)
+    return ParameterDraws(law, digest_of(content).hexdigest(), columns[name])
 
 
 @lru_cache(maxsize=1)
