@@ -62,7 +62,7 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
         yield f"± Monte-Carlo standard error, {100 * statistics.level:.0f} % intervals; {_removed(statistics)}"
     else:
         sides = {row["side"] for row in statistics.rows}
-        met = {"from": "; met there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
+        met = {"from": "; met from there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
         counts = sorted({int(row["cells"]) for row in statistics.rows})
         cells = several(counts[0], "cell") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} cells"
         yield f"{100 * statistics.level:.0f} % intervals, by {cells} along the axis{met}"
