@@ -195,7 +195,7 @@ def _foresee(launch: Launch) -> str:
     with redirect_stdout(sys.stderr):
         foretold = forecast(sweep, folder, launch.jobs, allow_version=launch.allow_version, shard=part)
     _say_tables(sweep)
-    return text.foreseen(foretold, folder, None if part is None else str(part))
+    return text.foreseen(foretold, folder, None if part is None else str(part), located=sweep.locate is not None)
 
 
 def _say_tables(sweep: Sweep | Calculation) -> None:

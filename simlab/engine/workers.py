@@ -91,7 +91,7 @@ def stop_clock() -> None:
 def manner_of_exit(code: int, limits: BlockLimits) -> str:
     """State how a worker ended, given its exit code: that of a signal is negative.
 
-    >>> manner_of_exit(-9, Limits()), manner_of_exit(3, Limits())
+    >>> manner_of_exit(-9, BlockLimits()), manner_of_exit(3, BlockLimits())
     ('killed by SIGKILL', 'exit code 3')
     """
     if code == OUT_OF_MEMORY:

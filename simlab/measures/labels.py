@@ -176,6 +176,6 @@ def measure_range(measure: str, bounds: tuple[float, float] | None = None) -> Va
     """Return the range of a measure; of one that is not known here (a plug-in's) the bounds that its store names.
 
     >>> measure_range("srp"), measure_range("mine")
-    (Range(least=0.0, greatest=1.0, chance=True), Range(least=None, greatest=None, chance=True))
+    (ValueRange(least=0.0, greatest=1.0, chance=True), ValueRange(least=None, greatest=None, chance=True))
     """
     return RANGES.get(measure, ANY if bounds is None else ValueRange(*bounds))

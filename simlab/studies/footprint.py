@@ -65,7 +65,7 @@ NOTHING = Footprint((), (), ())
 def need(bytes_each: float, *sizes: CountedSize) -> Need:
     """Return what an array over these sizes takes.
 
-    >>> need(8, Size(3, "systems", "systems.n_systems"), Size(2, "items", "systems.n_items")).bytes
+    >>> need(8, CountedSize(3, "systems", "systems.n_systems"), CountedSize(2, "items", "systems.n_items")).bytes
     48.0
     """
     return Need(bytes_each * math.prod(float(size.n) for size in sizes), sizes)

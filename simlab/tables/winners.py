@@ -71,7 +71,7 @@ def said(text: str, first: str, second: str, *, numbers: bool = False) -> CellRe
     """Read what a cell says of two systems; None for what says nothing. `numbers`: other numbers than 0, .5 and 1, too.
 
     >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
-    (Said(name=0, word=2), Said(name=-1, word=1), None)
+    (CellReadings(name=0, word=2), CellReadings(name=-1, word=1), None)
     """
     word, value = place_of(text), decimal(with_point(text, True))
     if value is not None and (value in (0.0, 0.5, 1.0) or (numbers and abs(value) <= MOST_CODE)):

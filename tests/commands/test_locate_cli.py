@@ -60,6 +60,10 @@ def test_a_crossing_is_located_in_few_cells_and_goes_on_where_it_was_interrupted
     assert 8 < len(whole) < 20
     assert answer(["query", "whole", "--solve", "human_ratings", "--target", "rmse=.04", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == answered
+    assert answer(["sweep", "judge.yaml", "--locate", "rmse=.04", "--jobs", "2", "--out", "two"]) == 0
+    assert cells("two") == whole
+    assert sweep("judge.yaml", "--locate", "rmse=.04", "--dry-run") == 0
+    assert "whole grid would take this, and --locate carries out about a fifth" in capsys.readouterr().out
 
     once, carry_out = [], located.carry_out
 

@@ -212,7 +212,7 @@ def find_cheapest_mix(
     then follow; the price is within about one per cent of the least one.
     Raises InputError for prices that are not positive.
 
-    >>> mix = find_cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, Prices(0.15, 0.001))
+    >>> mix = find_cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, RatingPrices(0.15, 0.001))
     >>> mix.plan.n_human, mix.plan.n_metric, round(mix.price, 2)
     (0, 1167, 1.17)
     """

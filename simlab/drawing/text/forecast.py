@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from simlab.engine.quoting import Purchase
 
 
-def foreseen(forecast: Forecast, folder: Path, shard: str | None = None) -> str:
+def foreseen(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:
     """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
 
-    What is missing is what is missing of a `shard`, where one is named.
+    What is missing is what is missing of a `shard`, where one is named. A crossing is `located` by a part of the grid.
     """
     of = f" of shard {shard}" if shard else ""
     missing = f"{forecast.campaigns_missing}{of} to run, in {forecast.blocks_missing} blocks"
@@ -35,7 +35,8 @@ def foreseen(forecast: Forecast, folder: Path, shard: str | None = None) -> str:
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
         ["folder" if shard else "store", str(folder)],
     ]
-    return listing("Nothing was run. This would take:", rows)
+    whole = "The whole grid would take this, and --locate carries out about a fifth of it:"
+    return listing(f"Nothing was run. {whole if located else 'This would take:'}", rows)
 
 
 def _bought(purchases: Sequence[Purchase], cells: int, currency: str = "") -> str:
