@@ -53,7 +53,7 @@ def test_parts_of_a_package_that_is_not_named_are_unknown(capsys: pytest.Capture
 TESTS = '''
 """Tests of one's own: of documents' totals, and of ratings."""
 import numpy as np
-from simlab.types import Floats, Rated
+from simlab.types import Floats, ScoredRatings
 
 def of_totals(rng: np.random.Generator, total: Floats) -> Floats:
     return np.full(total.shape[1] * (total.shape[1] - 1) // 2, 0.25)
@@ -61,7 +61,7 @@ def of_totals(rng: np.random.Generator, total: Floats) -> Floats:
 def unsaid(rng, total):
     return of_totals(rng, total)
 
-def of_ratings(rng: np.random.Generator, scores: Rated) -> Floats:
+def of_ratings(rng: np.random.Generator, scores: ScoredRatings) -> Floats:
     return np.full(scores.n_systems * (scores.n_systems - 1) // 2, 1 / len(np.unique(scores.rater)))
 '''
 
