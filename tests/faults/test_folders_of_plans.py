@@ -232,8 +232,8 @@ def test_a_plan_goes_on_wherever_its_folder_lies_and_whatever_its_pilot_is_calle
 PLANNED = """
 import sys
 from simlab.cli import answer
-from simlab.effort import USUAL, Chains, use_effort
-with use_effort(USUAL._replace(scales=Chains(2, 150, 150))):
+from simlab.effort import USUAL, ChainEffort, use_effort
+with use_effort(USUAL._replace(scales=ChainEffort(2, 150, 150))):
     sys.exit(answer(sys.argv[1:]))
 """
 
