@@ -222,7 +222,9 @@ def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which:
     Draws have the address of their setting, so that a grid with more settings repeats them.
     """
     n_metric, rho, eta, alpha, n_calibration = setting
-    rng = stream(seed, "drawn_differences", which, repr(setting))
+    # An address that names no class: a class that is renamed moves no draw.
+    named = ", ".join(f"{name}={value!r}" for name, value in setting._asdict().items())
+    rng = stream(seed, "drawn_differences", which, f"Setting({named})")
     q = float(np.clip(probability_called_adequate(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
     counts = [rng.binomial(int(n_metric), q, draws), np.full(draws, n_metric)]
     if n_calibration is None:
