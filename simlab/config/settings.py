@@ -158,13 +158,16 @@ def _all_of_them(measures: Setting) -> Setting:
 
 
 def _drop_keys_of_other_option(settings: Settings, chosen: Setting, options: Options) -> None:
-    """Forget what a file sets within the option it chose where another option is typed."""
+    """Forget what a file sets within the option it chose where another option is typed.
+
+    What is typed counts, before the option as behind it.
+    """
     # Whoever picks from the file's own options means them as the file has them.
     if chosen.key in settings and all(value in settings[chosen.key].values for value in chosen.values):
         return
     inside = [key for key in settings if key != chosen.key == group_of(key, options)]
     for key in inside:
-        if not settings[key].swept:
+        if not (settings[key].swept or settings[key].typed):
             del settings[key]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from shipped import CALCULATIONS, SWEEPS
 
 from simlab.config import canonical, compose, compose_calculation, compose_sweep, load_sweep
 from simlab.config.overrides import read
-from simlab.config.sweepfile import load, with_preset
+from simlab.config.sweepfile import RUN, load, with_preset
 from simlab.studies.checks import check
 from simlab.studies.kinds import kind_of
 from simlab.types import RATE, InputError
@@ -72,6 +73,15 @@ def test_an_axis_is_written_in_many_ways(text: str, folder: Path) -> None:
     assert [axis.values for axis in axes] == [(10, 20, 30)]
     if not text.startswith("["):
         assert compose_sweep("item_grouping", [f"design.documents={text}"]).axes[1] == axes[0]
+
+
+def test_what_is_typed_counts_before_its_option_as_behind_it() -> None:
+    typed = ["raters.tail=5", "raters=esa", "systems=esa"]
+    assert compose(typed)["raters"]["tail"] == 5
+    assert canonical(compose(typed)) == canonical(compose(typed[::-1]))
+    # A file's key of another option is forgotten.
+    file = replace(RUN, settings=(read("raters", "expert_pool"), read("raters.severity_sd", "0.3")))
+    assert "severity_sd" not in compose_sweep(file, typed).base["raters"]
 
 
 def test_a_whole_number_is_good_for_a_number() -> None:
