@@ -14,7 +14,7 @@ PLAN = 3
 """Of a plan's folder, and of what stands beside an assigned or an exported table."""
 FITTED = 3
 """Of the files that `simlab fit` and `simlab fit-metric` write."""
-ANSWER = 4
+ANSWER = 5
 """Of what `--save` keeps."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import isfinite
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
@@ -191,7 +191,7 @@ class AdviceTest(Record):
     repetition: str
     verdict: AdviceVerdict
     reason: str
-    money: Num = nan
+    money: Num
 
 
 class BacktestPapers(Record):
