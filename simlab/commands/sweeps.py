@@ -172,8 +172,6 @@ def sweep(
     own = path_of(config_dir)
     with own_options(own):
         overrides = words([*settings, more], axes=True)
-        if locate is not None:
-            overrides = [spread_range(text) for text in overrides]
         if (folder := find_folder(os.fspath(name))) is not None:
             if out is not None or quick or preset is not None:
                 raise InputError(f"{name} is continued where it is; leave --out, --quick and --preset out")
@@ -182,6 +180,8 @@ def sweep(
             declared = with_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
         declared = with_until(declared, write_targets(precision), None if at_most is None else str(at_most))
         declared = with_locate(declared, locate, along)
+        if declared.locate is not None:
+            overrides = [spread_range(text) for text in overrides]
     return Launch(
         declared,
         os.fspath(name),

@@ -176,7 +176,7 @@ def _same_file(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool
 
 
 def refuse_mixture(
-    axes: Sequence[Mapping[str, Any]], stored: Sequence[Placed], placeds: Sequence[Placed], where: str
+    axes: Sequence[Mapping[str, Any]], stored: Sequence[Placed], others: Sequence[Placed], where: str
 ) -> None:
     """Raise InputError where cells asked for differ from stored ones in more than the values on the axes.
 
@@ -184,7 +184,7 @@ def refuse_mixture(
     hold a mixture that no fresh one gives. Sections differ where the option on an axis differs: systems bring their own
     raters, and a question everything.
     """
-    old, new = (_residuals(axes, cells) for cells in (stored, placeds))
+    old, new = (_residuals(axes, cells) for cells in (stored, others))
     for before, first in old.items():
         for now, second in new.items():
             free = {key for axis, a, b in zip(axes, before, now, strict=True) if a != b for key in _touched(axis)}

@@ -78,9 +78,11 @@ BASE = 4.0
 
 
 class CellMeasurer(Protocol):
-    """Measures a cell from what the ledger holds of it: all of its studies, or those in a range of numbers."""
+    """Measures a cell from what the ledger holds of it: all, studies in a range of numbers, or its first worlds."""
 
-    def __call__(self, book: Ledger, entry: LedgerEntry, studies: range | None = None) -> Mapping[str, Estimate]:
+    def __call__(
+        self, book: Ledger, entry: LedgerEntry, studies: range | None = None, worlds: int | None = None
+    ) -> Mapping[str, Estimate]:
         """Return what could be measured."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.config.sweep import Sweep
-from simlab.engine import located, precise
+from simlab.engine import locating, precise
 from simlab.engine import run as engine
 from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.merging import Merged
@@ -35,13 +35,13 @@ def fill(
     labels: Labels | None = None,
     block: BlockFunction | None = None,
     check: CheckFunction | None = None,
-    choose: located.Choose | None = None,
+    choose: locating.Choose | None = None,
     quiet: bool = False,
     allow_version: bool = False,
 ) -> engine.RunSummary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
 
-    A sweep that has a target is run by `engine.precise`, one that locates a crossing by `engine.located`, to which
+    A sweep that has a target is run by `engine.precise`, one that locates a crossing by `engine.locating`, to which
     `choose` says which cells come next.
     """
     finish = partial(
@@ -52,7 +52,7 @@ def fill(
         run = partial(precise.run, look=Looking({name: measures[name] for name in sweep.until.measures}))
     elif sweep.locate is not None and choose is not None:
         look = Looking({sweep.locate.measure: measures[sweep.locate.measure]})
-        run = partial(located.run, look=look, choose=choose)
+        run = partial(locating.run, look=look, choose=choose)
     return run(
         sweep, folder, jobs=jobs, block=block, check=check, quiet=quiet, allow_version=allow_version, finish=finish
     )

@@ -16,7 +16,7 @@ from simlab.comparing.locating import CellChoice
 from simlab.config import compose_sweep
 from simlab.config.locating import Locate, spread_range
 from simlab.config.sweepfile import load
-from simlab.engine import located
+from simlab.engine import locating
 from simlab.types import UNRUN, Estimate
 
 FILE = """
@@ -65,7 +65,7 @@ def test_a_crossing_is_located_in_few_cells_and_goes_on_where_it_was_interrupted
     assert sweep("judge.yaml", "--locate", "rmse=.04", "--dry-run") == 0
     assert "whole grid would take this, and --locate carries out about a fifth" in capsys.readouterr().out
 
-    once, carry_out = [], located.carry_out
+    once, carry_out = [], locating.carry_out
 
     def interrupt(*given: Any) -> None:
         if once:
@@ -73,7 +73,7 @@ def test_a_crossing_is_located_in_few_cells_and_goes_on_where_it_was_interrupted
         once.append(carry_out(*given))
 
     with monkeypatch.context() as patch:
-        patch.setattr(located, "carry_out", interrupt)
+        patch.setattr(locating, "carry_out", interrupt)
         sweep("judge.yaml", "--locate", "rmse=.04", "--out", "parts")
     assert sweep("parts") == 0
     assert cells("parts") == whole
@@ -86,6 +86,12 @@ def test_curves_that_cross_are_located_and_a_file_keeps_what_is(capsys: pytest.C
     assert "20 cells" in capsys.readouterr().out
     located = compose_sweep(load(Path("again.yaml"))).locate
     assert located == Locate("rmse", by="estimator", along="human_ratings")
+
+
+def test_a_range_is_read_where_the_file_says_what_is_located(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("located.yaml").write_text(FILE + "locate: {target: rmse=.04}\n")
+    assert sweep("located.yaml", "budget.human_ratings=20..300", "--write", "again.yaml") == 0
+    assert "40 cells" in capsys.readouterr().out
 
 
 def test_curves_that_cross_are_located() -> None:

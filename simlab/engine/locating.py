@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from simlab.config.sweep import Sweep
 from simlab.engine.allocation import sized
@@ -19,6 +19,7 @@ from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
 from simlab.engine.continuation import declare
 from simlab.engine.ledger import Ledger, LedgerEntry
+from simlab.engine.precise import CellMeasurer
 from simlab.engine.preparing import (
     CheckedCell,
     CheckFunction,
@@ -51,13 +52,6 @@ Worlds: TypeAlias = Mapping[Position, int]
 """How many worlds are wanted of cells, by their places on the axes of the whole grid."""
 Choose: TypeAlias = Callable[[Mapping[Position, Estimate], Worlds], Worlds]
 """Says what is wanted next, from what was measured of what was wanted; the same again if that is enough."""
-
-
-class WorldsMeasurer(Protocol):
-    """Measures a cell from what the ledger holds of its first worlds."""
-
-    def __call__(self, book: Ledger, entry: LedgerEntry, *, worlds: int) -> Mapping[str, Estimate]:
-        """Return what could be measured."""
 
 
 @dataclass(slots=True)
@@ -103,7 +97,7 @@ class _LocatingRounds:
 def run(
     sweep: Sweep,
     folder: Path,
-    look: WorldsMeasurer,
+    look: CellMeasurer,
     choose: Choose,
     jobs: int | None = None,
     *,
