@@ -154,11 +154,11 @@ def read_law(key: str, text: str) -> AnyLaw:
     return law
 
 
-def _read_draws(said: str, inside: str) -> PosteriorDraws:
+def _read_draws(where: str, inside: str) -> PosteriorDraws:
     found = _DRAWS.fullmatch(inside.strip())
     draws = tuple(map(float, found[2].split(";"))) if found else ()
     if found is None or not all(map(math.isfinite, draws)):
-        raise InputError(f"{said}: the draws of the file are not there; start from the command that named the file")
+        raise InputError(f"{where}: the draws of the file are not there; start from the command that named the file")
     return PosteriorDraws(found[1].lower(), draws)
 
 

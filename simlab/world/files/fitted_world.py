@@ -164,14 +164,14 @@ class ParameterDraws(NamedTuple):
     values: tuple[float, ...]
 
 
-def read_draws(path: str, name: str, said: str) -> ParameterDraws:
+def read_draws(path: str, name: str, where: str) -> ParameterDraws:
     """Read the draws of a parameter that is one number, such as `leniency_sd`.
 
-    Raises InputError, beginning with `said`, for a file without such a parameter, and as `read_world` does.
+    Raises InputError, beginning with `where`, for a file without such a parameter, and as `read_world` does.
     """
     world = read_world(path, None)
     if isinstance(world, KeptWorld):
-        raise InputError(f"{said}: the file keeps answers of {legible(world.model)}, and no spread of a built-in law")
+        raise InputError(f"{where}: the file keeps answers of {legible(world.model)}, and no spread of a built-in law")
     names: tuple[str, ...] = SINGLE
     if isinstance(world, FittedMqmWorld):
         law = "mqm"
@@ -181,7 +181,7 @@ def read_draws(path: str, name: str, said: str) -> ParameterDraws:
         names = tuple(one.name for one in fields(world.effects[0]) if one.name == "mean" or one.name.endswith("_sd"))
     columns |= {one: tuple(getattr(effects, one) for effects in world.effects) for one in names}
     if name not in columns:
-        raise InputError(f"{said}: the file has no draws of {name}; it has those of {', '.join(sorted(columns))}")
+        raise InputError(f"{where}: the file has no draws of {name}; it has those of {', '.join(sorted(columns))}")
     file = files.expanded(path).absolute()
     content = files.content(file, legible(file), most=MAX_BYTES, remedy=REMEDY)
     return ParameterDraws(law, digest_of(content).hexdigest(), columns[name])
