@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -148,9 +149,13 @@ def test_what_worlds_draw_decides_a_difference_by_what_one_design_feels(monkeypa
     panel = np.zeros((2, 4, 200, 4)) + 3 * shared[:, None]
     panel[0] += felt[:, None]
     panel += 0.2 * rng.normal(size=panel.shape)
-    monkeypatch.setattr(over_cells, "inputs_in", lambda _: {"drawn_felt": felt, "drawn_shared": shared})
     monkeypatch.setattr(over_cells, "panel_of_cells", lambda *_: panel)
-    dataset = curves().assign_coords(of_world=range(200))
+    laws = dict.fromkeys(("felt", "shared"), "uniform(0.0,1.0)")
+    drawn = {
+        f"drawn_{key}": ("of_world", values, {"key": key, "law": laws[key]})
+        for key, values in (("felt", felt), ("shared", shared))
+    }
+    dataset = curves().assign_coords(of_world=range(200)).assign(drawn).assign_attrs(drawn=json.dumps(laws))
     whole = over_cells.axis_importance(dataset, "srp")["total"]
     assert whole.sel(axis="drawn_shared") > 0.8
     apart = over_cells.axis_importance(dataset, "srp", by="grouping")["total"]
