@@ -19,7 +19,7 @@ from simlab.config.catalogue import describe_sweep, list_options, list_sweeps
 from simlab.config.explaining import Key, explain_keys, explain_measure, explain_option
 from simlab.config.groups import find_options
 from simlab.drawing.reports.markdown import escaped
-from simlab.messages import shown
+from simlab.messages import show
 
 INDEX = """# Reference
 
@@ -51,7 +51,7 @@ def keys() -> Iterator[str]:
 
 
 def _key(key: Key) -> Sequence[str]:
-    return (_typed(key.key), key.sentence, key.unit, key.range, _typed(shown(key.default)), key.source)
+    return (_typed(key.key), key.sentence, key.unit, key.range, _typed(show(key.default)), key.source)
 
 
 def measures() -> Iterator[str]:
@@ -72,7 +72,7 @@ def sweeps() -> Iterator[str]:
         yield from ("", f"## {escaped(name)}", "", escaped(said["aim"]), "")
         yield from _code(f"simlab sweep {name}")
         axes = said.get("axes") or {}
-        yield from _table(("axis", "values"), ((_typed(key), ", ".join(map(shown, axes[key]))) for key in axes))
+        yield from _table(("axis", "values"), ((_typed(key), ", ".join(map(show, axes[key]))) for key in axes))
         yield from ("", escaped(said.get("finding") or ""))
 
 

@@ -99,7 +99,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _help_all(context: typer.Context, wanted: bool) -> None:
+def _show_help_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
         context.meta[ALL] = True
         print(context.get_help())
@@ -112,7 +112,7 @@ def simlab(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
     ] = False,
     help_all: Annotated[
-        bool, typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all commands and leave.")
+        bool, typer.Option("--help-all", callback=_show_help_all, is_eager=True, help="Show all commands and leave.")
     ] = False,
 ) -> None:
     """Take the options that belong to no command."""
@@ -155,14 +155,14 @@ def _greet() -> str:
 
 
 @functools.cache
-def _parser() -> Any:
+def _build_parser() -> Any:
     """Return the parser of all commands, built once: its 40 ms count where one process answers many lines."""
     return typer.main.get_command(app)
 
 
 def _invoke(words: list[str]) -> int:
     LINE.set(shlex.join(["simlab", *words]))
-    command = _parser()
+    command = _build_parser()
     with reservations() as said:
         try:
             _refuse_repeated(command, words)
@@ -176,7 +176,7 @@ def _invoke(words: list[str]) -> int:
     return code or (RESERVED if said else DONE)
 
 
-def _written_by(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launched]:
+def _import_writer(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launched]:
     """Return what writes the answer of a verb; it is imported when there is one."""
 
     def write(found: Any, form: Form, given: Mapping[str, Any]) -> Launched:
@@ -189,74 +189,74 @@ def _written_by(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launche
 add(
     app,
     sweeps.run,
-    _written_by("launch"),
+    _import_writer("launch"),
     example="simlab run design.grouping=ungrouped design.documents=30",
     instead=RunOptions,
 )
 add(
     app,
     sweeps.sweep,
-    _written_by("launch"),
+    _import_writer("launch"),
     example="simlab sweep item_grouping design.documents=20,40 --quick",
     instead=SweepOptions,
 )
 add(
     app,
     sweeps.query,
-    _written_by("query"),
+    _import_writer("query"),
     example="simlab query outputs/item_grouping documents=20..60 'srp>=.7' --sort cost --top 1",
     instead=QueryOptions,
 )
 add(
     app,
     sweeps.compare,
-    _written_by("compare"),
+    _import_writer("compare"),
     example="simlab compare outputs/item_grouping --by grouping --measure srp",
 )
 add(
     app,
     sweeps.plot,
-    _written_by("plot"),
+    _import_writer("plot"),
     example="simlab plot outputs/item_grouping --out figure.svg",
     forms=False,
     fill=lambda words, given: import_module("simlab.commands.plot").fill(words, given),
 )
-add(app, pilots.agreement, _written_by("agreement"), example="simlab agreement ratings.tsv --plot agreement.png")
-add(app, pilots.fit, _written_by("fit"), example="simlab fit pilot.csv --out pilot.yaml --report pilot.png")
+add(app, pilots.agreement, _import_writer("agreement"), example="simlab agreement ratings.tsv --plot agreement.png")
+add(app, pilots.fit, _import_writer("fit"), example="simlab fit pilot.csv --out pilot.yaml --report pilot.png")
 add(
     app,
     pilots.backtest,
-    _written_by("backtest"),
+    _import_writer("backtest"),
     example="simlab backtest ratings.tsv --pilot-share .5 --plot backtest.png",
 )
 add(
     app,
     pilots.mutt,
-    _written_by("mutt"),
+    _import_writer("mutt"),
     example="simlab mutt trials.jsonl --metrics bleu,chrf --figure pass_rates.png",
 )
 add(
     app,
     studies.plan,
-    _written_by("plan"),
+    _import_writer("plan"),
     example="simlab plan pilot.csv budget.total=2000 budget.price_per_rating=.5 --out my",
 )
 add(
     app,
     studies.assign,
-    _written_by("assign"),
+    _import_writer("assign"),
     example="simlab assign my --items items.csv --raters raters.csv",
 )
 add(
     app,
     studies.conclude,
-    _written_by("conclude"),
+    _import_writer("conclude"),
     example="simlab conclude ratings.csv --against baseline --figure order.png",
 )
 add(
     app,
     studies.report,
-    _written_by("report"),
+    _import_writer("report"),
     example="simlab report outputs/item_grouping --out report.html",
     forms=False,
     fill=lambda targets, given: import_module("simlab.commands.report").fill(targets, given),
@@ -264,36 +264,36 @@ add(
 add(
     app,
     transfer.merge,
-    _written_by("merge"),
+    _import_writer("merge"),
     example="simlab merge outputs/all outputs/item_grouping-shard-*-of-16",
 )
 add(
     app,
     transfer.export,
-    _written_by("export"),
+    _import_writer("export"),
     example="simlab export outputs/item_grouping grouping=ungrouped documents=20 --out a.csv",
     forms=False,
 )
 add(
     app,
     designs.detect,
-    _written_by("detect"),
+    _import_writer("detect"),
     fill=lambda words, given: import_module("simlab.commands.detect").fill(words, given),
     example="simlab detect n_human=100 n_metric=1000,10000 rho=.7 eta=.7 alpha=.6",
 )
 add(
     app,
     pilots.fit_metric,
-    _written_by("fit_metric"),
+    _import_writer("fit_metric"),
     example="simlab fit-metric outputs.csv --adequate-from 4",
     name="fit-metric",
 )
 
 
-add(app, accounts.show, _written_by("show"), example="simlab show outputs grouping=ungrouped")
-add(app, accounts.verify, _written_by("verify"), example="simlab verify outputs/item_grouping")
-add(app, accounts.examples, _written_by("examples"), example="simlab examples --copy mine")
-add(app, accounts.demo, _written_by("demo"), example="simlab demo --seed 2 --out another", forms=False)
+add(app, accounts.show, _import_writer("show"), example="simlab show outputs grouping=ungrouped")
+add(app, accounts.verify, _import_writer("verify"), example="simlab verify outputs/item_grouping")
+add(app, accounts.examples, _import_writer("examples"), example="simlab examples --copy mine")
+add(app, accounts.demo, _import_writer("demo"), example="simlab demo --seed 2 --out another", forms=False)
 
 
 def _refuse_repeated(command: Any, words: list[str]) -> None:

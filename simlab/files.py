@@ -17,7 +17,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import InputError
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
@@ -36,30 +36,30 @@ class FileState(NamedTuple):
     inode: int
 
 
-def expanded(path: str) -> Path:
+def expand_path(path: str) -> Path:
     """Return a path with the home folder filled in; `~` of nobody stays as it is, and is then not there.
 
     `simlab:NAME` is a table built into simlab. Raises InputError where it has none of that name.
     """
     if not path.startswith(BUILT_IN):
         return Path(os.path.expanduser(path))
-    name, tables = path.removeprefix(BUILT_IN), _built_in()
+    name, tables = path.removeprefix(BUILT_IN), _find_built_in()
     if name not in tables:
-        raise InputError(f"{legible(path, 60)} is no table built into simlab; {or_nearest(name, tables, 'it has')}")
+        raise InputError(f"{clip(path, 60)} is no table built into simlab; {suggest(name, tables, 'it has')}")
     return tables[name]
 
 
-def typed(path: Path) -> str:
+def write_path(path: Path) -> str:
     """Return a path as one types it: a table built into simlab goes by its name."""
-    return f"{BUILT_IN}{path.name.partition('.')[0]}" if path in _built_in().values() else str(path)
+    return f"{BUILT_IN}{path.name.partition('.')[0]}" if path in _find_built_in().values() else str(path)
 
 
-def _built_in() -> dict[str, Path]:
+def _find_built_in() -> dict[str, Path]:
     folder = Path(__file__).parent / "world" / "data"
     return {file.name.partition(".")[0]: file for file in sorted(folder.glob("*.tsv*"))}
 
 
-def regular(path: Path, where: str, *, remedy: str) -> FileState:
+def check_regular(path: Path, where: str, *, remedy: str) -> FileState:
     """Return the state of a regular file.
 
     Raises InputError where there is none, and for folders, pipes and devices, which could hang whoever reads them.
@@ -77,7 +77,7 @@ def regular(path: Path, where: str, *, remedy: str) -> FileState:
 
 def content(path: Path, where: str, *, most: int, remedy: str) -> bytes:
     """Return the bytes of a regular file; raise InputError for what is none, or is larger than `most` bytes."""
-    regular(path, where, remedy=remedy)
+    check_regular(path, where, remedy=remedy)
     try:
         with path.open("rb") as file:
             held = file.read(most + 1)
@@ -95,7 +95,7 @@ def text(held: bytes, where: str) -> str:
         return held.decode("utf-8")
     except UnicodeDecodeError as error:
         line = held.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{where}, line {line}: {not_utf8(held[error.start])}") from error
+        raise InputError(f"{where}, line {line}: {describe_not_utf8(held[error.start])}") from error
 
 
 def read_json(path: Path, where: str, *, most: int, remedy: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def read_json(path: Path, where: str, *, most: int, remedy: str) -> dict[str, An
     try:
         found = json.loads(held, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not JSON ({legible(error, 120)}); {remedy}") from error
+        raise InputError(f"{where}: is not JSON ({clip(error, 120)}); {remedy}") from error
     if not isinstance(found, dict):
         raise InputError(f"{where}: must be a JSON object; {remedy}")
     return found
@@ -114,7 +114,7 @@ def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def not_utf8(byte: int) -> str:
+def describe_not_utf8(byte: int) -> str:
     """State of a byte that it begins no character."""
     return f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 text"
 
@@ -128,14 +128,14 @@ def digest(path: Path) -> str:
 def refuse_change(now: str, declared: str | None, where: str) -> None:
     """Raise InputError where a file has another digest than a study was declared with (None: any)."""
     if declared is not None and declared != now:
-        raise InputError(f"{where} has changed since the sweep began: its digest is not {legible(declared, 80)}")
+        raise InputError(f"{where} has changed since the sweep began: its digest is not {clip(declared, 80)}")
 
 
-def needed(error: OSError) -> str:
+def describe_need(error: OSError) -> str:
     """State what a disk that did not take something needs.
 
     >>> import errno
-    >>> needed(OSError(errno.ENOSPC, "")), needed(OSError(errno.EROFS, ""))
+    >>> describe_need(OSError(errno.ENOSPC, "")), describe_need(OSError(errno.EROFS, ""))
     ('free some space', 'make it writable')
     """
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -146,16 +146,16 @@ def needed(error: OSError) -> str:
 def reason(error: Exception) -> str:
     """State why a file could not be read, as the system puts it."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return legible(said or type(error).__name__)
+    return clip(said or type(error).__name__)
 
 
-def decimal(text: str) -> float | None:
+def read_decimal(text: str) -> float | None:
     """Read a number as all tables write it: ASCII digits, a point, an exponent; None for anything else.
 
     What Python reads beyond that is no number here, or another one than it seems: digits of other scripts, `1_000`,
     `inf`, and numbers that are too large.
 
-    >>> decimal("-.5"), decimal("1e3"), decimal("1_000"), decimal("1e400")
+    >>> read_decimal("-.5"), read_decimal("1e3"), read_decimal("1_000"), read_decimal("1e400")
     (-0.5, 1000.0, None, None)
     """
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
@@ -171,14 +171,14 @@ def check_writable(file: Path | None, option: str) -> None:
     """
     if file is None:
         return
-    where = f"{option} {legible(file)}"
+    where = f"{option} {clip(file)}"
     try:
         folder, name = file.parent.is_dir(), len(os.fsencode(file.name))
         state = file.stat() if file.exists() else None
     except (OSError, ValueError) as error:
         raise InputError(f"{where}: cannot be written ({reason(error)})") from error
     if not folder:
-        raise InputError(f"{where}: there is no folder {legible(file.parent)}; make it, or name another")
+        raise InputError(f"{where}: there is no folder {clip(file.parent)}; make it, or name another")
     if state is not None and stat.S_ISDIR(state.st_mode):
         raise InputError(f"{where}: it is a folder; name a file")
     if state is not None and not stat.S_ISREG(state.st_mode):

@@ -72,7 +72,7 @@ def systems_of_pairs(n_pairs: int) -> int:
     return math.isqrt(2 * n_pairs) + 1
 
 
-def stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
+def read_stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
     """Return matrices `(..., 3, 3)` whose columns sum to one, exactly so; `one`: a single matrix.
 
     Rows are what is said, columns what the oracle says, in the order `>`, `=`, `<`. Raises InputError naming the key or
@@ -101,7 +101,7 @@ def stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
     return np.asarray(matrix / sums[..., None, :])
 
 
-def normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | float) -> Floats:
+def compute_normal_orthant(h: Floats | float, k: Floats | float, correlation: Floats | float) -> Floats:
     """Return P(X <= h, Y <= k) of standard normal X, Y with a correlation; all broadcast.
 
     Source: Owen 1956, by his function T.
@@ -139,7 +139,7 @@ def threshold_rates(
 
     alpha = np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9)
     poor = ndtri(1 - alpha)
-    eta = normal_orthant(poor, threshold, correlation) / (1 - alpha)
+    eta = compute_normal_orthant(poor, threshold, correlation) / (1 - alpha)
     rho = 1 - (ndtr(threshold) - eta * (1 - alpha)) / alpha
     return np.clip(rho, 0, 1), np.clip(eta, 0, 1)
 

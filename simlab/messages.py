@@ -18,21 +18,21 @@ class Reservation(UserWarning):
     """Say what a reader of a store should know: its run was interrupted, or its ledger cannot be read."""
 
 
-def shown(value: object, limit: int = 60) -> str:
+def show(value: object, limit: int = 60) -> str:
     """Write a value as it would be typed, shortened; text that could be mistaken for another value in quotes.
 
     >>> shown(None), shown("20"), shown("mean"), shown([1, True])
     ('null', "'20'", 'mean', '[1,true]')
     """
     if isinstance(value, list | tuple):
-        text = "[" + ",".join(shown(element, limit) for element in value[:limit]) + "]"
+        text = "[" + ",".join(show(element, limit) for element in value[:limit]) + "]"
     elif value is None or isinstance(value, bool):
         text = "null" if value is None else str(value).lower()
     elif isinstance(value, str) and not (_PLAIN.fullmatch(value) and value.lower() not in _WORDS):
         text = repr(value)
     else:
         text = str(value)
-    return shortened(text, limit)
+    return shorten(text, limit)
 
 
 def word(value: object) -> str:
@@ -41,7 +41,7 @@ def word(value: object) -> str:
     >>> word(None), word(True), word(0.5), word(20.0), word("mean")
     ('null', 'true', '0.5', '20', 'mean')
     """
-    return value if isinstance(value, str) else f"{value:.12g}" if isinstance(value, float) else shown(value)
+    return value if isinstance(value, str) else f"{value:.12g}" if isinstance(value, float) else show(value)
 
 
 def split_values(text: str) -> list[str]:
@@ -53,7 +53,7 @@ def split_values(text: str) -> list[str]:
     return _BETWEEN.split(text)
 
 
-def flat(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
     """Go through a nested config: every key in full, with its value.
 
     >>> list(flat({"seed": 1, "design": {"documents": 5}}))
@@ -61,23 +61,23 @@ def flat(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any
     """
     for key, value in section.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{where}{key}.")
+            yield from flatten(value, f"{where}{key}.")
         else:
             yield f"{where}{key}", value
 
 
-def shortened(text: str, limit: int = 60) -> str:
+def shorten(text: str, limit: int = 60) -> str:
     """Cut a text to a length."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def legible(text: object, limit: int = 300) -> str:
+def clip(text: object, limit: int = 300) -> str:
     """Give a path, or what stands in a user's file, in a form that fits in one line of an error."""
     said = str(text)
-    return shortened(said if said.isprintable() else ascii(said), limit)
+    return shorten(said if said.isprintable() else ascii(said), limit)
 
 
-def nearest(word: str, choices: Iterable[str]) -> str | None:
+def find_nearest(word: str, choices: Iterable[str]) -> str | None:
     """Find the choice that was probably meant: same last part, else similar letters.
 
     >>> nearest("documents", ["design.documents", "design.grouping"]), nearest("sytems", ["systems"])
@@ -93,18 +93,18 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
-def or_nearest(word: str, choices: Iterable[str], otherwise: str = "choose from", limit: int = 10_000) -> str:
+def suggest(word: str, choices: Iterable[str], otherwise: str = "choose from", limit: int = 10_000) -> str:
     """Suggest the nearest choice, or list them all where none is near: `otherwise` and their names, up to a length.
 
     >>> or_nearest("sytems", ["systems", "raters"]), or_nearest("x", ["systems", "raters"], "it has")
     ('did you mean systems?', 'it has systems, raters')
     """
     listed = list(choices)
-    close = nearest(word, listed)
-    return f"did you mean {legible(close, 100)}?" if close else f"{otherwise} {legible(', '.join(listed), limit)}"
+    close = find_nearest(word, listed)
+    return f"did you mean {clip(close, 100)}?" if close else f"{otherwise} {clip(', '.join(listed), limit)}"
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def order_naturally(name: str) -> list[tuple[int, str]]:
     """Return the key that sorts names in natural order.
 
     >>> sorted(["rater10", "rater2", "rater1"], key=natural)
@@ -116,12 +116,12 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [pair for word, run in zip(words[::2], [*digits, (0, name)], strict=True) for pair in ((0, word), run)]
 
 
-def in_natural_order(names: Iterable[str]) -> dict[str, int]:
+def number_naturally(names: Iterable[str]) -> dict[str, int]:
     """Number different names from 0 in natural order."""
-    return {name: index for index, name in enumerate(sorted(set(names), key=natural))}
+    return {name: index for index, name in enumerate(sorted(set(names), key=order_naturally))}
 
 
-def replicated(sizes: Mapping[str, Any], sign: str = "×") -> str:
+def describe_replication(sizes: Mapping[str, Any], sign: str = "×") -> str:
     """State how often a cell is carried out, from what a sweep declares; one pool and one draw are not named.
 
     >>> replicated({"worlds": 5, "studies": 50}), replicated({"worlds": 5, "pools": 2, "studies": 10}, "x")
@@ -132,7 +132,7 @@ def replicated(sizes: Mapping[str, Any], sign: str = "×") -> str:
     return f" {sign} ".join([worlds, *crossed, f"{sizes['studies']} studies"])
 
 
-def numbered(word: str, n: int) -> tuple[str, ...]:
+def name_things(word: str, n: int) -> tuple[str, ...]:
     """Name n things by a word and a number, all of one length.
 
     >>> numbered("system", 2)
@@ -141,7 +141,7 @@ def numbered(word: str, n: int) -> tuple[str, ...]:
     return tuple(f"{word}{i + 1:0{len(str(n))}d}" for i in range(n))
 
 
-def in_quotes(key: str, text: str) -> str:
+def quote_override(key: str, text: str) -> str:
     """Write `key=text` so that a shell and the override grammar both take the text literally.
 
     >>> print(in_quotes("systems.path", "/data/a,b (1).tsv"))
@@ -162,7 +162,7 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def several(n: int, word: str) -> str:
+def pluralise(n: int, word: str) -> str:
     """Count things in words.
 
     >>> several(1, "rater"), several(2000, "rater")

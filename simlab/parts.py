@@ -32,7 +32,7 @@ def resolve(target: str, plugins: Sequence[str] = ()) -> Callable[..., Any]:
     """
     module_name, _, name = target.rpartition(".") if isinstance(target, str) else ("", "", "")
     packages = (*PACKAGES, *plugins)
-    if not _PUBLIC_PATH.fullmatch(target if module_name else "") or not _within(module_name, packages):
+    if not _PUBLIC_PATH.fullmatch(target if module_name else "") or not _is_within(module_name, packages):
         raise InputError(f"_target_={target!r} names no part: a part is a public function in {', '.join(packages)}")
     part = vars(_module(module_name, target)).get(name)
     if not inspect.isfunction(part) or (part.__module__, part.__qualname__) != (module_name, name):
@@ -55,17 +55,17 @@ def name_of(section: Mapping[str, Any]) -> str:
     return str(section.get("_target_", "")).rpartition(".")[2]
 
 
-def target_of(part: Callable[..., Any]) -> str:
+def name_target(part: Callable[..., Any]) -> str:
     """Return the `_target_` that names a part: a section read from a file is held against it without an import."""
     return f"{part.__module__}.{part.__qualname__}"
 
 
 def is_own(section: Mapping[str, Any]) -> bool:
     """True if a part is simlab's, not one of a plug-in, which a file may name and nobody imports for that."""
-    return _within(str(section.get("_target_", "")), PACKAGES)
+    return _is_within(str(section.get("_target_", "")), PACKAGES)
 
 
-def chosen(section: Mapping[str, Any], part: Callable[..., Any], plugins: Sequence[str] = ()) -> bool:
+def is_chosen(section: Mapping[str, Any], part: Callable[..., Any], plugins: Sequence[str] = ()) -> bool:
     """True if a section has chosen this part."""
     return "_target_" in section and resolve(section["_target_"], plugins) is part
 
@@ -85,7 +85,7 @@ def parameters(target: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=256)
-def data_of(part: Callable[..., Any]) -> Any:
+def read_data_type(part: Callable[..., Any]) -> Any:
     """Return what a part says its data is, the annotation of its second parameter; None where it says nothing.
 
     >>> def mine(rng, total: float, *, keys: int): ...
@@ -101,11 +101,11 @@ def data_of(part: Callable[..., Any]) -> Any:
 
 
 def model(target: str, plugins: Sequence[str] = ()) -> Any:
-    """Derive the pydantic model of a part's section from its signature; see `model_of`."""
+    """Derive the pydantic model of a part's section from its signature; see `build_model`."""
     return _model_of_part(target, tuple(plugins))
 
 
-def model_of(annotations: Mapping[str, Any]) -> Any:
+def build_model(annotations: Mapping[str, Any]) -> Any:
     """Build the pydantic model (a TypeAdapter) of a mapping: strict types, finite numbers, exactly these keys."""
     from pydantic import ConfigDict, TypeAdapter
     from typing_extensions import TypedDict
@@ -119,10 +119,10 @@ def model_of(annotations: Mapping[str, Any]) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _model_of_part(target: str, plugins: tuple[str, ...]) -> Any:
-    return model_of(parameters(target, plugins))
+    return build_model(parameters(target, plugins))
 
 
-def _within(module_name: str, packages: Sequence[str]) -> bool:
+def _is_within(module_name: str, packages: Sequence[str]) -> bool:
     return any(module_name == package or module_name.startswith(package + ".") for package in packages)
 
 

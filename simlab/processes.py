@@ -14,7 +14,7 @@ BECOME_SUBREAPER = 36
 def descendants(process: int) -> dict[int, bytes]:
     """Return the processes that descend from one and still run, with their command lines."""
     children: dict[int, list[tuple[int, bytes]]] = {}
-    for child, parent, command in _running():
+    for child, parent, command in _iterate_running():
         children.setdefault(parent, []).append((child, command))
     found: dict[int, bytes] = {}
     waiting = [process]
@@ -39,10 +39,10 @@ def adopt_orphans() -> None:
         CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
 
 
-def _running() -> Iterator[tuple[int, int, bytes]]:
+def _iterate_running() -> Iterator[tuple[int, int, bytes]]:
     """Yield number, parent and command line of each process that has not ended."""
     if not os.path.exists(f"{PROC}/self/stat"):
-        yield from _listed()
+        yield from _iterate_listed()
         return
     for name in os.listdir(PROC):
         if name.isdigit():
@@ -61,7 +61,7 @@ def _read(process: str, about: str) -> bytes:
         return file.read()
 
 
-def _listed() -> Iterator[tuple[int, int, bytes]]:
+def _iterate_listed() -> Iterator[tuple[int, int, bytes]]:
     from subprocess import PIPE, Popen
 
     with Popen(["ps", "-A", "-o", "pid=,ppid=,stat=,args="], stdout=PIPE) as listing:  # noqa: S607

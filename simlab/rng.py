@@ -27,7 +27,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
     return _generator(seed, address(*path))
 
 
-def remembered(seed: int, *path: str | int) -> np.random.Generator:
+def recall(seed: int, *path: str | int) -> np.random.Generator:
     """Return the generator that lives at an address, for what many cells draw alike: see `Remembered`.
 
     >>> bool((remembered(1, "a").random(3) == stream(1, "a").random(3)).all())
@@ -105,11 +105,11 @@ class Remembered:
     def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
         if self._at is None:
             if self._own is not None:
-                return np.asarray(_called(self._own, call))
+                return np.asarray(_call_method(self._own, call))
             self._at = _held.find(self._seed, self._words)
         if call not in self._at.after:
-            rng, self._at.rng = self._at.rng or self._brought_here(), None
-            drawn = np.asarray(_called(rng, call))
+            rng, self._at.rng = self._at.rng or self._replay_calls(), None
+            drawn = np.asarray(_call_method(rng, call))
             drawn.setflags(write=False)
             self._at.after[call] = drawn, _Drawn(rng)
             _held.grow(self._seed, self._words, drawn.nbytes)
@@ -120,17 +120,17 @@ class Remembered:
     def _alone(self) -> np.random.Generator:
         """Leave what is held: the generator has drawn what was asked of it so far."""
         if self._own is None:
-            self._own, self._at = self._brought_here(), None
+            self._own, self._at = self._replay_calls(), None
         return self._own
 
-    def _brought_here(self) -> np.random.Generator:
+    def _replay_calls(self) -> np.random.Generator:
         rng = _generator(self._seed, self._words)
         for call in self._calls:
-            _called(rng, call)
+            _call_method(rng, call)
         return rng
 
 
-def _called(rng: np.random.Generator, call: tuple[Any, ...]) -> Any:
+def _call_method(rng: np.random.Generator, call: tuple[Any, ...]) -> Any:
     return getattr(rng, call[0])(*call[1:])
 
 

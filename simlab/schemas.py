@@ -5,7 +5,7 @@ Whatever changes a stored number, the key of a cell or the address of a stream r
 
 from __future__ import annotations
 
-from simlab.messages import legible, shown
+from simlab.messages import clip, show
 from simlab.types import InputError
 
 LEDGER = 9
@@ -28,9 +28,9 @@ def refuse_other(where: str, what: str, found: object, known: int, by: object = 
     from importlib.metadata import version
 
     newer = type(found) is int and found > known
-    maker = f"simlab {legible(by, 40)}" if by else f"{'a newer' if newer else 'an earlier'} simlab"
+    maker = f"simlab {clip(by, 40)}" if by else f"{'a newer' if newer else 'an earlier'} simlab"
     raise InputError(
-        f"{where}: is {what} of schema {shown(found)}, made by {maker}, and simlab {version('simlab')} reads schema "
+        f"{where}: is {what} of schema {show(found)}, made by {maker}, and simlab {version('simlab')} reads schema "
         f"{known} only; make it again with this version, or use {maker if by else 'the version that made it'}"
     )
 

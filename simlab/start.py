@@ -28,9 +28,9 @@ def main() -> None:
     debugging = os.environ.get("SIMLAB_TRACEBACK") or "--debug" in sys.argv
     # Signals that come while this is imported wait for the supervisor.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-    from simlab.supervision import supervised
+    from simlab.supervision import supervise
 
-    sys.exit(_left(supervised(_answer, before, halts=not debugging)))
+    sys.exit(_report_end(supervise(_answer, before, halts=not debugging)))
 
 
 def _answer() -> int:
@@ -39,7 +39,7 @@ def _answer() -> int:
     return answer(sys.argv[1:])
 
 
-def _left(ended: CommandEnd) -> int:
+def _report_end(ended: CommandEnd) -> int:
     """Report how a command ended that could not do so itself; return the exit code."""
     from simlab.commands.exit_codes import NOTHING, name_remains
 

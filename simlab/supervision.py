@@ -39,14 +39,14 @@ def is_supervised() -> bool:
     return _told is not None
 
 
-def entering(phase: str, plugins: Sequence[str] = ()) -> None:
+def enter_phase(phase: str, plugins: Sequence[str] = ()) -> None:
     """Note what the command is about to do, and whose code it runs: if it ends there, its supervisor can say so."""
     if _told is not None:
         whose = f"; a part of the plug-in {', '.join(plugins)} may have ended it" if plugins else ""
         os.write(_told, f"while {phase}{whose}\n".encode())
 
 
-def supervised(command: Callable[[], int], before: Collection[int], *, halts: bool = True) -> CommandEnd:
+def supervise(command: Callable[[], int], before: Collection[int], *, halts: bool = True) -> CommandEnd:
     """Carry out a command in a child process, and end it with all its descendants when a signal says so.
 
     Returns, in the child, the command's own exit code. Ignored signals (as by nohup) stay ignored; `before` are the
@@ -113,10 +113,10 @@ def _await(child: int, heard: set[signal.Signals], listening: int) -> CommandEnd
             return CommandEnd(128 + received, ENDING[received.name])
         ended, state = os.waitpid(child, os.WNOHANG)
         if ended:
-            return _told_of(state, listening)
+            return _read_end(state, listening)
 
 
-def _told_of(state: int, listening: int) -> CommandEnd:
+def _read_end(state: int, listening: int) -> CommandEnd:
     """Read what a child that has ended said of itself."""
     os.set_blocking(listening, False)
     try:

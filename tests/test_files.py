@@ -37,12 +37,12 @@ def test_what_could_hang_a_reader_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["nothing.yaml", "a\0b", "x" * 5000, "~nobody-of-this-name/a.yaml"])
 def test_what_is_not_there_is_one_line(name: str) -> None:
     with pytest.raises(InputError, match=r"^the sweep: cannot be opened \(.+\)$"):
-        content(files.expanded(name))
+        content(files.expand_path(name))
 
 
 def test_a_home_folder_is_filled_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert files.expanded("~/a.yaml") == tmp_path / "a.yaml"
+    assert files.expand_path("~/a.yaml") == tmp_path / "a.yaml"
 
 
 def test_text_loses_its_byte_order_mark_and_names_the_line_that_is_none() -> None:
@@ -54,10 +54,10 @@ def test_text_loses_its_byte_order_mark_and_names_the_line_that_is_none() -> Non
 def test_the_state_of_a_file_tells_that_it_changed(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("one")
-    before = files.regular(path, "a", remedy="")
-    assert files.regular(path, "a", remedy="") == before
+    before = files.check_regular(path, "a", remedy="")
+    assert files.check_regular(path, "a", remedy="") == before
     path.write_text("longer")
-    assert files.regular(path, "a", remedy="") != before
+    assert files.check_regular(path, "a", remedy="") != before
 
 
 def test_a_digest_is_that_of_the_bytes_and_a_change_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from simlab.formulas import SLACK, differences, passes, sign, stochastic, systems_of_pairs
+from simlab.formulas import SLACK, differences, passes, read_stochastic, sign, systems_of_pairs
 from simlab.types import InputError
 
 
@@ -19,8 +19,8 @@ def test_systems_and_pairs_count_each_other() -> None:
 def test_columns_sum_to_one_exactly_however_many_matrices_there_are() -> None:
     matrix = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
     given = np.stack([matrix, matrix[::-1]]) * (1 + 1e-8)
-    np.testing.assert_allclose(stochastic(given, "mu").sum(-2), 1, rtol=1e-15)
-    np.testing.assert_array_equal(stochastic(given, "mu")[0], stochastic(given[0], "mu", one=True))
+    np.testing.assert_allclose(read_stochastic(given, "mu").sum(-2), 1, rtol=1e-15)
+    np.testing.assert_array_equal(read_stochastic(given, "mu")[0], read_stochastic(given[0], "mu", one=True))
 
 
 MISTAKES = {
@@ -36,7 +36,7 @@ MISTAKES = {
 @pytest.mark.parametrize("says", MISTAKES)
 def test_what_is_no_confusion_matrix_is_named(says: str) -> None:
     with pytest.raises(InputError, match=says):
-        stochastic(MISTAKES[says], "metric.mu", one=True)
+        read_stochastic(MISTAKES[says], "metric.mu", one=True)
 
 
 def test_a_p_value_passes_at_its_level_and_what_rounding_adds_to_it() -> None:

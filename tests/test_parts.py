@@ -184,7 +184,7 @@ def test_a_part_without_rules_for_its_keys_is_refused(plug_in, name, reason):
 def test_a_part_has_a_name_and_a_target_that_lead_back_to_it():
     from simlab.design.grouping import ungrouped
 
-    target = parts.target_of(ungrouped)
+    target = parts.name_target(ungrouped)
     assert target == "simlab.design.grouping.ungrouped"
     assert parts.resolve(target) is ungrouped
     assert parts.name_of({"_target_": target, "n": 1}) == "ungrouped"
@@ -213,13 +213,13 @@ def test_a_section_has_chosen_the_part_that_it_names_and_no_other_of_that_name(p
     from simlab.analysis.means import estimates
 
     section = {"_target_": "simlab.analysis.estimators.sample_mean", "level": 0.05}
-    assert parts.chosen(section, sample_mean)
-    assert not parts.chosen(section, estimates.sample_mean)
-    assert not parts.chosen({"_target_": "simlab.analysis.estimators.ppi"}, sample_mean)
-    assert not parts.chosen({"level": 0.05}, sample_mean)
-    assert not parts.chosen({"_target_": "toy_parts.rules.rule"}, sample_mean, [plug_in])
+    assert parts.is_chosen(section, sample_mean)
+    assert not parts.is_chosen(section, estimates.sample_mean)
+    assert not parts.is_chosen({"_target_": "simlab.analysis.estimators.ppi"}, sample_mean)
+    assert not parts.is_chosen({"level": 0.05}, sample_mean)
+    assert not parts.is_chosen({"_target_": "toy_parts.rules.rule"}, sample_mean, [plug_in])
     with pytest.raises(InputError, match="names no part"):
-        parts.chosen({"_target_": "toy_parts.rules.rule"}, sample_mean)
+        parts.is_chosen({"_target_": "toy_parts.rules.rule"}, sample_mean)
 
 
 def test_every_option_that_is_shipped_names_a_part_and_gives_it_all_its_keys():

@@ -38,7 +38,7 @@ from simlab.analysis.preferences.sequential import (
     last_reading,
     mixture_evidence,
 )
-from simlab.formulas import passes, stochastic
+from simlab.formulas import passes, read_stochastic
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Summary, Verdicts
 from simlab.types.bounds import Concentration
 
@@ -211,7 +211,7 @@ def _refuse_what_cannot_be(
     if two_outcomes and (evidence.metric[..., 1].any() or evidence.confusion[..., 1, :].any()):
         raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
     if rater is not None:
-        stochastic(rater, "decision.rater", one=True)
+        read_stochastic(rater, "decision.rater", one=True)
     if rater is not None and sharing != "own":
         raise InputError(
             f"decision.sharing={sharing} learns how the metric errs from raters who do not; with decision.rater set it "
@@ -224,7 +224,7 @@ def _refuse_what_cannot_be(
         raise InputError(f"{key} is about a metric, and metric=none has none; leave it out or choose metric=mu_matrix")
     if mu is None:
         return
-    known = stochastic(mu, "decision.mu", one=True)
+    known = read_stochastic(mu, "decision.mu", one=True)
     if sharing != "own":
         raise InputError(f"decision.mu is known, and decision.sharing={sharing} is about learning it; choose one")
     if two_outcomes and known[1].any():

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import Floats, InputError, Ints, Seen
 
 LEAST_KEPT = 0.5
@@ -46,7 +46,7 @@ def refuse_separate_raters(name: str, counts: Ints, systems: Sequence[str]) -> N
     worst = np.unravel_index(int(kept.argmin()), kept.shape)
     if kept[worst] >= LEAST_KEPT:
         return
-    pair = " - ".join(legible(systems[int(k)], 40) for k in worst)
+    pair = " - ".join(clip(systems[int(k)], 40) for k in worst)
     raise InputError(
         f"analysis.normalization={name} takes out what differs between raters, and {1 - kept[worst]:.0%} of {pair} "
         "goes with it, as hardly any rater rated both; set analysis.normalization=none, or have raters rate all systems"

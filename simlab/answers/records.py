@@ -22,7 +22,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from simlab.messages import legible, shown
+from simlab.messages import clip, show
 from simlab.types import InputError
 
 LARGEST = 1e15
@@ -177,7 +177,7 @@ def read_record(
 
 
 def _path(where: str, parts: Sequence[int | str]) -> str:
-    return where + "".join(f"[{part}]" if isinstance(part, int) else f".{legible(part, 60)}" for part in parts)
+    return where + "".join(f"[{part}]" if isinstance(part, int) else f".{clip(part, 60)}" for part in parts)
 
 
 def _reason(error: Mapping[str, Any]) -> str:
@@ -196,4 +196,4 @@ def _brief(held: Any) -> str:
         return f"{'an object' if isinstance(held, dict) else 'a list'} of {len(held)}"
     if isinstance(held, int) and not isinstance(held, bool) and abs(held) > LARGEST:
         return "a number of many digits"
-    return shown(legible(held, 60) if isinstance(held, str) else held)
+    return show(clip(held, 60) if isinstance(held, str) else held)

@@ -15,7 +15,7 @@ from simlab.drawing.reports.static import figure_of
 from simlab.drawing.reports.text import page
 from simlab.drawing.text.tables import Form, write_tables
 from simlab.fitting.agreement import agreement_of, predict_hours
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import ColumnOverrides
 from simlab.tables.times import CUT, check_cut
 from simlab.world.recorded import table
@@ -43,7 +43,7 @@ def measure(
     if speeds is not None:
         # Which scores are better, and on which scale, is another table's own matter.
         known = table(speeds, replace(overrides, better=None, scale=None))
-        hours = predict_hours(known.times, ratings.times, cut, f"--speeds {legible(speeds)}")
+        hours = predict_hours(known.times, ratings.times, cut, f"--speeds {clip(speeds)}")
         measured = measured.model_copy(update={"predicted": (hours,)})
     if plot is not None:
         files.write(lambda: figure_of(report(measured)), plot)

@@ -20,7 +20,7 @@ from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.text import assignments as text
 from simlab.drawing.text.tables import Form, to_csv
 from simlab.engine.bounds import refuse_large
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import NOTHING, ColumnOverrides
 
 LANGUAGES = "eng-deu"
@@ -105,7 +105,7 @@ def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Ass
         spare=[one.name for one in assigned.seated.spare],
         seed=assigned.seed,
         said=assigned.said,
-        files=[legible(file, 200) for file in files],
+        files=[clip(file, 200) for file in files],
         following=f"{program()} conclude {_filled(files[0])} --plan {shlex.quote(str(folder))}",
     )
 

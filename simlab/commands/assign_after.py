@@ -18,7 +18,7 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.following import Room, SecondBatch, second_batch
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.planning import folder
 from simlab.tables.reading import listed
 from simlab.types import InputError
@@ -93,7 +93,7 @@ def _items(items: Path, systems: set[str], documents: set[str]) -> str:
         names = list(reader.fieldnames or [])
         if not {"system", "document"} <= set(names):
             raise InputError(
-                f"{legible(items)}: for --after name its columns system and document; they say what was not rated yet"
+                f"{clip(items)}: for --after name its columns system and document; they say what was not rated yet"
             )
         rows = [row for row in reader if row["system"] in systems and row["document"] in documents]
     held = io.StringIO()

@@ -35,7 +35,7 @@ from simlab.fitting.backtest.planning import (
     steps,
     tasks,
 )
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.rng import stream
 from simlab.tables import preferences, understood
 from simlab.tables.held import NOTHING, ColumnOverrides, as_errors
@@ -133,7 +133,7 @@ def _predict_ratings(
     to_fit, to_observe = sources(wanted), list(dict.fromkeys(_observed(task) for task in wanted))
     if not quiet:
         note_table(table, plan.ratings)
-        counts = several(len(to_fit), "fit"), several(len(wanted), "prediction"), several(options.splits, "split")
+        counts = pluralise(len(to_fit), "fit"), pluralise(len(wanted), "prediction"), pluralise(options.splits, "split")
         note(f"{plan.law.name}: {counts[0]} and {counts[1]}, of {counts[2]}")
     fits: Part = (fitted, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
     studies: Part = (observe, steps(plan.size, "observed"), [(plan, *one) for one in to_observe])
@@ -224,7 +224,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     plan = _plan_advice(table, options)
     if not quiet:
         note_table(table, plan.ratings)
-        note(f"{plan.law.name}: {several(options.splits, 'fit')}, of {several(options.splits, 'split')}")
+        note(f"{plan.law.name}: {pluralise(options.splits, 'fit')}, of {pluralise(options.splits, 'split')}")
     part: Part = (advise, A_FIT, [(plan, split) for split in range(options.splits)])
     with progress(A_FIT * options.splits, quiet=quiet, of="steps") as advance:
         rows = tuple(row for found in each(part, options.jobs, advance) for row in found)
@@ -315,7 +315,7 @@ def _read_metric(table: Path | None, column: str, told: ColumnOverrides, plan: B
     from simlab.world.recorded_metrics import recorded
 
     if table is None:
-        raise InputError(f"--metric {legible(column, 40)}: the built-in table has no metric; give a TABLE with one")
+        raise InputError(f"--metric {clip(column, 40)}: the built-in table has no metric; give a TABLE with one")
     columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items() if ours != "score") or None
     path = str(table)
     rng = stream(plan.seed, "backtest", "papers", "column")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simlab.engine.ledger import Ledger, LedgerEntry
-from simlab.messages import legible, or_nearest, shown
+from simlab.messages import clip, show, suggest
 from simlab.types import InputError
 
 
@@ -26,16 +26,16 @@ def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict
     if not placed:
         raise InputError(f"{book.folder} has no cells; it holds a calculation, or nothing was ever asked of it")
     for name, text in wanted:
-        held = [shown(values[name]) for _, values in placed]
+        held = [show(values[name]) for _, values in placed]
         if not any(_meant(text, values[name]) for _, values in placed):
-            raise InputError(f"{name}={legible(text, 40)} is not in the store; {or_nearest(text, dict.fromkeys(held))}")
+            raise InputError(f"{name}={clip(text, 40)} is not in the store; {suggest(text, dict.fromkeys(held))}")
     found = [(e, values) for e, values in placed if all(_meant(text, values[name]) for name, text in wanted)]
     if len(found) == 1:
         return found[0]
     if not found:
         raise InputError(f"{book.folder} has no cell with {' '.join(conditions)}; `simlab query` lists its cells")
-    open_axes = [a["name"] for a in axes if len({shown(values[a["name"]]) for _, values in found}) > 1]
-    first = " ".join(f"{name}={shown(found[0][1][name])}" for name in open_axes)
+    open_axes = [a["name"] for a in axes if len({show(values[a["name"]]) for _, values in found}) > 1]
+    first = " ".join(f"{name}={show(found[0][1][name])}" for name in open_axes)
     raise InputError(
         f"{book.folder} has {len(found)} cells like that, and a campaign belongs to one; add for example {first}"
     )
@@ -46,9 +46,9 @@ def _condition(text: str, axes: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     names = {key: axis["name"] for axis in axes for key in (axis["key"], axis["name"])}
     if not equals or not axes:
         what = "is no condition; write AXIS=VALUE" if axes else "is too much: the folder holds one cell and no axis"
-        raise InputError(f"{legible(text, 60)} {what}")
+        raise InputError(f"{clip(text, 60)} {what}")
     if name not in names:
-        raise InputError(f"the store has no axis {legible(name, 60)}; {or_nearest(name, [a['name'] for a in axes])}")
+        raise InputError(f"the store has no axis {clip(name, 60)}; {suggest(name, [a['name'] for a in axes])}")
     return names[name], value
 
 
@@ -58,7 +58,7 @@ def _values(entry: LedgerEntry, axes: Sequence[Mapping[str, Any]]) -> dict[str, 
 
 def _meant(text: str, value: Any) -> bool:
     """True if a text means a value; 20 and 20.0 are the same number."""
-    if text in (shown(value), str(value)):
+    if text in (show(value), str(value)):
         return True
     try:
         return not isinstance(value, bool) and float(text) == float(value)

@@ -27,7 +27,7 @@ from simlab.drawing.figures import files
 from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, reason, write_whole
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import NOTHING
 from simlab.types import InputError
 
@@ -111,7 +111,7 @@ def understand(
         raise InputError(f"{len(tables_named)} tables are named; conclude takes one, or two: TABLE [TABLE]")
     if plan is not None and (overrides or level is not None):
         said = overrides[0] if overrides else f"--level {level:g}"
-        raise InputError(f"{said}: the plan {legible(plan)} fixes the analysis; leave it out, or leave --plan out")
+        raise InputError(f"{said}: the plan {clip(plan)} fixes the analysis; leave it out, or leave --plan out")
     if level is not None and not 0 < level < 1:
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < math.inf):
@@ -122,7 +122,7 @@ def understand(
     table, second = (*tables_named, None, None)[:2]
     if table and second and table.is_file() and second.is_file() and filecmp.cmp(table, second, shallow=False):
         raise InputError(
-            f"{legible(second)}: holds what {legible(table)} holds, and no table confirms itself; name one, or another"
+            f"{clip(second)}: holds what {clip(table)} holds, and no table confirms itself; name one, or another"
         )
     followed = None if plan is None else _read_plan(plan, plugins)
     if table is not None and followed is not None and followed.told is None:
@@ -168,7 +168,7 @@ def _answer_plan(wanted: ConcludeOptions, figure: Path | None) -> ConcludeAnswer
             "no table and no plan: conclude takes TABLE, or --plan FILE for a paragraph on what is planned"
         )
     if figure is not None:
-        raise InputError(f"--figure {legible(figure)}: nothing is drawn before there is a table; leave it out")
+        raise InputError(f"--figure {clip(figure)}: nothing is drawn before there is a table; leave it out")
     for option, given in _in_vain(wanted):
         if given:
             raise InputError(f"{option}: {NO_TABLE}")
@@ -184,7 +184,7 @@ def _keep_in_plan(conclusion: Conclusion, plan: LoadedPlan) -> list[str]:
     try:
         write_whole({plan.path / CONCLUSION: to_json(conclusion) + "\n"})
     except OSError as error:
-        return [f"{legible(plan.path / CONCLUSION)}: not kept ({reason(error)})"]
+        return [f"{clip(plan.path / CONCLUSION)}: not kept ({reason(error)})"]
     return []
 
 
@@ -202,7 +202,7 @@ def _write_beside(conclusion: Conclusion, figure: Path | None, paragraph: Path |
             write_file(file)
             written.append(file)
         except OSError as error:
-            unkept.append(f"{legible(error.filename or 'a file')}: not kept ({reason(error)})")
+            unkept.append(f"{clip(error.filename or 'a file')}: not kept ({reason(error)})")
     return written, unkept
 
 
@@ -292,7 +292,7 @@ def check_names(figure: Path | None, paragraph: Path | None) -> None:
     """Raise InputError for files of a figure or a paragraph that end in something else, or cannot be written."""
     files.check_suffix(figure, "--figure")
     if paragraph is not None and paragraph.suffix.lower() not in (".md", ".txt"):
-        raise InputError(f"--paragraph {legible(paragraph)}: a paragraph is text; end the name with .md or .txt")
+        raise InputError(f"--paragraph {clip(paragraph)}: a paragraph is text; end the name with .md or .txt")
     check_writable(paragraph, "--paragraph")
 
 

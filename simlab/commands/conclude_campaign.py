@@ -12,7 +12,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import refuse_misplaced
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, shown
+from simlab.messages import clip, show
 from simlab.types import InputError, Place
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | No
     if folder is None and given:
         raise InputError(f"{given[0]}: names a campaign of a store, and no folder is named; write conclude DIR")
     if folder is not None and plan is not None:
-        raise InputError(f"--plan {legible(plan)}: a campaign of {legible(folder)} has its own plan; leave it out")
+        raise InputError(f"--plan {clip(plan)}: a campaign of {clip(folder)} has its own plan; leave it out")
     return folder, list(words[1:]) if folder else []
 
 
@@ -59,10 +59,10 @@ def conclude_campaign(
     from simlab.studies.kinds import kind_of
 
     if wanted.level is not None:
-        raise InputError(f"--level {wanted.level:g}: the study of {legible(folder)} has its own; leave it out")
+        raise InputError(f"--level {wanted.level:g}: the study of {clip(folder)} has its own; leave it out")
     for option, given in _of_tables(wanted):
         if given:
-            raise InputError(f"{option}: is for tables; export a campaign of {legible(folder)} first")
+            raise InputError(f"{option}: is for tables; export a campaign of {clip(folder)} first")
     at = Place(*((place.get(name) or 0) for name in Place._fields))
     again = carried_out(folder, conditions, at, plugins)
     question = kind_of(again.config).question
@@ -95,7 +95,7 @@ def _of_tables(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
 def _where(again: RepeatedCampaign) -> str:
     from simlab.commands.export import named
 
-    cell = [f"{name}={shown(value)}" for name, value in again.cell.items()]
+    cell = [f"{name}={show(value)}" for name, value in again.cell.items()]
     return ", ".join([*cell, named(again.place)])
 
 

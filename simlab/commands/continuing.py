@@ -12,7 +12,7 @@ from simlab import files
 from simlab.commands.errors import UsageError
 from simlab.config.groups import own_words
 from simlab.config.overrides import Setting
-from simlab.messages import legible, replicated, shown
+from simlab.messages import clip, describe_replication, show
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def declared_in(folder: Path, plugins: Sequence[str]) -> Declared:
 
     with reading(folder) as book:
         kept, held = book.noted("file"), book.declaration()
-        where = legible(folder)
+        where = clip(folder)
         if kept is None or held is None:
             raise InputError(f"{where} does not say which command filled it; give that command again, with --out")
         if missing := [name for name in held["plugins"] if name not in plugins]:
-            raise InputError(f"{where} was filled with parts of {shown(missing[0])}; add --plugins {missing[0]}")
+            raise InputError(f"{where} was filled with parts of {show(missing[0])}; add --plugins {missing[0]}")
         declared = parse(str(held["name"]), kept)
         declared = replace(declared, command=("sweep", str(folder)), finding=str(held["finding"]), grows=True)
         declared = replace(declared, adapted=str(held.get("adapted", "")))
@@ -86,18 +86,18 @@ def keep(launch: Launch, file: Path) -> str:
     from simlab.engine.continuation import cell_key
 
     if file.suffix not in _ENDINGS:
-        raise UsageError(f"--write {legible(file)}: a sweep file ends in .yaml; give it such a name")
+        raise UsageError(f"--write {clip(file)}: a sweep file ends in .yaml; give it such a name")
     files.check_writable(file, "--write")
     if file.exists():
-        raise InputError(f"--write {legible(file)}: is there already; name another file, or remove it")
+        raise InputError(f"--write {clip(file)}: is there already; name another file, or remove it")
     sweep = launch.sweep
     if not isinstance(sweep, Sweep):
         raise InputError(f"{sweep.name} is calculated; --write is for studies")
     again = compose_sweep(parse(file.stem, sweep.file), plugins=launch.plugins)
     if [cell_key(cell.config) for cell in again.cells()] != [cell_key(cell.config) for cell in sweep.cells()]:
-        raise InputError(f"--write {legible(file)}: what was typed cannot be said in a file; keep the command")
+        raise InputError(f"--write {clip(file)}: what was typed cannot be said in a file; keep the command")
     plugins = [word for plugin in launch.plugins for word in ("--plugins", plugin)]
     command = shlex.join(["simlab", "sweep", str(file), *plugins, *own_words()])
     files.write_whole({file: sweep.file})
     cells = "1 cell" if sweep.n_cells == 1 else f"{sweep.n_cells} cells"
-    return f"{file}: {cells}, each {replicated(sweep.sizes)}; nothing was run\nnext: {command}"
+    return f"{file}: {cells}, each {describe_replication(sweep.sizes)}; nothing was run\nnext: {command}"

@@ -16,7 +16,7 @@ from simlab.analysis.adequacy.plans import Plan
 from simlab.commands.flags import Form
 from simlab.commands.typed import Launched
 from simlab.drawing.text import tables
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.rng import stream
 from simlab.types import Floats, InputError
 
@@ -43,7 +43,7 @@ def write_page(file: Path) -> Path:
     Raises InputError for a file that is no page or cannot be written; then nothing is written.
     """
     if file.suffix.lower() not in SUFFIXES:
-        raise InputError(f"--page {legible(file, 120)}: sliders are a page; name a file that ends in .html")
+        raise InputError(f"--page {clip(file, 120)}: sliders are a page; name a file that ends in .html")
     files.check_writable(file, "--page")
     from simlab.drawing.calculators.page import page
 
@@ -52,7 +52,7 @@ def write_page(file: Path) -> Path:
         files.write_whole({file: text})
     except OSError as error:
         raise InputError(
-            f"--page {legible(file, 120)}: cannot be written ({files.reason(error)}); {files.needed(error)}"
+            f"--page {clip(file, 120)}: cannot be written ({files.reason(error)}); {files.describe_need(error)}"
         ) from error
     return file
 
@@ -62,7 +62,7 @@ def write(file: Path, form: Form) -> Launched:
     size = file.stat().st_size
     if form != "table":
         return Launched(tables.write([{"page": str(file), "bytes": size}], form))
-    said = f"{legible(file, 200)}: the measurable difference as a page, {size / 1000:.0f} kB"
+    said = f"{clip(file, 200)}: the measurable difference as a page, {size / 1000:.0f} kB"
     return Launched(f"{said}; open it in any browser, offline")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from simlab.analysis.adequacy.measurable_difference import FINDS, POSTERIORS, RULES, Among
 from simlab.analysis.adequacy.thresholds import best_threshold
-from simlab.messages import or_nearest
+from simlab.messages import suggest
 from simlab.types import InputError
 
 Row = dict[str, Any]
@@ -34,7 +34,7 @@ def parsed(words: Sequence[str]) -> Given:
         if not sign:
             raise InputError(f"{word} is not KEY=VALUE; keys are {', '.join(KEYS)}")
         if key not in KEYS:
-            raise InputError(f"there is no key {key}; {or_nearest(key, KEYS)}")
+            raise InputError(f"there is no key {key}; {suggest(key, KEYS)}")
         if key in given:
             raise InputError(f"{key} is given twice; write its values with commas, as {key}=1,2")
         given[key] = [_value(key, part.strip()) for part in text.split(",")]
@@ -46,7 +46,7 @@ def _value(key: str, text: str) -> float | str | None:
         return None if text == "none" else FREE
     if key in NAMED:
         if text not in NAMED[key]:
-            raise InputError(f"{key}={text} is unknown; {or_nearest(text, NAMED[key])}")
+            raise InputError(f"{key}={text} is unknown; {suggest(text, NAMED[key])}")
         return text
     try:
         value = float(text)

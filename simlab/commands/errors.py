@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from simlab.commands.exit_codes import BUG, REFUSED
-from simlab.messages import shortened
+from simlab.messages import shorten
 
 LONGEST_WORD = 300
 MOVED_VERBS: Mapping[str, str] = {
@@ -48,11 +48,13 @@ def explain(error: Exception) -> int:
     if isinstance(error, OSError) and error.filename is not None:
         return complain(f"{error.filename}: {(error.strerror or type(error).__name__).lower()}", REFUSED)
     if isinstance(error, OSError) and error.errno in _OF_DISKS:
-        from simlab.files import needed
+        from simlab.files import describe_need
 
-        return complain(f"{(error.strerror or '').lower()}; {needed(error)} and run the same command again", REFUSED)
+        return complain(
+            f"{(error.strerror or '').lower()}; {describe_need(error)} and run the same command again", REFUSED
+        )
     return complain(
-        f"this is a bug in simlab ({shortened(f'{type(error).__name__}: {error}', 300)}); {_kept(error)}", BUG
+        f"this is a bug in simlab ({shorten(f'{type(error).__name__}: {error}', 300)}); {_kept(error)}", BUG
     )
 
 
@@ -80,7 +82,7 @@ def in_a_line(text: str) -> str:
     300
     """
     words = (word if word.isprintable() else ascii(word) for word in text.split())
-    return " ".join(shortened(word, LONGEST_WORD) for word in words)
+    return " ".join(shorten(word, LONGEST_WORD) for word in words)
 
 
 def _misuse(error: Any) -> str:

@@ -12,7 +12,7 @@ from simlab.config.groups import folder
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import reason
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 FILES: Final[Mapping[str, str]] = {
@@ -43,7 +43,7 @@ def carry_out(copy: Path | None) -> ExampleFiles:
     source = folder("examples")
     if copy is not None:
         if taken := [name for name in FILES if (copy / name).exists()]:
-            raise InputError(f"--copy {legible(copy)}: {taken[0]} is there already; name a new folder")
+            raise InputError(f"--copy {clip(copy)}: {taken[0]} is there already; name a new folder")
         try:
             copy.mkdir(parents=True, exist_ok=True)
             for name in FILES:
@@ -53,7 +53,7 @@ def carry_out(copy: Path | None) -> ExampleFiles:
                     shutil.copyfile(source / name, copy / name)
         except OSError as error:
             raise InputError(
-                f"--copy {legible(copy)}: cannot be written ({reason(error)}); name another folder"
+                f"--copy {clip(copy)}: cannot be written ({reason(error)}); name another folder"
             ) from error
     return ExampleFiles(tuple(FILES), copy)
 
@@ -67,6 +67,6 @@ def write(files: ExampleFiles, form: Form, given: Given) -> Launched:
         ["file", "for"], [[str(row["file"]), str(row["for"])] for row in rows], left=2, last_left=True
     )
     where = (
-        "simlab examples --copy DIR copies them" if files.copied_to is None else f"copied to {legible(files.copied_to)}"
+        "simlab examples --copy DIR copies them" if files.copied_to is None else f"copied to {clip(files.copied_to)}"
     )
     return Launched(f"{text}\n\n{where}")

@@ -10,7 +10,7 @@ from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import reported, step
 from simlab.commands.typed import Launched
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import Collected, InputError, Place
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def carry_out(
 
 def write(files: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched:
     """Name the files that were written."""
-    names = "\n".join(legible(file, 200) for file in files.files)
+    names = "\n".join(clip(file, 200) for file in files.files)
     return Launched(names, (*files.doubts, files.following), files.code)
 
 
@@ -128,7 +128,7 @@ def _archive(
         raise InputError("an archive holds a whole store; leave AXIS=VALUE out, or export these cells with --as netcdf")
     exporting.check(out, "archive")
     if is_archive(folder):
-        raise InputError(f"{legible(folder)} is an archive already; copy it")
+        raise InputError(f"{clip(folder)} is an archive already; copy it")
     dataset, incomplete = open_laid(folder)
     with dataset:
         about = describe_store(folder).entry
@@ -157,7 +157,7 @@ def carried_out(
     from simlab.engine import ledger, replaying
     from simlab.engine.workers import start_clock, stop_clock
     from simlab.store.folder import last_store
-    from simlab.supervision import entering
+    from simlab.supervision import enter_phase
 
     where = last_store() if folder is None else folder
     with ledger.reading(where) as book:
@@ -165,19 +165,19 @@ def carried_out(
         held = find_block(book, entry, place)
         asked = book.wanted().of_worlds(entry.cell)
     if held is None:
-        raise InputError(f"{legible(where)} holds no {named(place)} of this cell; {_there(asked)}")
+        raise InputError(f"{clip(where)} holds no {named(place)} of this cell; {_there(asked)}")
     if held.failed:
         raise InputError(
             f"{named(place)}: its block failed ({held.reason}); `simlab verify --replay` carries it out again"
         )
     config = trusted_config(entry, plugins, str(where))
-    entering(f"carrying out {named(place)}", plugins)
+    enter_phase(f"carrying out {named(place)}", plugins)
     start_clock(block_limits(entry))
     collected = replaying.collected(config, place)
     differing = replaying.differs(config, collected, held, place.study)
     stop_clock()
     doubts = [
-        f"{named(place)} gave another {name} than {legible(where)} keeps: it was carried out by another version, or on "
+        f"{named(place)} gave another {name} than {clip(where)} keeps: it was carried out by another version, or on "
         "another machine"
         for name in differing[:1]
     ]

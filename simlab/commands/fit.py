@@ -24,7 +24,7 @@ from simlab.drawing.text.tables import Form
 from simlab.fitting import report as reports
 from simlab.fitting.laws import SampledPosterior
 from simlab.fitting.report import AUTO, DIFFER, FitReport, Say, report
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables import preferences
 from simlab.tables.held import ColumnOverrides, as_errors
 from simlab.tables.times import CUT, check_cut
@@ -111,7 +111,7 @@ def found_in(
     """
     compared = table is not None and preferences.is_table(table, overrides)
     if compared and law not in (AUTO, PREFERENCE):
-        raise InputError(f"--law {law}: {legible(table)} is a table of preferences; leave --law out")
+        raise InputError(f"--law {law}: {clip(table)} is a table of preferences; leave --law out")
     if compared and table is not None:
         return _of_preferences(table, overrides, seed, say)
     if law == PREFERENCE:
@@ -145,7 +145,7 @@ def _of_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say
     from simlab.tables import understood
 
     compared = preferences.read(table, overrides)
-    preferences.refuse_two_sorts(compared, legible(table))
+    preferences.refuse_two_sorts(compared, clip(table))
     pilot = pilot_of(units := preferences.by_documents(compared))
     say("fitting preference")
     fitted = fitted_to(pilot, seed)
@@ -189,7 +189,7 @@ def about(table: Path | None, report: FitReport) -> dict[str, Any]:
 def check_names(out: Path | None, plot: Path | None) -> None:
     """Raise InputError for files of a world or of a figure that end in something else."""
     if out is not None and out.suffix.lower() not in (".yaml", ".yml"):
-        raise InputError(f"--out {legible(out)}: a fitted world is YAML; end the name with .yaml")
+        raise InputError(f"--out {clip(out)}: a fitted world is YAML; end the name with .yaml")
     on_disk.check_writable(out, "--out")
     files.check_suffix(plot, "--report")
 

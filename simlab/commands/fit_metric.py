@@ -19,7 +19,7 @@ from simlab.files import digest as digest_of
 from simlab.fitting_metrics import files, fitting
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Learned, MetricFit, Options
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables import evidence, understood
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
@@ -79,14 +79,14 @@ def learned_from(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
     if isinstance(data, JudgedOutputs) and data.far is not None:
-        raise data.far.refusal(legible(file))
+        raise data.far.refusal(clip(file))
     told = options.human_lower_is_better or beside.better is not None
     line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
     fit = fitting.fit(data, options)
     read = evidence.record(data, lower_is_better=options.human_lower_is_better) | where_record(beside.where)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
-    note(f"{legible(file)}: {line}")
+    note(f"{clip(file)}: {line}")
     for more in understood.beside(read):
         note(f"  {more}")
     return MetricFits(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
@@ -114,10 +114,10 @@ def _check_out(out: Path | None) -> None:
         return
     if out.suffix.lower() in (".yaml", ".yml"):
         if out.is_dir():
-            raise InputError(f"--out {legible(out)}: it is a folder; name a file, or a folder without .yaml")
+            raise InputError(f"--out {clip(out)}: it is a folder; name a file, or a folder without .yaml")
         check_writable(out, "--out")
     elif out.exists() and not out.is_dir():
-        raise InputError(f"--out {legible(out)}: fits are written as .yaml; end the name with it, or name a folder")
+        raise InputError(f"--out {clip(out)}: fits are written as .yaml; end the name with it, or name a folder")
     elif not out.is_dir():
         check_writable(out, "--out")
 

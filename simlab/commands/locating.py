@@ -14,7 +14,7 @@ from simlab.commands.notes import program
 from simlab.commands.query_statistics import locate_crossing
 from simlab.config.locating import Locate, read
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.types import UNRUN
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def say_budget(dataset: xr.Dataset) -> str:
     whole = json.loads(dataset.attrs["sweep"])["grid"]
     cells, campaigns = int(ran.any(axis=-1).sum()), int(np.sum(ran))
     share = f"{campaigns / whole:.0%} of the {whole:,} of the whole grid"
-    return f"{campaigns:,} campaigns in {several(cells, 'cell')}: {share}"
+    return f"{campaigns:,} campaigns in {pluralise(cells, 'cell')}: {share}"
 
 
 def next_step(located: Locate, folder: Path) -> str:

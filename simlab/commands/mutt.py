@@ -18,7 +18,7 @@ from simlab.drawing.reports.answers.mutt import report
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.metric_tests import files, metrics, scoring
 from simlab.metric_tests.agreement import metric_agreement
 from simlab.metric_tests.metrics import TestedMetric
@@ -105,7 +105,7 @@ def chosen(names: str, plugins: Sequence[str]) -> list[TestedMetric]:
     if not words:
         raise InputError(f"--metrics {names!r} names none; for example --metrics bleu,chrf")
     return [
-        *metrics.built_in_metrics([word for word in words if "." not in word]),
+        *metrics.list_built_in_metrics([word for word in words if "." not in word]),
         *(_own(word, plugins) for word in words if "." in word),
     ]
 
@@ -118,7 +118,7 @@ def _write(pairs: Sequence[ScorePairs], scores: Path) -> None:
 def _check_files(figure: Path | None, scores: Path | None) -> None:
     figures.check_suffix(figure, "--figure")
     if scores is not None and scores.suffix.lower() != ".csv":
-        raise InputError(f"--scores {legible(scores)}: scores are written as .csv; end the name with it")
+        raise InputError(f"--scores {clip(scores)}: scores are written as .csv; end the name with it")
     check_writable(scores, "--scores")
 
 

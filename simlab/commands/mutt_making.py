@@ -10,7 +10,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.metric_tests import lexicon, sentences
 from simlab.types import InputError
 
@@ -22,9 +22,9 @@ def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) 
     then.
     """
     if out.suffix.lower() != ".jsonl":
-        raise InputError(f"--make {legible(out)}: trials are written as .jsonl; end the name with it")
+        raise InputError(f"--make {clip(out)}: trials are written as .jsonl; end the name with it")
     if _same(out, source):
-        raise InputError(f"--make {legible(out)}: it holds the sentences themselves; choose another file")
+        raise InputError(f"--make {clip(out)}: it holds the sentences themselves; choose another file")
     check_writable(out, "--make")
     wanted = sentences.choose_corruptions(types)
     if words and not lexicon.OWN.keys() & set(wanted):
@@ -56,7 +56,7 @@ def _table(rows: list[dict[str, object]], made: sentences.CorruptedSentences, ou
         [
             tables.aligned(header, cells, left=2, last_left=True),
             "",
-            f"{len(made.trials)} trials of {tables.counted([made.sentences], 'sentence')} are in {legible(out)}",
+            f"{len(made.trials)} trials of {tables.counted([made.sentences], 'sentence')} are in {clip(out)}",
             step("mutt", out),
         ]
     )

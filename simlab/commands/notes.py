@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.messages import Reservation, legible
+from simlab.messages import Reservation, clip
 
 if TYPE_CHECKING:
     from simlab.tables.held import Ratings
@@ -36,7 +36,7 @@ def note_table(file: Path | None, ratings: Ratings) -> None:
 
 def name_table(file: Path | None) -> str:
     """Name a table in a message."""
-    return "the built-in table" if file is None else legible(file)
+    return "the built-in table" if file is None else clip(file)
 
 
 @contextmanager

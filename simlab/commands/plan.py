@@ -19,7 +19,7 @@ from simlab.commands.launch import OUTPUTS
 from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 from simlab.commands.typed import Launched
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.types import InputError
 
@@ -176,7 +176,7 @@ def carried_out(options: PlanOptions, say: Say) -> WrittenPlan:
     with folder.lock(out, said) as book:
         ground = ground_of(subject, given, options, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
-            raise InputError(f"{legible(subject)}: has changed while it was read; give the same command again")
+            raise InputError(f"{clip(subject)}: has changed while it was read; give the same command again")
         ground = levers.make_room(ground, Composer(ground.words)(()), options.over, options.candidates)
         compose = Composer(ground.words)
         designs = levers.choose_designs(ground, compose, options.over, options.candidates)
@@ -268,7 +268,7 @@ def _digest(subject: Path) -> str:
     try:
         return files.digest(subject)
     except OSError as error:
-        raise InputError(f"{legible(subject)}: cannot be opened ({files.reason(error)})") from error
+        raise InputError(f"{clip(subject)}: cannot be opened ({files.reason(error)})") from error
 
 
 def _contents(path: Path) -> str:
@@ -289,7 +289,7 @@ def ground_of(subject: Path | None, given: GivenSettings, options: PlanOptions, 
     from simlab.planning import ground
 
     if options.law != "auto" and (subject is None or subject.suffix.lower() in (".yaml", ".yml")):
-        of = "without a pilot nothing is fitted" if subject is None else f"{legible(subject)} has a law already"
+        of = "without a pilot nothing is fitted" if subject is None else f"{clip(subject)} has a law already"
         raise InputError(f"--law {options.law}: {of}; leave --law out, or name the table of a pilot (.csv)")
     if subject is None:
         return ground.stand_on_preset(given)
@@ -306,14 +306,14 @@ def _of_pilot(table: Path, given: GivenSettings, options: PlanOptions, book: Led
 
     if preferences.is_table(table, options.told):
         raise InputError(
-            f"{legible(table)}: is a table of preferences, and plans are made for studies of ratings; "
+            f"{clip(table)}: is a table of preferences, and plans are made for studies of ratings; "
             "`simlab sweep preference_protocol` compares designs of comparisons"
         )
     _foreseen(given, options)
     found = fit.found_in(table, options.told, options.law, 0, say)
     if found.failed and not options.force:
         raise InputError(
-            f"{legible(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
+            f"{clip(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
             "another law (--law LAW), or add --force to plan with this reservation"
         )
     world = book.folder / folder.WORLD
@@ -323,7 +323,7 @@ def _of_pilot(table: Path, given: GivenSettings, options: PlanOptions, book: Led
         text = report.text(report.named_as(held, found.world))
     if held not in (None, text):
         raise InputError(
-            f"{legible(book.folder)}: holds campaigns in another world than is fitted to {legible(table)} now; name "
+            f"{clip(book.folder)}: holds campaigns in another world than is fitted to {clip(table)} now; name "
             "another --out"
         )
     files.write_whole({world: text})
@@ -346,11 +346,11 @@ def _foreseen(given: GivenSettings, options: PlanOptions) -> None:
 
 def _read(read: Mapping[str, Any]) -> str:
     """State in a line what was read of a pilot."""
-    from simlab.messages import several
+    from simlab.messages import pluralise
     from simlab.tables.understood import beside
 
-    raters = f" by {several(read['raters'], 'rater')}" if read["raters"] else ""
+    raters = f" by {pluralise(read['raters'], 'rater')}" if read["raters"] else ""
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
-    what = f"{several(read['used'], 'rating')} of {several(read['systems'], 'system')}"
+    what = f"{pluralise(read['used'], 'rating')} of {pluralise(read['systems'], 'system')}"
     left = f"; {'; '.join(said)}" if (said := [*beside(read)]) else ""
-    return f"{what} on {several(read['documents'], 'document')}{raters}; {scale}{read['better']} is better{left}"
+    return f"{what} on {pluralise(read['documents'], 'document')}{raters}; {scale}{read['better']} is better{left}"

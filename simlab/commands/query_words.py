@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab.commands import stores
 from simlab.drawing import view
 from simlab.measures.labels import measure_range
-from simlab.messages import legible, or_nearest, shown, split_values, word
+from simlab.messages import clip, show, split_values, suggest, word
 from simlab.store.coordinates import as_written
 from simlab.store.intervals import range_in
 from simlab.store.measures import all_measures, means
@@ -85,20 +85,18 @@ def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:
         return None
     name, sign, typed = found["name"].strip(), found["sign"], found["value"].strip()
     if sign not in (*SIGNS, "="):
-        raise InputError(f"{legible(text, 60)}: {sign} is no sign of a condition; choose from =, {', '.join(SIGNS)}")
+        raise InputError(f"{clip(text, 60)}: {sign} is no sign of a condition; choose from =, {', '.join(SIGNS)}")
     if sign == "=":
         if name in _measure_names(dataset) and name not in _axis_keys(dataset):
-            raise InputError(f"{legible(text, 60)}: {name} is a measure; bound it, as '{name}>={typed or '.8'}'")
+            raise InputError(f"{clip(text, 60)}: {name} is a measure; bound it, as '{name}>={typed or '.8'}'")
         return None
     name = _name(dataset, name, "")
     if name in axes_of(dataset) and not view.is_numeric(dataset, name):
-        raise InputError(f"{legible(text, 60)}: {name} has no numbers; write {name}=VALUE[,VALUE]")
+        raise InputError(f"{clip(text, 60)}: {name} has no numbers; write {name}=VALUE[,VALUE]")
     value = _number(text, typed, name, sign)
     least, greatest = (-math.inf, math.inf) if name in axes_of(dataset) else _limits(dataset, name)
     if not least <= value <= greatest:
-        raise InputError(
-            f"{legible(text, 60)}: {name} lies between {least:g} and {greatest:g}; write a value in between"
-        )
+        raise InputError(f"{clip(text, 60)}: {name} lies between {least:g} and {greatest:g}; write a value in between")
     return Bound(name, sign, value, f"{name}{sign}{typed}")
 
 
@@ -117,9 +115,7 @@ def _number(text: str, typed: str, name: str, sign: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or "_" in typed:
-        raise InputError(
-            f"{legible(text, 60)}: {legible(typed, 40) or 'nothing'} is no number; write as {name}{sign}.8"
-        )
+        raise InputError(f"{clip(text, 60)}: {clip(typed, 40) or 'nothing'} is no number; write as {name}{sign}.8")
     return value
 
 
@@ -139,7 +135,7 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
     if ends is None or values in map(word, as_written(dataset[name].values)):
         return name, split_values(values)
     if not view.is_numeric(dataset, name):
-        raise InputError(f"{legible(condition, 60)}: {name} has no numbers, and no range; write {name}=VALUE[,VALUE]")
+        raise InputError(f"{clip(condition, 60)}: {name} has no numbers, and no range; write {name}=VALUE[,VALUE]")
     low, high = (_number(condition, ends[end], name, "=") for end in ("low", "high"))
     return name, _within(dataset, name, low, high, condition)
 
@@ -148,10 +144,10 @@ def _within(dataset: xr.Dataset, name: str, low: Any, high: Any, condition: str)
     """Return the values of an axis within a closed range; an end that is None is open."""
     held = as_written(dataset[name].values)
     if not view.is_numeric(dataset, name):
-        raise InputError(f"{legible(condition, 60)}: {name} has no numbers, and no range; name its values")
+        raise InputError(f"{clip(condition, 60)}: {name} has no numbers, and no range; name its values")
     kept: list[object] = [one for one in held if (low is None or one >= low) and (high is None or one <= high)]
     if not kept:
-        raise InputError(f"{legible(condition, 60)}: no value of the store is in this range; it has {shown(held)}")
+        raise InputError(f"{clip(condition, 60)}: no value of the store is in this range; it has {show(held)}")
     return kept
 
 
@@ -162,8 +158,8 @@ def _name(dataset: xr.Dataset, typed: str, option: str) -> str:
     if typed in _measure_names(dataset) or typed in (names := _possible_measures(dataset)):
         return typed
     raise InputError(
-        f"{option}{legible(typed, 60) or 'nothing'}: the store has no axis or measure of this name; "
-        f"{or_nearest(typed, [*axes_of(dataset), *names], limit=200)}"
+        f"{option}{clip(typed, 60) or 'nothing'}: the store has no axis or measure of this name; "
+        f"{suggest(typed, [*axes_of(dataset), *names], limit=200)}"
     )
 
 

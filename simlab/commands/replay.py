@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.answers.verify import ReplayedCampaign
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import ended
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import Array, InputError, Place
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) 
     from simlab.engine.block_checks import Fitting
     from simlab.engine.preparing import cell_names
     from simlab.engine.run import study_block
-    from simlab.supervision import entering
+    from simlab.supervision import enter_phase
 
     cell, place = parse_address(words)
     with ledger.reading(folder) as book:
@@ -50,7 +50,7 @@ def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) 
     address = kept.address if kept is not None and kept.failed else alone
     began = time.monotonic()
     fitting, limits = Fitting(study_block(), len(entry.systems)), block_limits(entry)
-    entering(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
+    enter_phase(f"carrying out {words} (engine.block_seconds={limits.seconds})", plugins)
     run = _debug_block if debug else _run_block
     record = _record(name, kept, run(fitting, config, address, limits), address, time.monotonic() - began)
     following = ["verify", str(folder), *(["--replay", words, "--debug"] if record.failed else [])]
@@ -68,7 +68,7 @@ def parse_address(words: str) -> tuple[str, Place]:
     places = [int(text) for text in numbers if text.isascii() and text.isdigit() and int(text[:10]) <= LARGEST]
     if len(places) != len(numbers) or len(places) not in (2, 4) or not (cell.isascii() and cell.isalnum()):
         raise InputError(
-            f"{shown(words)} names no campaign; write {ADDRESS_FORM}, in whole numbers from 0, such as 4.3.0"
+            f"{show(words)} names no campaign; write {ADDRESS_FORM}, in whole numbers from 0, such as 4.3.0"
         )
     return cell, Place(*places) if len(places) == 4 else Place(places[0], study=places[1])
 
@@ -86,7 +86,7 @@ def trusted_config(entry: LedgerEntry, plugins: Sequence[str], where: str) -> di
     for plugin in config.get("plugins", []):
         if plugin not in plugins:
             raise InputError(
-                f"{where}: it uses parts of the package {shown(plugin)}; if you trust it, add --plugins {plugin}"
+                f"{where}: it uses parts of the package {show(plugin)}; if you trust it, add --plugins {plugin}"
             )
     if cell_key(entry.config) != entry.cell:
         raise InputError(f"{where}: the config of this cell is not the one that its key seals; the ledger is damaged")
@@ -104,7 +104,7 @@ def _find_cell(book: Ledger, cell: str) -> LedgerEntry:
             f"{book.folder}: damaged in its ledger: {damaged[0]}; `simlab verify DIR` says what can be mended"
         )
     if not found:
-        raise InputError(f"{book.folder} has no cell {shown(cell)}; it has cells 0 to {len(entries) - 1}")
+        raise InputError(f"{book.folder} has no cell {show(cell)}; it has cells 0 to {len(entries) - 1}")
     return found[0]
 
 

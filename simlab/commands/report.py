@@ -14,7 +14,7 @@ from simlab.commands.next_steps import step
 from simlab.commands.stores import named
 from simlab.commands.typed import Given, Launched
 from simlab.engine.ledger import is_archive
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def fill(targets: Sequence[Path], given: Given) -> Given:
 
 def write(written: WrittenReport, form: AnswerForm, given: Given) -> Launched:
     """State where a report stands."""
-    said = f"{legible(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
+    said = f"{clip(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
     following = _next(written.targets, given["out"], written.form)
     return Launched("\n".join([said, *written.left_out, "", following]), written.doubts, written.code)
 
@@ -99,7 +99,7 @@ def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Repo
     Parts of `plugins`, of which a sweep may have some, are explained.
     """
     if not os.path.lexists(target):
-        raise InputError(f"{legible(target, 200)}: is not there; name the folder of a sweep or of a plan, or {KEPT}")
+        raise InputError(f"{clip(target, 200)}: is not there; name the folder of a sweep or of a plan, or {KEPT}")
     if is_archive(target):
         return _of_store(target, heds, plugins)
     if not target.is_dir():
@@ -124,7 +124,7 @@ def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
         code = launch.soundness(dataset)
         if code == NOTHING:
             raise InputError(
-                f"{legible(folder, 200)}: no campaign of it succeeded, so that there is nothing to report; "
+                f"{clip(folder, 200)}: no campaign of it succeeded, so that there is nothing to report; "
                 f"`simlab verify` says what failed"
             )
         wrong = _unsound(folder)
@@ -183,7 +183,7 @@ def _of_answer(file: Path, *, heds: bool) -> ReportPage:
 
     if heds:
         raise InputError(
-            f"--heds: a datasheet describes a study, and {legible(file, 120)} is an answer; name the folder of a plan "
+            f"--heds: a datasheet describes a study, and {clip(file, 120)} is an answer; name the folder of a plan "
             "or of a sweep, or leave --heds out"
         )
     saved = saving.read(file)
@@ -193,7 +193,7 @@ def _of_answer(file: Path, *, heds: bool) -> ReportPage:
         if answers.command_of(str(saved["command"])) == "conclude":
             found = read(saved["answer"])
             doubts = [
-                f"{legible(file, 120)}: {doubt}"
+                f"{clip(file, 120)}: {doubt}"
                 for wrong, doubt in (
                     (found.withdrawn, "the promise of this conclusion is withdrawn"),
                     (found.confounded, "pairs cannot be told from who rated them"),
@@ -203,7 +203,7 @@ def _of_answer(file: Path, *, heds: bool) -> ReportPage:
             return made._replace(doubts=doubts, code=RESERVED if doubts else DONE)
         return made
     except InputError as error:
-        raise InputError(f"{legible(file, 200)}: {error}") from error
+        raise InputError(f"{clip(file, 200)}: {error}") from error
 
 
 def _with(report: Report, sections: Sequence[Section]) -> Report:
@@ -219,10 +219,10 @@ def _file(targets: Sequence[Path], out: Path | None, form: Form | None) -> tuple
         return beside.with_name(f"{beside.name}.{form or 'html'}"), form or "html"
     known = FORMS.get(out.suffix.lower())
     if known is None:
-        listed = or_nearest(out.suffix.lower(), FORMS) if out.suffix else "end its name with .html, .md or .tex"
-        raise InputError(f"--out {legible(out, 120)}: no form of reports has this ending; {listed}")
+        listed = suggest(out.suffix.lower(), FORMS) if out.suffix else "end its name with .html, .md or .tex"
+        raise InputError(f"--out {clip(out, 120)}: no form of reports has this ending; {listed}")
     if form not in (None, known):
-        raise InputError(f"--out {legible(out, 120)}: --format {form} ends in .{form}; make them agree")
+        raise InputError(f"--out {clip(out, 120)}: --format {form} ends in .{form}; make them agree")
     return out, known
 
 
@@ -237,8 +237,8 @@ def _write(file: Path, text: str) -> None:
     try:
         files.write_whole({file: text})
     except OSError as error:
-        where = f"--out {legible(file, 120)}"
-        raise InputError(f"{where}: cannot be written ({files.reason(error)}); {files.needed(error)}") from error
+        where = f"--out {clip(file, 120)}"
+        raise InputError(f"{where}: cannot be written ({files.reason(error)}); {files.describe_need(error)}") from error
 
 
 def _size(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab import files
 from simlab.commands.notes import program
-from simlab.messages import in_natural_order, legible
+from simlab.messages import clip, number_naturally
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read(folder: Path) -> dict[str, Any]:
     from simlab.config.studyfile import taken
 
     plan = plan_of(folder)
-    where = legible(folder / STUDY, 200)
+    where = clip(folder / STUDY, 200)
     try:
         config = taken(content_of(folder / STUDY))
     except InputError as error:
@@ -63,7 +63,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def _conclusion(file: Path) -> dict[str, Any] | None:
-    where = legible(file, 200)
+    where = clip(file, 200)
     return files.read_json(file, where, most=MOST_BYTES, remedy=CONCLUDE) if file.exists() else None
 
 
@@ -71,7 +71,7 @@ def _paragraph(file: Path) -> str:
     """Return the paragraph of a folder without its references; empty where it has none."""
     if not file.exists():
         return ""
-    where = legible(file, 200)
+    where = clip(file, 200)
     text = files.text(files.content(file, where, most=MOST_TEXT, remedy=AGAIN), where)
     return " ".join(text.partition("\n\nReferences\n")[0].split())
 
@@ -85,7 +85,7 @@ def _assignment(file: Path) -> dict[str, Any] | None:
     key = read_key(file).values()
     asked = [one for one in key if one.counts]
     if not asked:
-        raise InputError(f"{legible(file, 200)}: asks for no rating; assign the study anew")
+        raise InputError(f"{clip(file, 200)}: asks for no rating; assign the study anew")
     each = Counter((one.system, one.document, one.segment, one.number) for one in asked)
     return {
         "ratings": len(asked),
@@ -100,7 +100,7 @@ def _assignment(file: Path) -> dict[str, Any] | None:
 
 def _raters(key: Collection[Meant]) -> list[dict[str, Any]]:
     """Count what each rater was asked, raters in natural order."""
-    held = {name: [one for one in key if one.rater == name] for name in in_natural_order(one.rater for one in key)}
+    held = {name: [one for one in key if one.rater == name] for name in number_naturally(one.rater for one in key)}
     return [
         {
             "rater": name,
@@ -114,7 +114,7 @@ def _raters(key: Collection[Meant]) -> list[dict[str, Any]]:
 
 def _reproduce(folder: Path, held: Mapping[str, Any]) -> Iterator[str]:
     """Write the command lines that give a folder again; files that it does not know are in capitals."""
-    if words := [legible(word, 2000) for word in held["plan"]["command"]]:
+    if words := [clip(word, 2000) for word in held["plan"]["command"]]:
         yield f"{program()} {shlex.join([*words, '--out', str(folder)])}"
     if held["assignment"] is not None:
         yield f"{program()} {shlex.join(['assign', str(folder), '--items', 'ITEMS.csv'])}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from simlab import files, schemas
 from simlab.files import check_writable, reason
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 MOST_BYTES = 50_000_000
@@ -23,7 +23,7 @@ def check(file: Path | None) -> None:
     if file is None:
         return
     if file.suffix.lower() != ".json":
-        raise InputError(f"--save {legible(file)}: an answer is kept as JSON; end the name with .json")
+        raise InputError(f"--save {clip(file)}: an answer is kept as JSON; end the name with .json")
     check_writable(file, "--save")
 
 
@@ -40,7 +40,7 @@ def read(file: Path) -> dict[str, Any]:
 
     Raises InputError for a file that is none, and for one of another schema.
     """
-    where = legible(file, 200)
+    where = clip(file, 200)
     saved = files.read_json(file, where, most=MOST_BYTES, remedy=REMEDY)
     for key, kind in HELD.items():
         if not isinstance(saved.get(key), kind) or isinstance(saved.get(key), bool):
@@ -56,7 +56,7 @@ def kept(keep: Callable[[str], None], text: str) -> list[str]:
     try:
         keep(text)
     except OSError as error:
-        return [f"--save: not kept ({legible(error.filename or '')}: {reason(error)})"]
+        return [f"--save: not kept ({clip(error.filename or '')}: {reason(error)})"]
     return []
 
 

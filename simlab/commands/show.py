@@ -18,7 +18,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record
-from simlab.messages import legible, nearest, shown, split_values, word
+from simlab.messages import clip, find_nearest, show, split_values, word
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | N
         if (stores := _stores_in(Path(first), conditions)) is not None:
             return stores
         if not is_name:
-            raise InputError(f"{legible(first)}: no store lies in this folder; name a folder that `--out` filled")
+            raise InputError(f"{clip(first)}: no store lies in this folder; name a folder that `--out` filled")
     if len(words) != 1 or not isinstance(first, str):
         raise InputError(
             "name one thing to show, a folder of stores with KEY=VALUE, or with --config a study; "
@@ -91,7 +91,7 @@ def _stores_in(folder: Path, conditions: Sequence[str | Mapping[str, object]]) -
         return None
     if folder.is_file() and (why := found[0].entry.problem):
         raise InputError(why)
-    kept = keep_matching(found, _read_conditions(conditions), legible(folder))
+    kept = keep_matching(found, _read_conditions(conditions), clip(folder))
     return StoredSweeps(tuple(one.entry for one in kept))
 
 
@@ -113,9 +113,9 @@ def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[s
             continue
         key, equals, values = one.partition("=")
         if not (key and equals and values):
-            raise InputError(f"{legible(one)} is no KEY=VALUE; a folder of stores is narrowed by these only")
+            raise InputError(f"{clip(one)} is no KEY=VALUE; a folder of stores is narrowed by these only")
         if key in wanted:
-            raise InputError(f"{legible(key)} is given twice; write its values with commas, as {legible(key)}=1,2")
+            raise InputError(f"{clip(key)} is given twice; write its values with commas, as {clip(key)}=1,2")
         wanted[key] = split_values(values)
     return wanted
 
@@ -145,7 +145,7 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
             page = _options(name, options, measures, others)
             return Explanation((*map(_record, measures), *map(_record, others)), lambda: page)
         keys = _keys_called(name, plugins)
-    page = ended("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={shown(keys[0].default)}")
+    page = ended("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={show(keys[0].default)}")
     return Explanation(tuple(key._asdict() for key in keys), lambda: page)
 
 
@@ -204,9 +204,9 @@ def _keys_called(name: str, plugins: Sequence[str]) -> list[Key]:
     if not called:
         options = list_options(plugins)
         names = [*list_sweeps(), *options, *(o for group in options.values() for o in group), *(k.key for k in known)]
-        meant = nearest(name, names)
+        meant = find_nearest(name, names)
         remedy = f"did you mean {meant}?" if meant else "`simlab show` names sweeps, groups and options"
-        raise InputError(f"there is nothing called {shown(name)}; {remedy}")
+        raise InputError(f"there is nothing called {show(name)}; {remedy}")
     return called
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def study_file(words: Sequence[str], plugins: Sequence[str] = ()) -> str:
     sweep = compose_sweep(declared, overrides, plugins=plugins)
     if several := [axis for axis in sweep.axes if len(axis.values) > 1]:
         keys = " and ".join(axis.key for axis in several)
-        fixed = " ".join(f"{axis.key}={shown(axis.values[0])}" for axis in several)
+        fixed = " ".join(f"{axis.key}={show(axis.values[0])}" for axis in several)
         raise InputError(f"{sweep.name} varies {keys}, and a study file holds one study; add for example {fixed}")
     return write(next(sweep.cells()).config)
 
@@ -43,7 +43,7 @@ def job(declared: Declared, overrides: Sequence[str], *, quick: bool, plugins: S
 
 
 def _axes(sweep: Sweep) -> list[str]:
-    return [f"# {axis.key}: {', '.join(shown(value) for value in axis.values)}" for axis in sweep.axes]
+    return [f"# {axis.key}: {', '.join(show(value) for value in axis.values)}" for axis in sweep.axes]
 
 
 def asked_for(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
@@ -81,7 +81,7 @@ def run_of(words: Sequence[str], *, multirun: bool, plugins: Sequence[str] = ())
     if not is_path(name) and is_sweep(name):
         raise InputError(f"{name} is a sweep; `simlab sweep {name}` carries it out")
     if not is_path(name):
-        raise InputError(f"{shown(name)} is neither a setting, KEY=VALUE, nor a study file; `simlab show` names sweeps")
+        raise InputError(f"{show(name)} is neither a setting, KEY=VALUE, nor a study file; `simlab show` names sweeps")
     declared = load_study(Path(name), overrides, plugins)
     if multirun:
         declared = replace(declared, one_cell=False, command=("run", "--multirun", name))

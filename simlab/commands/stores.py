@@ -19,7 +19,7 @@ from simlab.comparing.several_stores import EqualLevels
 from simlab.drawing import view
 from simlab.engine.ledger import STORE
 from simlab.files import reason
-from simlab.messages import Reservation, legible, or_nearest
+from simlab.messages import Reservation, clip, suggest
 from simlab.store import opening
 from simlab.store.folder import last_store
 from simlab.store.query import found_beside, select, with_found, with_measures
@@ -74,13 +74,13 @@ def read_levels(text: str | None, *, of_two: bool = False) -> EqualLevels | None
         return None
     name, equals, values = text.partition("=")
     if name not in EQUAL:
-        raise InputError(f"--at-equal {legible(name)} cannot be made equal; {or_nearest(name, EQUAL)}")
+        raise InputError(f"--at-equal {clip(name)} cannot be made equal; {suggest(name, EQUAL)}")
     try:
         costs = sorted({float(one) for one in values.split(",")}) if equals else []
     except ValueError:
         costs = [math.nan]
     if not all(map(math.isfinite, costs)):
-        raise InputError(f"--at-equal {legible(text, 60)}: write {name}, or {name}=VALUE[,VALUE] with numbers")
+        raise InputError(f"--at-equal {clip(text, 60)}: write {name}, or {name}=VALUE[,VALUE] with numbers")
     return EqualLevels(name, tuple(costs), of_two)
 
 
@@ -229,7 +229,7 @@ def _decoding(folder: Path) -> Iterator[None]:
         if not any(name.partition(".")[0] in ("zarr", "numcodecs") for name in frames):
             raise
         path = folder / STORE
-        raise InputError(f"{legible(path)} is damaged ({reason(error)}); {remedy(path)}") from error
+        raise InputError(f"{clip(path)} is damaged ({reason(error)}); {remedy(path)}") from error
 
 
 def split_words(
@@ -277,7 +277,7 @@ def _refuse_unknown(stores: Mapping[str, xr.Dataset], conditions: Sequence[Condi
     known = list(dict.fromkeys(name for dataset in stores.values() for name in _known(dataset)))
     for condition in conditions:
         if _axis_of(condition) not in known:
-            raise InputError(f"no store has the axis {_axis_of(condition)}; {or_nearest(_axis_of(condition), known)}")
+            raise InputError(f"no store has the axis {_axis_of(condition)}; {suggest(_axis_of(condition), known)}")
 
 
 def _axis_of(condition: Condition) -> str:

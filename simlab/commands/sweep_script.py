@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from simlab.commands.launch import Launch, part_of
 from simlab.config.groups import own_words
 from simlab.engine.preparing import engine_of
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def fill_in(system: str, sweep: Launch, shards: int) -> str:
     for word in (name, *sweep.overrides, *options, *plugins, out):
         if not word.isprintable():
             raise InputError(
-                f"{shown(word)} holds a character that cannot be printed, which no script can; leave it out"
+                f"{show(word)} holds a character that cannot be printed, which no script can; leave it out"
             )
     _check_shards(sweep, shards)
     words: Mapping[str, Sequence[str] | str] = {

@@ -38,7 +38,7 @@ from simlab.commands.flags import (
     write_targets,
 )
 from simlab.commands.typed import verb
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def compare(
         if by is not None or baseline is not None or at_equal is not None:
             raise InputError("--changed takes two stores as they are; leave out --by, --baseline and --at-equal")
         return ask_changed(store, [*conditions, axes], measure)
-    against = baseline if baseline is None or isinstance(baseline, str) else shown(baseline)
+    against = baseline if baseline is None or isinstance(baseline, str) else show(baseline)
     return ask(store, [*conditions, axes], by, measure, against, at_equal)
 
 

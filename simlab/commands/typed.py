@@ -34,7 +34,7 @@ from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import DEFAULTS, FIGURES, FigureStyle, FigureWidth, Form, Format, Save
 from simlab.commands.notes import note, quiet
-from simlab.messages import legible, or_nearest, shown
+from simlab.messages import clip, show, suggest
 from simlab.types import InputError
 
 LINE: ContextVar[str] = ContextVar("line", default="simlab")
@@ -205,7 +205,7 @@ def _style_figure(file: Path | None, option: str, style: str, width: str | None)
     with worn(look(style, width)) as captions:
         yield
         for text in dict.fromkeys(captions):
-            note(f"caption of {legible(file)}: {text}")
+            note(f"caption of {clip(file)}: {text}")
 
 
 def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
@@ -237,13 +237,13 @@ def _refuse_wrong(given: Given, parameters: Sequence[inspect.Parameter]) -> None
             continue
         choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
         if choices and not (isinstance(value, str) and value in choices):
-            raise InputError(f"{one.name}={shown(value)} is unknown; {or_nearest(str(value), choices)}")
+            raise InputError(f"{one.name}={show(value)} is unknown; {suggest(str(value), choices)}")
         # Numbers of numpy are whole numbers, too; True is none.
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
         least = next((told.min for told in getattr(one.annotation, "__metadata__", ()) if hasattr(told, "min")), None)
         if int in kinds and not {str, float} & {*kinds} and not (whole and (least is None or value >= least)):
             bound = "" if least is None else f" >= {least:g}"
-            raise InputError(f"{one.name}={shown(value)} must be a whole number{bound}")
+            raise InputError(f"{one.name}={show(value)} must be a whole number{bound}")
 
 
 def _list_kinds(annotation: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from simlab.messages import in_quotes, shown
+from simlab.messages import quote_override, show
 from simlab.types import InputError
 
 
@@ -24,7 +24,7 @@ def words(settings: Iterable[str | Mapping[str, object]], *, axes: bool) -> list
         elif isinstance(given, Mapping):
             written += [word(key, value, axes=axes) for key, value in given.items()]
         else:
-            raise InputError(f"{shown(given)} is no setting; write 'design.documents=30' or {{'design.documents': 30}}")
+            raise InputError(f"{show(given)} is no setting; write 'design.documents=30' or {{'design.documents': 30}}")
     return written
 
 
@@ -59,10 +59,10 @@ def _literal(key: str, value: Any) -> str:
         return f"[{','.join(_literal(key, _plain(entry)) for entry in value)}]"
     if isinstance(value, str):
         # A text that could be read as another value, or that the grammar would take apart, is quoted.
-        plain = shown(value, len(value)) == value
-        return value if plain else shlex.split(in_quotes(key, value))[0].removeprefix(f"{key}=")
+        plain = show(value, len(value)) == value
+        return value if plain else shlex.split(quote_override(key, value))[0].removeprefix(f"{key}=")
     if value is None or isinstance(value, bool):
-        return shown(value)
+        return show(value)
     if isinstance(value, int | float):
         return repr(value)
-    raise InputError(f"{key}={shown(value)}: a value is a text, a number, True, False, None, or a list of these")
+    raise InputError(f"{key}={show(value)}: a value is a text, a number, True, False, None, or a list of these")

@@ -11,7 +11,7 @@ from scipy import stats
 
 from simlab.analysis.multiplicity import bh
 from simlab.answers.compare import ChangedKey, ChangedStores, ChangedValue
-from simlab.messages import flat, legible, or_nearest, word
+from simlab.messages import clip, flatten, suggest, word
 from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records, with_measures
 from simlab.types import Array, Floats, InputError
@@ -71,7 +71,7 @@ def _common(old: xr.Dataset, new: xr.Dataset, measure: str | None) -> list[str]:
     common = [name for name in measures_of(old) if name in there]
     if measure is not None:
         if measure not in common:
-            raise InputError(f"--measure {legible(measure)} is not in both stores; {or_nearest(measure, common)}")
+            raise InputError(f"--measure {clip(measure)} is not in both stores; {suggest(measure, common)}")
         return [measure]
     if not common:
         raise InputError("these stores have no measure in common; name one of both with --measure")
@@ -96,7 +96,7 @@ def _settings(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the settings that all cells share; that of a part is the name of its function."""
     return {
         key.removesuffix(TARGET): str(value).rpartition(".")[2] if key.endswith(TARGET) else value
-        for key, value in flat(config_of(dataset))
+        for key, value in flatten(config_of(dataset))
     }
 
 

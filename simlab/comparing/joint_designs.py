@@ -27,7 +27,7 @@ from simlab.comparing.several_stores import (
     other_systems,
     shared_worlds,
 )
-from simlab.messages import or_nearest, word
+from simlab.messages import suggest, word
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of
 from simlab.types import Array, InputError
@@ -99,7 +99,7 @@ def _other_axes(stores: Mapping[str, xr.Dataset], by: Sequence[str]) -> list[str
     known = dict.fromkeys(axis for dataset in stores.values() for axis in axes_of(dataset))
     for axis in by:
         if axis not in known:
-            raise InputError(f"no store has the axis {axis}; {or_nearest(axis, list(known))}")
+            raise InputError(f"no store has the axis {axis}; {suggest(axis, list(known))}")
     first, *rest = [[axis for axis in axes_of(dataset) if axis not in by] for dataset in stores.values()]
     for name, others in zip([*stores][1:], rest, strict=True):
         if odd := sorted({*first} ^ {*others}):

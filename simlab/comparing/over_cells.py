@@ -22,7 +22,7 @@ from simlab.comparing.world_distribution import (
 from simlab.comparing.world_values import panel_of_cells, values_by_study
 from simlab.measures.labels import ValueRange
 from simlab.measures.precision import is_share
-from simlab.messages import legible, or_nearest, word
+from simlab.messages import clip, suggest, word
 from simlab.store.coordinates import as_written
 from simlab.store.drawn import inputs_in, refuse_dependent
 from simlab.store.intervals import range_in
@@ -59,7 +59,7 @@ def read_bound(text: str) -> Bound:
     found = CONDITION.fullmatch(text)
     if found is None:
         raise InputError(
-            f"{legible(text)} is no bound on a measure; write MEASURE>=VALUE or MEASURE<=VALUE, such as power>=.8"
+            f"{clip(text)} is no bound on a measure; write MEASURE>=VALUE or MEASURE<=VALUE, such as power>=.8"
         )
     return Bound(found[1], found[2], float(found[3]), text)
 
@@ -80,7 +80,7 @@ def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float
     Raises InputError for quantiles outside (0, 1), and naming the cell where a distribution cannot be told.
     """
     if not quantiles or not all(0 < q < 1 for q in quantiles):
-        raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {legible(list(quantiles))} do not")
+        raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {clip(list(quantiles))} do not")
     within = range_in(dataset, measure)
     found = _of_cells(
         dataset, lambda at: estimate_distribution(values_by_study(dataset, at, measure), quantiles, (), within)
@@ -118,7 +118,7 @@ def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: floa
     """
     axes = axes_of(dataset)
     if by not in axes:
-        raise InputError(f"the store has no axis {by}; {or_nearest(by, axes)}")
+        raise InputError(f"the store has no axis {by}; {suggest(by, axes)}")
     held, k = place_on(dataset, by, baseline), axes.index(by)
     rest = dataset.isel({by: [j for j in range(dataset.sizes[by]) if j != held]})
     kept = [j for j in range(dataset.sizes[by]) if j != held]
@@ -214,7 +214,7 @@ def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str,
         return measure, lambda cells: cells
     axes = axes_of(dataset)
     if by not in axes:
-        raise InputError(f"the store has no axis {by}; {or_nearest(by, axes)}")
+        raise InputError(f"the store has no axis {by}; {suggest(by, axes)}")
     designs = [word(value) for value in as_written(dataset[by].values)]
     if len(designs) != 2:
         held = ",".join(designs[:2]) if len(designs) > 1 else "A,B"
@@ -249,7 +249,7 @@ def solve_crossings(dataset: xr.Dataset, axis: str, measure: str, by: str) -> xr
     """
     rest = _axes_beside(dataset, axis)
     if by not in rest:
-        raise InputError(f"the store has no axis {by} beside {axis}; {or_nearest(by, rest)}")
+        raise InputError(f"the store has no axis {by} beside {axis}; {suggest(by, rest)}")
     if dataset.sizes[by] < 2:
         raise InputError(f"{by} has one value in this store, and no curves that cross")
     ordered = [by, *(name for name in rest if name != by)]
@@ -267,7 +267,7 @@ def _axes_beside(dataset: xr.Dataset, axis: str) -> list[str]:
     """Return the axes but for one; raise InputError where it is not there or has other values than numbers."""
     axes = axes_of(dataset)
     if axis not in axes:
-        raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes)}")
+        raise InputError(f"the store has no axis {axis}; {suggest(axis, axes)}")
     if dataset[axis].values.dtype.kind not in "iuf":
         raise InputError(f"{axis} has values that are no numbers, and no curve runs along it; name a numeric axis")
     return [name for name in axes if name != axis]

@@ -23,7 +23,7 @@ import numpy as np
 
 from simlab.comparing.contrasts import Comparison, Row, compare, describe
 from simlab.comparing.promises import Doubts, doubts
-from simlab.messages import flat, word
+from simlab.messages import flatten, word
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of, config_of, measures_of
 from simlab.store.query import records
@@ -194,7 +194,7 @@ def _worlds(dataset: xr.Dataset, record: Mapping[str, Any]) -> dict[str, Any]:
 def shared_worlds(dataset: xr.Dataset) -> dict[str, Any]:
     """Write down what determines the systems of the worlds of all cells; what axes change is left out."""
     config = config_of(dataset)
-    return dict(flat({SEED: config.get(SEED), "systems": config.get("systems")}))
+    return dict(flatten({SEED: config.get(SEED), "systems": config.get("systems")}))
 
 
 class EqualLevels(NamedTuple):

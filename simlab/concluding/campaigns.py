@@ -20,7 +20,7 @@ from simlab.concluding.sheets import ENDINGS, MOST_VALUES, As, Read, plain, rest
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.config.sweep import canonical
 from simlab.files import check_writable, write_whole
-from simlab.messages import legible, shown
+from simlab.messages import clip, show
 from simlab.studies.kinds import kind_of
 from simlab.types import (
     COMPARE,
@@ -194,7 +194,7 @@ def _types(held: Any, where: str) -> Mapping[str, str]:
 def whole(value: Any, where: str, name: str) -> int:
     """Return a whole number from 0 that is no larger than any study; raise InputError for anything else."""
     if type(value) is not int or not 0 <= value <= MOST_VALUES:
-        refuse(where, f"has {name}={shown(value)}")
+        refuse(where, f"has {name}={show(value)}")
     return value
 
 
@@ -310,7 +310,7 @@ def planned(config: Mapping[str, Any]) -> ModuleType:
 def check_names(out: Path, form: As) -> None:
     """Raise InputError for a file of another ending, and for one that could not be written."""
     if out.suffix.lower() != ENDINGS[form]:
-        raise InputError(f"--out {legible(out)}: with --as {form} end the name with {ENDINGS[form]}")
+        raise InputError(f"--out {clip(out)}: with --as {form} end the name with {ENDINGS[form]}")
     check_writable(out, "--out")
     check_writable(beside(out), "--out")
 

@@ -11,7 +11,7 @@ from simlab.concluding.consistency import check_consistent
 from simlab.concluding.far_scores import check_far_scores, raters_at_large, unmet_people
 from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables import judged, preferences
 from simlab.tables.cells import opened
 from simlab.types import COMPARE, JUDGE, RATE, InputError
@@ -70,7 +70,7 @@ def _of_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
         from simlab.concluding.ratings.concluding import conclude as of_ratings
 
         return of_ratings(table, wanted, say)
-    raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {question}")
+    raise InputError(f"{clip(table)}: nothing is concluded from studies that ask to {question}")
 
 
 def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
@@ -105,4 +105,4 @@ def _with_metrics(table: Path, wanted: ConcludeOptions) -> bool:
         header = judged.with_runs(opened(table, judged.FORM, wanted.told), wanted.told.columns).header
     except InputError:
         return False
-    return judged.holds(header) and bool(judged.metric_columns(header, (), legible(table)))
+    return judged.holds(header) and bool(judged.metric_columns(header, (), clip(table)))

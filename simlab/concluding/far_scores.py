@@ -10,7 +10,7 @@ from typing import Any
 from simlab.answers.conclude import Conclusion, UnmetPeople
 from simlab.answers.standings import Limit, Rank
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables.numbers import FarScores
 
 ONE_IN_FIVE = 0.2
@@ -53,13 +53,13 @@ def check_far_scores(
         return ()
     far = FarScores(tuple(record["lines"]), tuple(record["scores"]), *record["others"])
     if (changed := _changed(conclusion, without(far.lines))) is not None:
-        raise far.refusal(legible(table), f", and without {_them(far.lines)} {changed}")
+        raise far.refusal(clip(table), f", and without {_them(far.lines)} {changed}")
     same = f"without {_them(far.lines)} claims, order and intervals say the same"
     return (Limit(f"line {far.lines[0]}: {far.phrase()}; {same}", Rank.LEFT_OUT),)
 
 
 def _them(lines: tuple[int, ...]) -> str:
-    return "it" if len(lines) == 1 else f"these {several(len(lines), 'score')}"
+    return "it" if len(lines) == 1 else f"these {pluralise(len(lines), 'score')}"
 
 
 def _changed(conclusion: Conclusion, other: Conclusion) -> str | None:

@@ -21,7 +21,7 @@ from simlab.concluding.looks import Looked, look
 from simlab.concluding.plans import LoadedPlan, followed
 from simlab.concluding.sheets import Read, refuse_events
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, or_nearest, several
+from simlab.messages import clip, pluralise, suggest
 from simlab.tables.held import NOTHING
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
 
@@ -44,16 +44,16 @@ def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -
     Raises InputError for a table that contradicts its plan.
     """
     if plan.question not in (RATE, COMPARE, JUDGE):
-        raise InputError(f"{legible(table)}: nothing is concluded from studies that ask to {plan.question}")
+        raise InputError(f"{clip(table)}: nothing is concluded from studies that ask to {plan.question}")
     if wanted.second is not None:
-        raise InputError(f"{legible(wanted.second)}: a plan is that of one table; leave the second out, or --plan")
+        raise InputError(f"{clip(wanted.second)}: a plan is that of one table; leave the second out, or --plan")
     _refuse_ignored(wanted, plan)
     read = reading(table, wanted, plan)
     if not wanted.look and is_unfinished(read, plan):
         n, planned = len(read.collected.seen.value), read.planned
         listed = "" if plan.sheets is None or read.unlisted else f" ({unblinding.NAME} beside the key lists the rest)"
         raise InputError(
-            f"{legible(table)}: holds {n:,} of {planned:,} planned answers{listed}, and the plan promises something of "
+            f"{clip(table)}: holds {n:,} of {planned:,} planned answers{listed}, and the plan promises something of "
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
             "promise: --look"
         )
@@ -88,7 +88,7 @@ def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
     ]
     for option, given in ignored:
         if given:
-            raise InputError(f"{option}: means nothing beside the plan {legible(plan.path)}; leave it out")
+            raise InputError(f"{option}: means nothing beside the plan {clip(plan.path)}; leave it out")
 
 
 def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
@@ -127,8 +127,8 @@ def without_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -
     names, seen = collected.frame.rater_names, collected.seen
     for name in wanted.exclude:
         if name not in names:
-            hint = or_nearest(name, names, "it has", 300) if names else "raters are not named there"
-            raise InputError(f"--exclude {legible(name, 60)}: {legible(table)} has no such rater; {hint}")
+            hint = suggest(name, names, "it has", 300) if names else "raters are not named there"
+            raise InputError(f"--exclude {clip(name, 60)}: {clip(table)} has no such rater; {hint}")
     out = [names.index(name) for name in wanted.exclude]
     keep = [k for k, rater in enumerate(seen.rater.tolist()) if rater not in out]
     if not keep:
@@ -160,7 +160,7 @@ def _broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> s
     if looked.earlier:
         return (
             "the plan promises something of one look, at its end, and this table was looked at before: "
-            f"{several(len(looked.earlier), 'earlier look')}"
+            f"{pluralise(len(looked.earlier), 'earlier look')}"
         )
     if is_unfinished(read, plan):
         n, planned = len(read.collected.seen.value), read.planned
@@ -259,7 +259,7 @@ def second_batch(
 
 
 def _where(plan: LoadedPlan) -> str:
-    return f"--after: plan {legible(plan.path)}"
+    return f"--after: plan {clip(plan.path)}"
 
 
 def _check(plan: LoadedPlan, conclusion: Conclusion, *, alone: bool) -> None:
@@ -372,7 +372,7 @@ def _left(pair: BatchPair, plan: LoadedPlan, room: Room) -> bool:
 
 def _promise_alone(promise: Promise, pairs: int) -> Promise:
     """Promise of a second study what was promised of the first, and of nothing that the first one found."""
-    level, counted = promise.level, "the one pair" if pairs == 1 else f"all {several(pairs, 'pair')}"
+    level, counted = promise.level, "the one pair" if pairs == 1 else f"all {pluralise(pairs, 'pair')}"
     each = f"with {100 * (1 - level):g} % probability no claim is wrong: {counted} at once, whatever the first found"
     both = f"one of the two studies makes a wrong claim with at most {200 * level:g} %"
     says = f"of the second study by itself, {each}; {both}"
@@ -385,15 +385,19 @@ def _settles(
     batch_pairs: Sequence[BatchPair], systems: Sequence[str], documents: int, ratings: int, plan: LoadedPlan
 ) -> str:
     first = batch_pairs[0]
-    pairs = f"{legible(first.first, 40)} - {legible(first.second, 40)}"
-    rest = f" and {several(len(batch_pairs) - 1, 'open pair')} more" if len(batch_pairs) > 1 else ""
-    size = f"{several(ratings, 'comparison')}" if plan.question == COMPARE else f"{several(documents, 'new document')}"
-    cost = "" if plan.question == COMPARE else f" ({several(ratings, 'rating')} of {several(len(systems), 'system')})"
+    pairs = f"{clip(first.first, 40)} - {clip(first.second, 40)}"
+    rest = f" and {pluralise(len(batch_pairs) - 1, 'open pair')} more" if len(batch_pairs) > 1 else ""
+    size = (
+        f"{pluralise(ratings, 'comparison')}" if plan.question == COMPARE else f"{pluralise(documents, 'new document')}"
+    )
+    cost = (
+        "" if plan.question == COMPARE else f" ({pluralise(ratings, 'rating')} of {pluralise(len(systems), 'system')})"
+    )
     return f"settles {pairs}{rest} with 80 %, if differences are the middle of what they may be: {size}{cost}"
 
 
 def _too_dear(nearest: SecondBatch | None, pair: Pair, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> str:
-    name = f"{legible(pair.first, 40)} - {legible(pair.second, 40)}"
+    name = f"{clip(pair.first, 40)} - {clip(pair.second, 40)}"
     if nearest is None:
         return f"no size within reach settles even {name} with 80 %; call the open systems alike, or mend the design"
     return f"{name} alone takes {'; '.join(_lacking(nearest, plan, conclusion, room))}; leave it open, or find more"
@@ -403,9 +407,9 @@ def _lacking(nearest: SecondBatch, plan: LoadedPlan, conclusion: Conclusion, roo
     unit, there = ("comparison" if plan.question == COMPARE else "document"), _documents(plan, conclusion, room)
     if nearest.documents > there:
         whose = "there are" if room.documents is not None else "the study had"
-        yield f"{several(nearest.documents, unit)}, and {whose} {there:,.0f}"
+        yield f"{pluralise(nearest.documents, unit)}, and {whose} {there:,.0f}"
     if nearest.ratings > (room.ratings or inf):
-        yield f"{several(nearest.ratings, 'rating')}, and {room.ratings:,} are to be spent"
+        yield f"{pluralise(nearest.ratings, 'rating')}, and {room.ratings:,} are to be spent"
     if not nearest.alone and plan.question == COMPARE and not all(_left(one, plan, room) for one in nearest.asked):
         most = int(plan.config["budget"]["annotations_per_pair"])
-        yield f"{several(nearest.asked[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"
+        yield f"{pluralise(nearest.asked[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"

@@ -11,7 +11,7 @@ import numpy as np
 from simlab.answers.conclude import Conclusion, PlannedFigure
 from simlab.concluding.assigning.studying import PLAN
 from simlab.measures.labels import RANGES, SHARE
-from simlab.messages import legible, several, shown
+from simlab.messages import clip, pluralise, show
 from simlab.studies.footprint import extent_of
 from simlab.studies.worlds import draw_world
 from simlab.types import Array, InputError
@@ -62,17 +62,17 @@ def systems_apart(names: Sequence[str], plan: Expected, where: str) -> list[str]
     """
     if not plan.system_names:
         if plan.n_systems is not None and plan.n_systems != len(names):
-            return [f"{several(len(names), 'system')}, planned are {plan.n_systems}"]
+            return [f"{pluralise(len(names), 'system')}, planned are {plan.n_systems}"]
         return []
     further = [name for name in names if name not in plan.system_names]
     if len(further) == len(names):
         raise InputError(
-            f"{where}: this is the plan of another study: it has {legible(', '.join(plan.system_names), 60)} and the "
-            f"table {legible(', '.join(names), 60)}; name the plan of this table"
+            f"{where}: this is the plan of another study: it has {clip(', '.join(plan.system_names), 60)} and the "
+            f"table {clip(', '.join(names), 60)}; name the plan of this table"
         )
     lacking = [name for name in plan.system_names if name not in names]
-    said = [f"systems that are not in the plan: {legible(', '.join(further), 80)}"] if further else []
-    return said + ([f"no answers about {legible(', '.join(lacking), 80)}"] if lacking else [])
+    said = [f"systems that are not in the plan: {clip(', '.join(further), 80)}"] if further else []
+    return said + ([f"no answers about {clip(', '.join(lacking), 80)}"] if lacking else [])
 
 
 class PlannedMeasure(NamedTuple):
@@ -129,7 +129,7 @@ def goals_of(held: Mapping[str, Any], where: str) -> Goals | None:
             for name in SIZES
             if (n := sizes.get(name)) is not None
         },
-        currency=legible(currency or "", 20),
+        currency=clip(currency or "", 20),
     )
 
 
@@ -233,5 +233,5 @@ def _number(value: Any, name: str, where: str, *, most: float = LARGEST) -> floa
 
 
 def _refuse(where: str, name: str, value: Any, rule: str) -> NoReturn:
-    said = legible(shown(value) if isinstance(value, int | float | str | None) else type(value).__name__, 60)
+    said = clip(show(value) if isinstance(value, int | float | str | None) else type(value).__name__, 60)
     raise InputError(f"{where}: {PLAN}: {name} {said}: {rule}; plan again, in a folder of its own")

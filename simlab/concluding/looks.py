@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab import files, schemas
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import Collected, InputError
 
 ENDING = ".looks.json"
@@ -48,7 +48,7 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
     try:
         files.write_whole({file: held})
     except OSError as error:
-        warning = f"{NOT_RECORDED} ({legible(file)}: {files.reason(error)}): later ones will not know of it"
+        warning = f"{NOT_RECORDED} ({clip(file)}: {files.reason(error)}): later ones will not know of it"
     return Looked(tuple(one["answers"] for one in looks[:-1]), warning)
 
 
@@ -61,7 +61,7 @@ def digest_of(collected: Collected) -> str:
 
 
 def _read(file: Path, digest: str) -> list[dict[str, Any]]:
-    where = legible(file)
+    where = clip(file)
     if not file.exists():
         return []
     remedy = "look at it, or move it away"

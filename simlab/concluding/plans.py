@@ -13,7 +13,7 @@ from simlab.concluding.assigning.unblinding import SheetKey
 from simlab.concluding.campaigns import CampaignInfo, CampaignSidecar, campaign_of, digest
 from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.studies.kinds import kind_of
 from simlab.types import InputError
 
@@ -63,14 +63,14 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     planned = plan_of(path) if path.is_dir() else None
     file = _file_of(path)
     content, line = apart(file)
-    where = f"--plan {legible(path)}"
+    where = f"--plan {clip(path)}"
     try:
         config = _composed(file, plugins) if line is None else taken(content, plugins)
         family = family_in(content)
         refuse_other_family(path, family)
         named = digest(config if line is not None else _as_written(config, content, file))
     except InputError as error:
-        raise InputError(f"{where}: {str(error).removeprefix(f'{legible(file, 200)}: ')}") from error
+        raise InputError(f"{where}: {str(error).removeprefix(f'{clip(file, 200)}: ')}") from error
     campaign = None if line is None else campaign_of(line, config, where)
     told = None if campaign is None else campaign.told
     sheets = _sheets(campaign, file, where)

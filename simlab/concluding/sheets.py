@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import legible, or_nearest, shown
+from simlab.files import read_decimal
+from simlab.messages import clip, show, suggest
 from simlab.tables.cells import opened, renamed
 from simlab.tables.held import ColumnOverrides
 from simlab.tables.lines import numbered_lines
@@ -121,7 +121,7 @@ def is_events(path: Path) -> bool:
 def refuse_events(path: Path) -> None:
     """Raise InputError for events, which are read by the file that was exported with them."""
     if is_events(path):
-        where = legible(path)
+        where = clip(path)
         raise InputError(
             f"{where}: holds events, which are read by what was exported beside them: --plan {where}.study.yaml"
         )
@@ -144,7 +144,7 @@ def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]
 
 
 def _read_events(path: Path) -> SheetRows:
-    where, events, lines = legible(path), [], []
+    where, events, lines = clip(path), [], []
     for line, written in numbered_lines(path):
         if written.strip():
             events.append(_event(written, f"{where}, line {line}"))
@@ -170,7 +170,7 @@ def column(rows: SheetRows, name: str) -> list[str]:
         return [""] * len(rows)
     if name not in rows.cells:
         raise InputError(
-            f"{rows.where}: has no column {name}, and its plan needs one; {or_nearest(name, rows.cells, 'it has')}"
+            f"{rows.where}: has no column {name}, and its plan needs one; {suggest(name, rows.cells, 'it has')}"
         )
     return rows.cells[name]
 
@@ -178,9 +178,9 @@ def column(rows: SheetRows, name: str) -> list[str]:
 def number(rows: SheetRows, name: str, k: int) -> float:
     """Read a number of a row; raise InputError where there is none."""
     text = column(rows, name)[k]
-    value = decimal(text)
+    value = read_decimal(text)
     if value is None:
-        raise InputError(f"{rows.at(k)}: {name}={legible(ascii(text), 40)} is no number; mend the line")
+        raise InputError(f"{rows.at(k)}: {name}={clip(ascii(text), 40)} is no number; mend the line")
     return value
 
 
@@ -194,13 +194,13 @@ def known(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] 
     there = dict.fromkeys(cells[k] for k in came)
     if there and not numbers.keys() & there.keys():
         raise InputError(
-            f"{rows.where}: this is the plan of another study: it has {legible(', '.join(names), 60)} and the table "
-            f"{legible(', '.join(there), 60)} ({name}); name the plan of this table"
+            f"{rows.where}: this is the plan of another study: it has {clip(', '.join(names), 60)} and the table "
+            f"{clip(', '.join(there), 60)} ({name}); name the plan of this table"
         )
     for k in came:
         if cells[k] not in numbers:
             raise InputError(
-                f"{rows.at(k)}: {name} {legible(cells[k], 40)} is not in the plan; {or_nearest(cells[k], names)}"
+                f"{rows.at(k)}: {name} {clip(cells[k], 40)} is not in the plan; {suggest(cells[k], names)}"
             )
     return [numbers[cells[k]] for k in came]
 
@@ -265,10 +265,10 @@ def _array(value: Mapping[str, Any], where: str) -> Array:
     if name not in _TYPES or not isinstance(text, str) or not isinstance(shape, list):
         _refuse(where, "is no array")
     if len(shape) > _NAMES_MOST or not all(type(size) is int and 0 <= size <= MOST_VALUES for size in shape):
-        _refuse(where, f"has the shape {shown(shape)}")
+        _refuse(where, f"has the shape {show(shape)}")
     words = text.split(" ") if text else []
     if len(words) != prod(shape) or len(words) > MOST_VALUES:
-        _refuse(where, f"holds {len(words)} values for the shape {shown(shape)}")
+        _refuse(where, f"holds {len(words)} values for the shape {show(shape)}")
     try:
         read = np.array([float(word) if name.startswith("float") else int(word) for word in words], _safe(name))
         whole = read.astype(name)
@@ -286,7 +286,7 @@ def _safe(name: str) -> str:
 def _record(value: Mapping[str, Any], where: str, deep: int) -> Any:
     kind = _RECORDS.get(str(value[RECORD]))
     if kind is None or value.keys() - {RECORD} != set(_names(kind)):
-        _refuse(where, f"is no record that simlab knows ({shown(value[RECORD])})")
+        _refuse(where, f"is no record that simlab knows ({show(value[RECORD])})")
     return kind(**{name: restored(value[name], f"{where}.{name}", deep + 1) for name in _names(kind)})
 
 

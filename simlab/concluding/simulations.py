@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab.answers.conclude import Conclusion, Control, Promise
 from simlab.answers.standings import Family, Interval, Metric, Pair, Rank, System, ranked
-from simlab.messages import shortened
+from simlab.messages import shorten
 from simlab.supervision import is_supervised
 from simlab.types import Array, Bools, InputError
 
@@ -153,9 +153,7 @@ def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]
     except InputError as error:
         return None, str(error)
     except (ArithmeticError, LookupError, MemoryError, RuntimeError, ValueError) as error:
-        return None, shortened(
-            f"a study like this one could not be simulated ({type(error).__name__}: {error})", LONGEST
-        )
+        return None, shorten(f"a study like this one could not be simulated ({type(error).__name__}: {error})", LONGEST)
 
 
 def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.types import FamilyName, InputError
 
@@ -23,7 +23,7 @@ def refuse_half(family: FamilyName | None, against: str | None) -> None:
         raise InputError("--family against: names no baseline; add --against SYSTEM")
     if against is not None and family not in (None, "against"):
         raise InputError(
-            f"--against {legible(against, 60)}: is of the family of pairs with one system, and --family {family} of "
+            f"--against {clip(against, 60)}: is of the family of pairs with one system, and --family {family} of "
             "all systems; leave one of them out"
         )
 

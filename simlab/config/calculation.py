@@ -14,7 +14,7 @@ from simlab.config.overrides import Setting, check_values, first_repeated, parse
 from simlab.config.sections import MOST_SETTINGS, checked_value, refuse_many
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import Declared
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.types import InputError
 
 
@@ -81,7 +81,7 @@ def _fitting(section: Mapping[str, Any], setting: Setting) -> tuple[Any, ...]:
         return tuple(checked_value({"calculation": section}, f"calculation.{setting.key}", v) for v in setting.values)
     except KeyError:
         keys = [key for key in section if key != "_target_"]
-        wrong = f"{shown(setting.key)} is no key of this calculation; {or_nearest(setting.key, keys)}"
+        wrong = f"{show(setting.key)} is no key of this calculation; {suggest(setting.key, keys)}"
         raise InputError(wrong) from None
     except InputError as error:
         raise InputError(str(error).removeprefix("calculation.")) from error
@@ -93,4 +93,4 @@ def _check_figure(declared: Declared, names: Sequence[str]) -> None:
     for role, known in (("x", names), ("line", names), ("measure", declared.measures), ("against", declared.measures)):
         if role in declared.figure and declared.figure[role] not in known:
             wrong = declared.figure[role]
-            raise InputError(f"figure.{role}={shown(wrong)} is not in {declared.name}; {or_nearest(wrong, known)}")
+            raise InputError(f"figure.{role}={show(wrong)} is not in {declared.name}; {suggest(wrong, known)}")

@@ -12,7 +12,7 @@ import yaml
 
 from simlab.config.groups import LOADER, Options, find_options, folder, section_of
 from simlab.config.sweepfile import Declared, is_path, load
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.types import QUESTION, InputError
 
 
@@ -27,7 +27,7 @@ def load_sweep(name: str) -> Declared:
         return load(Path(name))
     files = _sweep_files()
     if name not in files:
-        raise InputError(f"there is no sweep {shown(name)}; {or_nearest(name, files)} (`simlab show` names all)")
+        raise InputError(f"there is no sweep {show(name)}; {suggest(name, files)} (`simlab show` names all)")
     return replace(_shipped(files[name]), command=("sweep", name))
 
 

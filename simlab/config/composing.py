@@ -26,7 +26,7 @@ from simlab.config.sweep import Axis, Config, Sweep, put, shared
 from simlab.config.sweepfile import RUN, Declared
 from simlab.config.until import Until, refuse_untold, words
 from simlab.measures.labels import ACCOUNTS, OF_CLOCKS
-from simlab.messages import nearest, or_nearest, shown
+from simlab.messages import find_nearest, show, suggest
 from simlab.parts import is_own
 from simlab.studies.money import accounted, on_a_clock
 from simlab.types import QUESTION, RATE, InputError
@@ -363,8 +363,8 @@ def _unknown(key: str, config: Config, options: Options) -> str:
     elsewhere = catalogue.keys_of_options(options)
     if key in elsewhere:
         return f"{key} is a key of {' and '.join(elsewhere[key])} only; choose that, or leave it out"
-    meant = nearest(key, [*own, *options, *elsewhere])
-    return f"{shown(key)} is no key; " + (
+    meant = find_nearest(key, [*own, *options, *elsewhere])
+    return f"{show(key)} is no key; " + (
         f"did you mean {meant}?" if meant else "`simlab show` names the groups and options"
     )
 
@@ -383,12 +383,12 @@ def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], k
     for role in ("x", "line"):
         if role in declared.figure and declared.figure[role] not in names:
             wrong = declared.figure[role]
-            raise InputError(f"figure.{role}={shown(wrong)} is no axis of {declared.name}; {or_nearest(wrong, names)}")
+            raise InputError(f"figure.{role}={show(wrong)} is no axis of {declared.name}; {suggest(wrong, names)}")
     for role in ("measure", "against"):
         if role in declared.figure and declared.figure[role] not in held:
             wrong = declared.figure[role]
             raise InputError(
-                f"figure.{role}={shown(wrong)} is not measured by {declared.name}; {or_nearest(wrong, held)}, "
+                f"figure.{role}={show(wrong)} is not measured by {declared.name}; {suggest(wrong, held)}, "
                 "or list it in measures"
             )
     if declared.figure.get("kind") == "pairs" and not all("verdict" in kind.outcomes for kind in kinds):

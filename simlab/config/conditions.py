@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from simlab.messages import or_nearest, shortened, shown, word
+from simlab.messages import shorten, show, suggest, word
 from simlab.types import InputError
 
 LONGEST = 1000
@@ -55,7 +55,7 @@ class Condition:
         except ArithmeticError as error:
             raise _refuse(f"cannot be worked out in the cell {_place(values)} ({error})") from error
         if not isinstance(kept, bool):
-            raise _refuse(f"gives {shown(kept)}, and a condition holds or does not; write a comparison, as {EXAMPLE}")
+            raise _refuse(f"gives {show(kept)}, and a condition holds or does not; write a comparison, as {EXAMPLE}")
         return kept
 
     def check_names(self, axes: Mapping[str, Sequence[Any]]) -> None:
@@ -67,7 +67,7 @@ class Condition:
             if isinstance(node, ast.Name | ast.Attribute) and not _inside_name(node, self.tree):
                 name = _name(node)
                 if name not in axes and name not in _WORDS:
-                    raise _refuse(f"{shown(name)} is no axis of this sweep; {or_nearest(name, axes)}")
+                    raise _refuse(f"{show(name)} is no axis of this sweep; {suggest(name, axes)}")
             if isinstance(node, ast.Compare):
                 _check_texts([node.left, *node.comparators], axes)
 
@@ -82,7 +82,7 @@ def read(key: str, value: Any) -> Condition:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _refuse(f"`{shortened(text)}` cannot be read; write a condition such as {EXAMPLE}") from error
+        raise _refuse(f"`{shorten(text)}` cannot be read; write a condition such as {EXAMPLE}") from error
     for node in ast.walk(tree):
         _check_node(node)
     _check_depth(tree)
@@ -99,10 +99,10 @@ def _check_depth(tree: ast.expr) -> None:
 
 def _check_node(node: ast.AST) -> None:
     if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float | str | None):
-        raise _refuse(f"{shortened(ast.unparse(node))} is no number and no text")
+        raise _refuse(f"{shorten(ast.unparse(node))} is no number and no text")
     operators = [*getattr(node, "ops", ()), *([node.op] if hasattr(node, "op") else [])]
     if not all(isinstance(part, (*_KNOWN, *_PARTS)) for part in (node, *operators)):
-        said = shortened(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__
+        said = shorten(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__
         raise _refuse(
             f"{said} is not part of a condition; it has names of axes, numbers, texts in quotes, + - * /, "
             "< <= == != >= >, and, or, not"
@@ -129,7 +129,7 @@ def _check_texts(nodes: Sequence[ast.expr], axes: Mapping[str, Sequence[Any]]) -
         if isinstance(one, ast.Name | ast.Attribute) and isinstance(other, ast.Constant):
             known = [word(value) for value in axes.get(_name(one), ())]
             if isinstance(other.value, str) and known and other.value not in known:
-                raise _refuse(f"{_name(one)} is never {shown(other.value)}; {or_nearest(other.value, known)}")
+                raise _refuse(f"{_name(one)} is never {show(other.value)}; {suggest(other.value, known)}")
 
 
 def _evaluate(node: ast.expr, values: Values) -> Any:
@@ -165,7 +165,7 @@ def _compare(op: ast.cmpop, one: ast.expr, other: ast.expr, values: Values) -> b
 def _truth(node: ast.expr, values: Values) -> bool:
     value = _evaluate(node, values)
     if not isinstance(value, bool):
-        raise _refuse(f"{_name(node)} is {shown(value)} in the cell {_place(values)}, neither true nor false")
+        raise _refuse(f"{_name(node)} is {show(value)} in the cell {_place(values)}, neither true nor false")
     return value
 
 
@@ -173,9 +173,9 @@ def _number(node: ast.expr, values: Values) -> float:
     value = _evaluate(node, values)
     if isinstance(value, bool) or not isinstance(value, int | float):
         more = "; ask `== null` first, with `or`" if value is None else ""
-        raise _refuse(f"{_name(node)} is {shown(value)} in the cell {_place(values)}, which is no number{more}")
+        raise _refuse(f"{_name(node)} is {show(value)} in the cell {_place(values)}, which is no number{more}")
     return value
 
 
 def _place(values: Values) -> str:
-    return ", ".join(f"{name}={shown(value)}" for name, value in values.items() if "." not in name)
+    return ", ".join(f"{name}={show(value)}" for name, value in values.items() if "." not in name)

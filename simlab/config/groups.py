@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from simlab.config.plain_yaml import content_of
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.types import QUESTION, InputError
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -54,7 +54,7 @@ def find_options(plugins: Sequence[str] = ()) -> Options:
 def _add(options: dict[str, dict[str, Path]], where: str, more: Mapping[str, Mapping[str, Path]]) -> None:
     for group, files in more.items():
         if group not in options:
-            raise InputError(f"{where}{group.replace('.', '/')} is no group; {or_nearest(group, options)}")
+            raise InputError(f"{where}{group.replace('.', '/')} is no group; {suggest(group, options)}")
         for option, file in files.items():
             if option in options[group]:
                 raise InputError(f"{where}{group}={option} exists already; give yours another name")
@@ -83,10 +83,10 @@ def own_words() -> list[str]:
 
 def _check_own(root: Path) -> None:
     if not root.is_dir():
-        raise InputError(f"--config-dir {shown(str(root))} is no folder; name one that holds GROUP/OPTION.yaml")
+        raise InputError(f"--config-dir {show(str(root))} is no folder; name one that holds GROUP/OPTION.yaml")
     files = sorted(root.rglob("*.yaml"))
     if not files:
-        raise InputError(f"--config-dir {shown(str(root))} holds no option; write one as GROUP/OPTION.yaml")
+        raise InputError(f"--config-dir {show(str(root))} holds no option; write one as GROUP/OPTION.yaml")
     for file in files:
         if file.parent == root:
             raise InputError(f"{file} belongs to no group; move it to a folder such as {root / 'raters' / file.name}")
@@ -108,7 +108,7 @@ def _check_header(file: Path, package: str | None) -> None:
 def plugin_folder(plugin: str) -> Path:
     """Locate the `conf` folder of a plug-in package; raise InputError where there is none."""
     if not re.fullmatch(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*", plugin, re.ASCII):
-        raise InputError(f"plug-in {shown(plugin)} is no package name; write --plugins with names such as my_parts")
+        raise InputError(f"plug-in {show(plugin)} is no package name; write --plugins with names such as my_parts")
     try:
         spec = importlib.util.find_spec(plugin)
     except ModuleNotFoundError:
@@ -130,7 +130,7 @@ def group_of(key: str, options: Options) -> str | None:
 def check_option(group: str, name: Any, options: Options) -> None:
     """Raise InputError unless a group has the option."""
     if not isinstance(name, str) or name not in options[group]:
-        raise InputError(f"{group}={shown(name)} is no option; {or_nearest(shown(name), options[group])}")
+        raise InputError(f"{group}={show(name)} is no option; {suggest(show(name), options[group])}")
 
 
 def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequence[str] = ()) -> dict[str, Any]:

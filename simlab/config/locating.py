@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.config.overrides import element
 from simlab.config.until import Until
-from simlab.messages import or_nearest, shown, word
+from simlab.messages import show, suggest, word
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_target(where: str, text: str) -> Locate:
     numeric = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
     if not measure.strip() or numeric == bool(colon) or (colon and (equals or not by.strip())):
         raise InputError(
-            f"{where} {shown(text)} is no crossing; write MEASURE=VALUE, such as power=.8, or MEASURE:AXIS, such as "
+            f"{where} {show(text)} is no crossing; write MEASURE=VALUE, such as power=.8, or MEASURE:AXIS, such as "
             "power:grouping, for curves that cross each other"
         )
     if colon or number is None:
@@ -77,7 +77,7 @@ def choose_target(target: str | None, along: str | None, declared: Locate | None
     if along is None:
         return located
     if located is None:
-        raise InputError(f"--along {shown(along)} is the axis of what is located; add --locate M=X, such as power=.8")
+        raise InputError(f"--along {show(along)} is the axis of what is located; add --locate M=X, such as power=.8")
     return replace(located, along=along)
 
 
@@ -87,7 +87,7 @@ def read(key: str, value: Any) -> Locate:
         raise InputError(f"{key} must hold lines such as `target: power=.8` and `along: documents`")
     for name in value:
         if name not in _KEYS:
-            raise InputError(f"{key}.{shown(name)} is no key; {or_nearest(name, _KEYS)}")
+            raise InputError(f"{key}.{show(name)} is no key; {suggest(name, _KEYS)}")
     along = value.get("along")
     return replace(read_target(f"{key}.target:", value["target"]), along=None if along is None else str(along))
 
@@ -177,7 +177,7 @@ def _find(name: str, axes: Sequence[Axis], where: str) -> Axis:
     for axis in axes:
         if name in (axis.name, axis.key):
             return axis
-    raise InputError(f"{where} {shown(name)} is no axis of this sweep; {or_nearest(name, [a.name for a in axes])}")
+    raise InputError(f"{where} {show(name)} is no axis of this sweep; {suggest(name, [a.name for a in axes])}")
 
 
 def _is_number(value: Any) -> bool:

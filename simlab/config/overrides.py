@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simlab.messages import in_quotes, shortened, shown
+from simlab.messages import quote_override, shorten, show
 from simlab.studies.drawn_keys import FORMS, HOW, POSTERIOR, is_call
 from simlab.types import InputError
 
@@ -64,13 +64,13 @@ def parse(text: str) -> Setting:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"{shown(text)} is not valid UTF-8") from error
+        raise InputError(f"{show(text)} is not valid UTF-8") from error
     if _CONTROL.search(text):
-        raise InputError(f"{shown(text)} holds a line break or another control character")
+        raise InputError(f"{show(text)} holds a line break or another control character")
     key, equals, value = text.partition("=")
     key = check_key(key)
     if not equals:
-        raise InputError(f"{shown(text)} is no setting; write key=value, for example {key}=VALUE")
+        raise InputError(f"{show(text)} is no setting; write key=value, for example {key}=VALUE")
     return replace(read(key, value), typed=True)
 
 
@@ -82,25 +82,25 @@ def check_key(key: str) -> str:
     """
     bare = key.strip()
     if "_target_" in bare:
-        raise InputError(f"{shown(bare)} cannot be set: a part is chosen by the name of its option")
+        raise InputError(f"{show(bare)} cannot be set: a part is chosen by the name of its option")
     if bare.startswith("+"):
         raise InputError(
-            f"{shown(bare)}: all keys are declared and none is added; write {bare.lstrip('+') or 'key'}=VALUE, or add "
+            f"{show(bare)}: all keys are declared and none is added; write {bare.lstrip('+') or 'key'}=VALUE, or add "
             "an option of your own with --config-dir DIR"
         )
     if bare.startswith("~"):
         raise InputError(
-            f"{shown(bare)}: all keys are declared and none is removed; write {bare.lstrip('~') or 'key'}=VALUE, null "
+            f"{show(bare)}: all keys are declared and none is removed; write {bare.lstrip('~') or 'key'}=VALUE, null "
             "where it takes that"
         )
     if re.match(r"hydra\b", bare):
         raise InputError(
-            f"{shown(bare)}: a study is composed here, and no job is launched, moved or logged; {_instead(bare)}"
+            f"{show(bare)}: a study is composed here, and no job is launched, moved or logged; {_instead(bare)}"
         )
     if "@" in bare:
-        raise InputError(f"{shown(bare)}: options have fixed places; write {bare.partition('@')[0] or 'key'}=OPTION")
+        raise InputError(f"{show(bare)}: options have fixed places; write {bare.partition('@')[0] or 'key'}=OPTION")
     if not _KEY.fullmatch(bare):
-        raise InputError(f"{shown(bare)} is no key; keys are words with dots between them, such as design.documents")
+        raise InputError(f"{show(bare)} is no key; keys are words with dots between them, such as design.documents")
     return bare.replace("/", ".")
 
 
@@ -120,7 +120,7 @@ def read(key: str, text: str) -> Setting:
     """
     if "${" in text:
         raise InputError(
-            f"{key}={shortened(text)}: ${{...}} is not filled in, so that a config says what it does; write the value"
+            f"{key}={shorten(text)}: ${{...}} is not filled in, so that a config says what it does; write the value"
         )
     if not text.strip():
         raise InputError(f"{key} has no value; write null if that is meant")
@@ -143,7 +143,7 @@ def element(key: str, text: str) -> Any:
     """Read the text of one value that is no sweep; raise InputError where it is several or cannot be read."""
     setting = read(key, text)
     if setting.swept:
-        raise InputError(f"{key}={shortened(text)} is several values where one is wanted; quote it if it is one text")
+        raise InputError(f"{key}={shorten(text)} is several values where one is wanted; quote it if it is one text")
     return setting.values[0]
 
 
@@ -156,8 +156,8 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     for value in values:
         if isinstance(value, list):
             raise InputError(
-                f"{key}: an axis holds single values, not lists such as {shown(value)}; name each in a sweep file, "
-                f"`options: {{{key}: {{NAME: {shown(value, 30)}, ...}}}}`, and the names are the axis"
+                f"{key}: an axis holds single values, not lists such as {show(value)}; name each in a sweep file, "
+                f"`options: {{{key}: {{NAME: {show(value, 30)}, ...}}}}`, and the names are the axis"
             )
         if is_call(value) and value.startswith(POSTERIOR) and len(values) > 1:
             raise InputError(
@@ -165,7 +165,7 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
                 f"`options: {{{key}: {{NAME: {FORMS[POSTERIOR]}, ...}}}}`, and the names are the axis"
             )
     if twice := first_repeated((type(value), value) for value in values):
-        raise InputError(f"{key} holds {shown(twice[1])} twice; name each value once")
+        raise InputError(f"{key} holds {show(twice[1])} twice; name each value once")
     return values
 
 
@@ -182,12 +182,12 @@ def first_repeated(items: Iterable[Any]) -> Any:
 def plain(key: str, value: Any) -> Any:
     """Return a parsed value; raise InputError unless it is a scalar, a list of these, or a list of such (a matrix)."""
     if isinstance(value, dict):
-        raise InputError(f"{key}={shown(str(value))}: a key takes no {{...}}; set each key by its own name")
+        raise InputError(f"{key}={show(str(value))}: a key takes no {{...}}; set each key by its own name")
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{key}={value} must be a finite number")
     if isinstance(value, list):
         if any(isinstance(entry, list) and any(isinstance(inner, list) for inner in entry) for entry in value):
-            raise InputError(f"{key}={shown(value)}: lists hold values or rows of values, nothing deeper")
+            raise InputError(f"{key}={show(value)}: lists hold values or rows of values, nothing deeper")
         return [plain(key, entry) for entry in value]
     return value
 
@@ -206,13 +206,13 @@ def _steps(steps: Iterable[int | float]) -> Iterable[int | float]:
 
 def _unreadable(key: str, text: str) -> str:
     if text.lstrip().startswith(("range(", "choice(")):
-        return f"{key}={shortened(text)} cannot be read; write range(START,STOP,STEP) or choice(A,B,C)"
+        return f"{key}={shorten(text)} cannot be read; write range(START,STOP,STEP) or choice(A,B,C)"
     if text.lstrip().startswith(tuple(f"{name}(" for name in FORMS)):
-        return f"{key}={shortened(text)} cannot be read; write {HOW}"
+        return f"{key}={shorten(text)} cannot be read; write {HOW}"
     # Advice that is cut short would be wrong, and a longer text is no path.
-    advice = in_quotes(key, text) if len(text) <= 4096 else f'{key}="..."'
+    advice = quote_override(key, text) if len(text) <= 4096 else f'{key}="..."'
     law = f"; a law from which worlds draw is {HOW}" if is_call(text) else ""
-    return f"{key}={shortened(text)} cannot be read{law}; if it is one text, write {advice}"
+    return f"{key}={shorten(text)} cannot be read{law}; if it is one text, write {advice}"
 
 
 def _written_as(name: str) -> Any:

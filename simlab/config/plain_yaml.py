@@ -14,7 +14,7 @@ import yaml
 
 from simlab import files
 from simlab.config.overrides import element, plain
-from simlab.messages import legible, shown
+from simlab.messages import clip, show
 from simlab.studies.drawn_keys import FORMS
 from simlab.types import InputError
 
@@ -42,7 +42,7 @@ def apart(path: Path) -> tuple[Any, str | None]:
 
     Raises InputError, beginning with the path, for what is no such file.
     """
-    where, remedy = legible(path, 200), "name a YAML file"
+    where, remedy = clip(path, 200), "name a YAML file"
     held = files.content(path, where, most=MAX_TOLD, remedy=remedy)
     study, mark, told = held.partition(f"\n{CAMPAIGN}{{".encode())
     if len(study) > MAX_BYTES:
@@ -74,7 +74,7 @@ class _Loader(yaml.SafeLoader):
             raise InputError(f"line {event.start_mark.line + 1}: anchors and aliases are not used; write the value")
         if event.tag:
             raise InputError(
-                f"line {event.start_mark.line + 1}: tags such as {shown(event.tag)} are not used; write the value"
+                f"line {event.start_mark.line + 1}: tags such as {show(event.tag)} are not used; write the value"
             )
         return super().compose_node(parent, index)
 
@@ -93,7 +93,7 @@ def _content(node: Any) -> Any:
     for name, value in node.value if node else ():
         key = name.value if isinstance(name, yaml.ScalarNode) else "[...]"
         if key in content:
-            raise InputError(f"line {name.start_mark.line + 1}: the key {shown(key)} appears twice; keep one")
+            raise InputError(f"line {name.start_mark.line + 1}: the key {show(key)} appears twice; keep one")
         content[key] = _content(value)
     return content
 
@@ -110,7 +110,7 @@ def _refuse_split_law(node: Any) -> None:
         if split and entry.value.partition("(")[0].strip() in FORMS:
             raise InputError(
                 f"line {entry.start_mark.line + 1}: within {{...}} and [...] a comma ends a value, and "
-                f"{shown(entry.value)} is half of one; put the law in quotes, "
+                f"{show(entry.value)} is half of one; put the law in quotes, "
                 f'"{FORMS[entry.value.partition("(")[0].strip()]}"'
             )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab import files
 from simlab.config.overrides import Setting
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _metric_of_systems(systems: Mapping[str, Any], metric: dict[str, Any]) -> No
 def _file(section: Mapping[str, Any]) -> Path:
     """Return the file of a section; that of a metric's segment scores goes by the name of the metric."""
     if section.get("_target_") != _METRIC_TARGET:
-        return files.expanded(section["path"])
+        return files.expand_path(section["path"])
     from simlab.world.recorded_metrics import source
 
     return source(section["path"], section["column"])[0]
@@ -141,7 +141,9 @@ def _digest(file: Path, section: Mapping[str, Any]) -> str:
     from simlab.world.recorded import digest
 
     people = section.get("people")
-    return digest(file, files.expanded(people) if people is not None and files.expanded(people).is_file() else None)
+    return digest(
+        file, files.expand_path(people) if people is not None and files.expand_path(people).is_file() else None
+    )
 
 
 def _better(file: Path, section: Mapping[str, Any]) -> str | None:
@@ -185,9 +187,9 @@ class Understood(NamedTuple):
 def understood(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say in a line each what is understood of the tables of recorded systems, and how to turn what is assumed."""
     sections = [c["systems"] for c in configs if "better" in c["systems"] and c["systems"].get("path") is not None]
-    files_of = {section["path"]: files.expanded(section["path"]) for section in sections}
+    files_of = {section["path"]: files.expand_path(section["path"]) for section in sections}
     lines = {
-        f"{legible(section['path'])}: {_understood(files_of[section['path']], section).turned}": None
+        f"{clip(section['path'])}: {_understood(files_of[section['path']], section).turned}": None
         for section in sections
         if files_of[section["path"]].is_file()
     }
@@ -212,7 +214,7 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _understood(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
-    told = section["columns"], section["better"], people and files.expanded(people), section["where"]
+    told = section["columns"], section["better"], people and files.expand_path(people), section["where"]
     return _read(file, file.stat().st_mtime_ns, *told)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from simlab import files
 from simlab.config.sweep import Sweep
-from simlab.messages import legible
-from simlab.parts import target_of
+from simlab.messages import clip
+from simlab.parts import name_target
 from simlab.types import InputError
 from simlab.world.files.fitted_world import FailedTrait, failed_checks
 from simlab.world.recorded import recorded
@@ -20,17 +20,17 @@ def accepted(sweep: Sweep, *, force: bool) -> Sweep:
     Raises InputError for such a world unless it is forced.
     """
     for path in _paths(sweep):
-        if not files.expanded(path).is_file():
+        if not files.expand_path(path).is_file():
             continue  # what else it may be is refused, with its reason, where it is read
         failed = failed_checks(path)
         if failed and not force:
             raise InputError(
-                f"systems.path={legible(path)}: this world failed {_counted(failed)} against its pilot "
+                f"systems.path={clip(path)}: this world failed {_counted(failed)} against its pilot "
                 f"({_said(failed)}), so its predictions err; fit another law (`simlab fit TABLE --law LAW`), or add "
                 "--force to run it with this reservation"
             )
         if failed:
-            said = f"the world {legible(path)} failed {_counted(failed)} against its pilot ({_said(failed)})"
+            said = f"the world {clip(path)} failed {_counted(failed)} against its pilot ({_said(failed)})"
             return replace(sweep, reservation=f"{said}: its predictions err")
     return sweep
 
@@ -41,7 +41,7 @@ def _paths(sweep: Sweep) -> Iterator[str]:
     named = dict.fromkeys(
         path
         for config in sweep.composed.values()
-        if config["systems"].get("_target_") != target_of(recorded)
+        if config["systems"].get("_target_") != name_target(recorded)
         for path in (swept[0] if swept else (config["systems"].get("path"),))
     )
     yield from (path for path in named if isinstance(path, str) and path.strip())
@@ -54,4 +54,4 @@ def _counted(failed: tuple[FailedTrait, ...]) -> str:
 def _said(failed: tuple[FailedTrait, ...]) -> str:
     first = failed[0]
     more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
-    return f"{legible(first.name, 80)}: {first.real:.3g}, simulated {first.low:.3g} to {first.high:.3g}{more}"
+    return f"{clip(first.name, 80)}: {first.real:.3g}, simulated {first.low:.3g} to {first.high:.3g}{more}"

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypedDict, Union, get_args, get_orig
 from annotated_types import Ge, Le, Predicate
 
 from simlab import parts
-from simlab.messages import in_quotes, legible, or_nearest, shown
+from simlab.messages import clip, quote_override, show, suggest
 from simlab.studies import drawn_keys
 from simlab.studies.drawn_keys import POSTERIOR, AnyLaw, PosteriorDraws, is_call, read_law, takes_number
 from simlab.types import InputError
@@ -217,7 +217,7 @@ def _beyond(key: str, law: AnyLaw, reached: float, annotation: Any) -> str:
 
 @functools.cache
 def _model_of_section(where: str, keys: tuple[str, ...], plugins: tuple[str, ...]) -> Any:
-    return parts.model_of(keys_of(dict.fromkeys(keys), where, plugins))
+    return parts.build_model(keys_of(dict.fromkeys(keys), where, plugins))
 
 
 def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: Mapping[str, Any]) -> str:
@@ -227,10 +227,10 @@ def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: M
     if error["type"] == "missing":
         return f"{key} has no value: the YAML file of {where or 'the study'} must give one"
     if error["type"] == "extra_forbidden":
-        return f"{key} is no key: {or_nearest(name, rules)}"
-    text = f"{key}={shown(own[name])} must be {rule(rules[name])}"
+        return f"{key} is no key: {suggest(name, rules)}"
+    text = f"{key}={show(own[name])} must be {rule(rules[name])}"
     if error["type"] == "string_type" and isinstance(own[name], bool | int | float):
-        text += f"; as a text it is written {in_quotes(key, shown(own[name]))}"
+        text += f"; as a text it is written {quote_override(key, show(own[name]))}"
     if is_call(own[name]) and own[name].startswith(tuple(drawn_keys.FORMS)):
         text += "; worlds draw numbers of systems, raters and metric that are no counts"
     return text
@@ -255,7 +255,7 @@ def rule(annotation: Any) -> str:
         )
         return f"{rule(inside[0])} {bounds}".strip()
     if origin is Literal:
-        return " or ".join(shown(value) for value in inside)
+        return " or ".join(show(value) for value in inside)
     if origin in (Union, UnionType):
         return " or ".join(rule(part) for part in inside)
     if origin in (list, tuple):
@@ -298,6 +298,6 @@ def refuse_many(lengths: Mapping[str, int], most: int, what: str = "cells") -> N
     axes = " x ".join(f"{key} ({n:,})" for key, n in lengths.items())
     longest = max(lengths, key=lambda key: lengths[key])
     raise InputError(
-        f"{legible(axes, 400)} are {count:,} {what}, more than {most:,}; give {longest} fewer values, or go through "
+        f"{clip(axes, 400)} are {count:,} {what}, more than {most:,}; give {longest} fewer values, or go through "
         "the axes one after the other"
     )

@@ -16,7 +16,7 @@ from simlab.config.groups import Options, check_option, group_of, section_of
 from simlab.config.overrides import Setting, first_repeated, parse
 from simlab.config.sweep import NO_NUMBER
 from simlab.config.sweepfile import Declared
-from simlab.messages import in_quotes, or_nearest, shown
+from simlab.messages import quote_override, show, suggest
 from simlab.types import QUESTION, InputError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def with_names(setting: Setting, declared: Declared) -> Setting:
         return setting
     for value in setting.values:
         if not isinstance(value, str) or value not in known:
-            raise InputError(f"{setting.key}={shown(value)} is no name of this file; {or_nearest(shown(value), known)}")
+            raise InputError(f"{setting.key}={show(value)} is no name of this file; {suggest(show(value), known)}")
     return replace(setting, swept=True, sets=tuple(known[value] for value in setting.values))
 
 
@@ -90,11 +90,11 @@ def _refuse_set_twice(settings: Settings) -> None:
     for setting in (setting for setting in settings.values() if setting.sets):
         for key in setting.keys:
             other = owners.get(key) or (settings.get(key) if key != setting.key else None)
-            by = f"the axis {setting.key} ({', '.join(map(shown, setting.values))})"
+            by = f"the axis {setting.key} ({', '.join(map(show, setting.values))})"
             if other is not None and other.sets:
                 raise InputError(f"{key} is set by {by} and by the axis {other.key}; set it in one of them")
             if other is not None and (other.swept or other.typed):
-                how = "is an axis of its own" if other.swept else f"is typed ({key}={shown(other.values[0])})"
+                how = "is an axis of its own" if other.swept else f"is typed ({key}={show(other.values[0])})"
                 raise InputError(f"{key} is set by {by} and {how}; leave one out")
             if other is not None and all(key in one for one in setting.sets):
                 raise InputError(f"{key} is set, and each value of {by} sets it, too; leave it out of set")
@@ -133,8 +133,8 @@ def _check_paths(setting: Setting, text: str) -> None:
     missing = [str(value) for value in setting.values if not Path(str(value)).exists()]
     if missing:
         raise InputError(
-            f"{setting.key}={shown(text)} names several files, and there is no file {shown(missing[0])}; "
-            f"if it is one path, write {in_quotes(setting.key, text)}"
+            f"{setting.key}={show(text)} names several files, and there is no file {show(missing[0])}; "
+            f"if it is one path, write {quote_override(setting.key, text)}"
         )
 
 
@@ -234,7 +234,7 @@ def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins:
     possible, home, said = list(every), [], ""
     for group, option in choices:
         of = kinds_of_option(group, str(option), options, plugins)
-        choice = f"{group}={shown(option)}"
+        choice = f"{group}={show(option)}"
         if not any(kind in of for kind in possible):
             raise InputError(f"{said} belongs to {_named(possible)}, {choice} to {_named(of)}; choose one")
         left = [kind for kind in possible if kind in of]

@@ -23,8 +23,8 @@ from simlab.config.sections import check
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
 from simlab.config.until import read as read_until
-from simlab.files import digest, expanded
-from simlab.messages import or_nearest, shown
+from simlab.files import digest, expand_path
+from simlab.messages import show, suggest
 from simlab.types import QUESTION, FamilyName, InputError
 
 VERSION = 1
@@ -61,7 +61,7 @@ def family_in(content: Mapping[str, Any]) -> FrozenFamily | None:
     """
     name, against = content.get(FAMILY), content.get(AGAINST)
     if FAMILY in content and name not in get_args(FamilyName):
-        raise InputError(f"{FAMILY}: {shown(name)} is no family; {or_nearest(str(name), get_args(FamilyName))}")
+        raise InputError(f"{FAMILY}: {show(name)} is no family; {suggest(str(name), get_args(FamilyName))}")
     if (name == AGAINST) != isinstance(against, str):
         raise InputError(f"{FAMILY}: {AGAINST} and {AGAINST}: SYSTEM go together; add the other, or leave both out")
     if name is None:
@@ -116,7 +116,7 @@ def beside(study: Mapping[str, Any], path: Path) -> dict[str, str]:
 
 
 def _lies(near: Path, file: str, known: str) -> bool:
-    here = expanded(file)
+    here = expand_path(file)
     if here.is_absolute() or near == here or not near.is_file():
         return False
     return not here.is_file() or (digest(near) == known != digest(here))
@@ -155,7 +155,7 @@ def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str]
         declared = replace(declared, until=until)
         _compare(_plain(study), _alone(declared, plugins), typed)
     except InputError as error:
-        raise InputError(f"{shown(str(path), 200)}: {error}") from error
+        raise InputError(f"{show(str(path), 200)}: {error}") from error
     return declared
 
 
@@ -167,11 +167,11 @@ def _checked(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
             "a sweep is carried out by `simlab sweep FILE`"
         )
     if (version := _value("simlab", content["simlab"])) != VERSION:
-        raise InputError(f"simlab: {shown(version)} is a version of study files unknown here; this simlab reads 1")
+        raise InputError(f"simlab: {show(version)} is a version of study files unknown here; this simlab reads 1")
     needed = _value("plugins", content.get("plugins", []))
     for plugin in needed if isinstance(needed, list) else [needed]:
         if plugin not in plugins:
-            raise InputError(f"uses parts of the package {shown(plugin)}; if you trust it, add --plugins {plugin}")
+            raise InputError(f"uses parts of the package {show(plugin)}; if you trust it, add --plugins {plugin}")
     family_in(content)
     return {key: value for key, value in content.items() if key not in ("simlab", "plugins", FAMILY, AGAINST)}
 
@@ -187,7 +187,7 @@ def _settings(section: Mapping[str, Any], options: Options, typed: set[str], whe
         key = f"{where}.{name}".lstrip(".")
         if isinstance(value, dict):
             if key not in options and where != "measure":
-                raise InputError(f"{key} is no section of a study; {or_nearest(key, options)}")
+                raise InputError(f"{key} is no section of a study; {suggest(key, options)}")
             yield from _settings(value, options, typed, key)
         elif name == "_target_":
             _check_target(str(value), where, options)
@@ -202,8 +202,8 @@ def option_of(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> 
     if not same:
         parts = {str(section["_target_"]): None for section in sections.values() if "_target_" in section}
         wrong = own.get("_target_")
-        remedy = or_nearest(str(wrong), parts) if wrong else "name its part as `_target_: ...`"
-        raise InputError(f"{group} is no option that there is (its part is {shown(wrong)}); {remedy}")
+        remedy = suggest(str(wrong), parts) if wrong else "name its part as `_target_: ...`"
+        raise InputError(f"{group} is no option that there is (its part is {show(wrong)}); {remedy}")
     values = {name: _value(group, value) for name, value in own.items() if name != "_target_"}
 
     part = str(own.get("_target_", "")).rpartition(".")[2]
@@ -225,9 +225,9 @@ def _check_target(target: str, where: str, options: Options) -> None:
     if group != "measure":
         return
     if name not in options["measure"]:
-        raise InputError(f"{where} is no measure; {or_nearest(name, options['measure'])}")
+        raise InputError(f"{where} is no measure; {suggest(name, options['measure'])}")
     if target != (known := section_of(options["measure"][name])["_target_"]):
-        raise InputError(f"{where}: its part is {known}, not {shown(target)}")
+        raise InputError(f"{where}: its part is {known}, not {show(target)}")
 
 
 def _alone(declared: Declared, plugins: Sequence[str]) -> Config:
@@ -245,7 +245,7 @@ def _compare(given: Mapping[str, Any], composed: Mapping[str, Any], typed: set[s
         if isinstance(value, dict) and isinstance(said, dict):
             _compare(said, value, typed, key)
         elif said != value:
-            raise InputError(f"{key}={shown(said)} does not go with the rest, which makes it {shown(value)}")
+            raise InputError(f"{key}={show(said)} does not go with the rest, which makes it {show(value)}")
 
 
 def _is_replaced(key: str, typed: set[str]) -> bool:

@@ -18,7 +18,7 @@ from simlab.config.overrides import Setting, check_key, check_values, element, f
 from simlab.config.plain_yaml import Plain, content_of, parse_yaml, value_of
 from simlab.config.until import Until, asked
 from simlab.config.until import read as read_until
-from simlab.messages import legible, or_nearest, shown, word
+from simlab.messages import clip, show, suggest, word
 from simlab.types import InputError
 
 FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
@@ -101,7 +101,7 @@ def with_preset(declared: Declared, preset: str | None) -> Declared:
         return declared
     if preset not in declared.presets:
         known = [QUICK, *declared.presets]
-        raise InputError(f"--preset {shown(preset)} is none of {declared.name}; {or_nearest(preset, known)}")
+        raise InputError(f"--preset {show(preset)} is none of {declared.name}; {suggest(preset, known)}")
     own = declared.presets[preset]
     keys = {setting.key for setting in own}
     settings = (*(setting for setting in declared.settings if setting.key not in keys), *own)
@@ -119,7 +119,7 @@ def load(path: Path) -> Declared:
     try:
         return replace(_declared(path.stem, content), command=("sweep", str(path)))
     except InputError as error:
-        raise InputError(f"{legible(path, 200)}: {error}") from error
+        raise InputError(f"{clip(path, 200)}: {error}") from error
 
 
 def parse(name: str, text: str) -> Declared:
@@ -134,7 +134,7 @@ def _declared(name: str, content: Any) -> Declared:
         raise InputError("is a study file, not a sweep; `simlab run FILE` carries it out, `simlab run -m` varies it")
     for key in content:
         if key not in _READ:
-            raise InputError(f"{shown(key)} is no key of a sweep; {or_nearest(key, _READ)}")
+            raise InputError(f"{show(key)} is no key of a sweep; {suggest(key, _READ)}")
     linked = _linked("linked", content["linked"]) if "linked" in content else ()
     moved = {key for keys in linked for key in keys[1:]}
     axes = _axes("axes", content["axes"], moved) if "axes" in content else ()
@@ -189,7 +189,7 @@ def _by_name(key: str, value: Any, example: str) -> dict[str, Any]:
         raise InputError(f"{key} must hold names and what each stands for, such as `ours: {{{example}}}`")
     for name in value:
         if not _NAME.fullmatch(name):
-            raise InputError(f"{key}.{shown(name)} is no name; a name is letters, digits and _")
+            raise InputError(f"{key}.{show(name)} is no name; a name is letters, digits and _")
     return value
 
 
@@ -209,7 +209,7 @@ def _linked(key: str, value: Any) -> tuple[tuple[str, ...], ...]:
 def _check_linked(linked: Sequence[Sequence[str]], axes: Sequence[str]) -> None:
     for name in (name for one in linked for name in one):
         if name not in axes:
-            raise InputError(f"linked names {shown(name)}, which is no axis of this file; {or_nearest(name, axes)}")
+            raise InputError(f"linked names {show(name)}, which is no axis of this file; {suggest(name, axes)}")
 
 
 def _prose(key: str, value: Any) -> str:
@@ -256,7 +256,7 @@ def _presets(key: str, value: Any) -> dict[str, tuple[Setting, ...]]:
     """Read other sizes of a sweep by name, each as its quick look is read."""
     for name, content in _mapping(key, value).items():
         if not _NAME.fullmatch(name) or name == QUICK:
-            raise InputError(f"{key}.{shown(name)} names no preset; a name is letters, digits and _, and not {QUICK}")
+            raise InputError(f"{key}.{show(name)} names no preset; a name is letters, digits and _, and not {QUICK}")
         if not isinstance(content, dict) or not content:
             raise InputError(f"{key}.{name} must hold lines such as `worlds: 25`")
     return {name: _quick(f"{key}.{name}", content) for name, content in value.items()}
@@ -286,7 +286,7 @@ def _roles(key: str, value: Any) -> dict[str, Any]:
     roles = figure if key == "figure" else ("measure", "mcse")
     for role, content in _mapping(key, value).items():
         if role not in roles:
-            raise InputError(f"{key}.{shown(role)} is no key of a sweep; {or_nearest(role, roles)}")
+            raise InputError(f"{key}.{show(role)} is no key of a sweep; {suggest(role, roles)}")
         if not isinstance(content, str) and role != "reference":
             raise InputError(f"{key}.{role} must be one value")
     if key == "figure":
@@ -303,7 +303,7 @@ def _consistent(figure: dict[str, str], given: Collection[str]) -> dict[str, Any
         raise InputError(f"figure.reference is for kind: lines, and this figure is of kind {shows}; leave one out")
     for role, known in (("kind", FIGURES), ("scale", SCALES), ("x_scale", SCALES[:2])):
         if role in figure and figure[role] not in known:
-            raise InputError(f"figure.{role}={shown(figure[role])} is unknown; {or_nearest(figure[role], known)}")
+            raise InputError(f"figure.{role}={show(figure[role])} is unknown; {suggest(figure[role], known)}")
     if "against" in figure and shows not in ("tradeoff", "contours"):
         raise InputError(
             f"figure.against is for kind: tradeoff or contours, and this figure is of kind {shows}; leave one out"
@@ -320,7 +320,7 @@ def _consistent(figure: dict[str, str], given: Collection[str]) -> dict[str, Any
 def _mark(text: str) -> float:
     value = element("figure.mark", text)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"figure.mark={shown(value)} must be a number, where a line is drawn across")
+        raise InputError(f"figure.mark={show(value)} must be a number, where a line is drawn across")
     return float(value)
 
 
@@ -339,10 +339,10 @@ def _check_reference(figure: Mapping[str, Any], axes: Sequence[Setting]) -> None
     held = {name: axis for axis in axes for name in (axis.key.rpartition(".")[2], axis.key.replace(".", "_"))}
     for name, text in reference.items():
         if name not in held or name == figure.get("x"):
-            raise InputError(f"figure.reference.{shown(name)} is no axis beside x; {or_nearest(name, held)}")
+            raise InputError(f"figure.reference.{show(name)} is no axis beside x; {suggest(name, held)}")
         values = [word(value) for value in held[name].values]
         if text not in values:
-            raise InputError(f"figure.reference.{name}={shown(text)} is not on its axis; {or_nearest(text, values)}")
+            raise InputError(f"figure.reference.{name}={show(text)} is not on its axis; {suggest(text, values)}")
     if reference and figure.get("line") not in reference:
         raise InputError("figure.reference is one line; name the value of figure.line that it has, too")
 
@@ -350,7 +350,7 @@ def _check_reference(figure: Mapping[str, Any], axes: Sequence[Setting]) -> None
 def _mcse(text: str) -> float:
     value = element("precision.mcse", text)
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise InputError(f"precision.mcse={shown(value)} must be a number greater than 0")
+        raise InputError(f"precision.mcse={show(value)} must be a number greater than 0")
     return float(value)
 
 
@@ -404,8 +404,8 @@ def check_cells(listed: Collection[Claim], axes: Collection[str], measures: Coll
             raise InputError(f"claims[{k}].at lacks {left[0]}, an axis of this sweep; a claim is about one cell")
         if measures and claim.measure not in measures:
             raise InputError(
-                f"claims[{k}].measure={shown(claim.measure)} is not measured by this sweep; "
-                f"{or_nearest(claim.measure, measures)}"
+                f"claims[{k}].measure={show(claim.measure)} is not measured by this sweep; "
+                f"{suggest(claim.measure, measures)}"
             )
 
 
@@ -414,7 +414,7 @@ def _claim(where: str, content: Any) -> Claim:
         raise InputError(f"{where} must hold {', '.join(_KEYS)}")
     for key in content:
         if key not in _KEYS:
-            raise InputError(f"{where}.{shown(key)} is no key of a claim; {or_nearest(key, _KEYS)}")
+            raise InputError(f"{where}.{show(key)} is no key of a claim; {suggest(key, _KEYS)}")
     for key in _KEYS:
         if key not in content:
             raise InputError(f"{where}.{key} is missing; a claim has {', '.join(_KEYS)}")
@@ -432,5 +432,5 @@ def _claim(where: str, content: Any) -> Claim:
 def _number(where: str, text: Any) -> float:
     value = value_of(where, text)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}={shown(value)} must be a number")
+        raise InputError(f"{where}={show(value)} must be a number")
     return float(value)

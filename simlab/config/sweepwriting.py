@@ -15,7 +15,7 @@ from simlab.config.overrides import Setting
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import DESIGN, Declared
 from simlab.config.until import DIFFERENCE, Until
-from simlab.messages import shown
+from simlab.messages import show
 
 SIZES = ("worlds", "pools", "document_draws", "studies")
 _NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
@@ -110,5 +110,5 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, str):
-        return value if _NAME.fullmatch(value) and shown(value, len(value)) == value else json.dumps(value)
+        return value if _NAME.fullmatch(value) and show(value, len(value)) == value else json.dumps(value)
     return json.dumps(value)

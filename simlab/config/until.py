@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from simlab.config.overrides import element
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.types import InputError
 
 DIFFERENCE = "difference"
@@ -80,7 +80,7 @@ def typed_targets(text: str) -> tuple[Target, ...]:
     parts = [part.partition("=") for part in text.split(",")]
     for name, equals, _ in parts:
         if not (name.strip() and equals):
-            raise InputError(f"--precision {shown(text)} is no target; write M=X[,M:difference=X], such as srp=.01")
+            raise InputError(f"--precision {show(text)} is no target; write M=X[,M:difference=X], such as srp=.01")
     return _targets("--precision", [(name.strip(), value) for name, _, value in parts])
 
 
@@ -94,7 +94,7 @@ def read(key: str, value: Any) -> Until:
         raise InputError(f"{key} must hold lines such as `precision: {{srp: 0.01}}` and `at_most: 10m`")
     for name in value:
         if name not in known:
-            raise InputError(f"{key}.{shown(name)} is no key; {or_nearest(name, known)}")
+            raise InputError(f"{key}.{show(name)} is no key; {suggest(name, known)}")
     until = Until(_targets(f"{key}.precision", list(value["precision"].items())))
     if "at_most" not in value:
         return until
@@ -134,17 +134,17 @@ def _targets(where: str, given: Sequence[tuple[str, Any]]) -> tuple[Target, ...]
     targets = tuple(_read(where, name, value) for name, value in given)
     for name in (names := [str(target) for target in targets]):
         if names.count(name) > 1:
-            raise InputError(f"{where} names {shown(name)} twice; name it once")
+            raise InputError(f"{where} names {show(name)} twice; name it once")
     return targets
 
 
 def _read(where: str, name: str, value: Any) -> Target:
     measure, colon, word = name.partition(":")
     if not measure or (colon and word != DIFFERENCE):
-        raise InputError(f"{where} {shown(name)}: of a measure there is the error, M, and M:{DIFFERENCE}")
+        raise InputError(f"{where} {show(name)}: of a measure there is the error, M, and M:{DIFFERENCE}")
     wanted = element(name, value) if isinstance(value, str) else None
     if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < float("inf"):
-        said = shown(wanted if isinstance(value, str) else value)
+        said = show(wanted if isinstance(value, str) else value)
         raise InputError(f"{where} {name}={said} must be a number greater than 0, the error that is wanted")
     return _target(name, float(wanted))
 
@@ -160,7 +160,7 @@ def _bound(where: str, text: Any) -> dict[str, Any]:
         return {"seconds": seconds, "campaigns": None}
     if _NUMBER.fullmatch(said) and int(said) > 0:
         return {"seconds": None, "campaigns": int(said)}
-    raise InputError(f"{where} {shown(text)} must be a time, such as 90s, 10m or 2h, or a number of campaigns, above 0")
+    raise InputError(f"{where} {show(text)} must be a time, such as 90s, 10m or 2h, or a number of campaigns, above 0")
 
 
 def seconds_of(where: str, text: str) -> float:
@@ -171,7 +171,7 @@ def seconds_of(where: str, text: str) -> float:
     """
     if (time := _TIME.fullmatch(text.strip())) and (seconds := float(time[1]) * _SECONDS[time[2]]) > 0:
         return seconds
-    raise InputError(f"{where} {shown(text)} must be a time, such as 90s or 3m, above 0")
+    raise InputError(f"{where} {show(text)} must be a time, such as 90s or 3m, above 0")
 
 
 def words(until: Until) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.messages import legible, or_nearest, split_values, word
+from simlab.messages import clip, split_values, suggest, word
 from simlab.store.coordinates import as_written
 from simlab.store.opening import axes_of, measures_of
 from simlab.store.query import found_beside, records, select
@@ -217,7 +217,7 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
             axes = ", ".join(axes_of(dataset))
             instead = f"write AXIS=VALUE, AXIS one of {axes}" if axes else "the store holds one cell and has no axis"
             folder = "; of several folders `simlab compare` speaks" if Path(condition).is_dir() else ""
-            raise InputError(f"{legible(condition, 100)} is no condition; {instead}{folder}")
+            raise InputError(f"{clip(condition, 100)} is no condition; {instead}{folder}")
         kept[axis(dataset, name)] = split_values(values)
     return select(dataset, kept)
 
@@ -231,7 +231,7 @@ def nearest(name: str, held: Sequence[str], what: str) -> str:
     """Return a name that the store holds; raise InputError naming the nearest one where it does not."""
     if name in held:
         return name
-    raise InputError(f"the store does not have {what} {name}; {or_nearest(name, held)}")
+    raise InputError(f"the store does not have {what} {name}; {suggest(name, held)}")
 
 
 def condition(dataset: xr.Dataset) -> str | None:

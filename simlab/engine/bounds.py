@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.config.sweep import Sweep
-from simlab.messages import legible, size
+from simlab.messages import clip, size
 from simlab.studies.footprint import Footprint, total
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import KEPT, address
@@ -91,7 +91,7 @@ def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
         return
     fitting = int(free // memory.worker)
     fewer = f" or --jobs to {fitting}" if 0 < fitting < jobs else ""
-    keys = legible(" or ".join(memory.keys[:3]), 120)
+    keys = clip(" or ".join(memory.keys[:3]), 120)
     processes = f", and {jobs} processes {size(jobs * memory.worker)}" if jobs > 1 else ""
     raise InputError(
         f"a world and its campaigns would take about {size(memory.worker)} ({memory.of}){processes}, more than the "

@@ -11,7 +11,7 @@ from simlab.config import locating
 from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical
 from simlab.config.until import written
 from simlab.engine.conclusions import joined
-from simlab.messages import flat, shortened, shown
+from simlab.messages import flatten, shorten, show
 from simlab.types import QUESTION, InputError
 
 Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
@@ -90,7 +90,7 @@ def grow(stored: Declaration, declaration: Declaration, where: str) -> dict[str,
     """
     _same_axes(stored["axes"], declaration["axes"], where)
     # What all cells share depends on the values asked: a key that is no longer shared contradicts nothing here.
-    old, new = dict(flat(stored["base"])), dict(flat(declaration["base"]))
+    old, new = dict(flatten(stored["base"])), dict(flatten(declaration["base"]))
     both = old.keys() & new.keys()
     refuse_difference({key: old[key] for key in both}, {key: new[key] for key in both}, where)
     new_axes = {axis["key"]: axis for axis in declaration["axes"]}
@@ -115,7 +115,7 @@ def _grown(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> d
     for value, one in both:
         if sets.setdefault(value, one) != one:
             raise InputError(
-                f"{where} holds another sweep: {stored['name']}={shown(value)} sets {_settings(sets[value])} there, "
+                f"{where} holds another sweep: {stored['name']}={show(value)} sets {_settings(sets[value])} there, "
                 f"{_settings(one)} asked; give another name, or another --out"
             )
     along = {key: name for key, name in stored["along"].items() if key in asked["along"]}
@@ -123,7 +123,7 @@ def _grown(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> d
 
 
 def _settings(one: Mapping[str, Any]) -> str:
-    return shortened(", ".join(f"{key}={shown(value)}" for key, value in one.items()), 120)
+    return shorten(", ".join(f"{key}={show(value)}" for key, value in one.items()), 120)
 
 
 def _touched(axis: Mapping[str, Any]) -> set[str]:
@@ -157,7 +157,7 @@ def _numbered(values: Sequence[Any]) -> dict[Any, int]:
 
 def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
     """Raise InputError naming the first key in which two configs differ, but for where the same files lie."""
-    old, new = dict(flat(stored)), dict(flat(asked))
+    old, new = dict(flatten(stored)), dict(flatten(asked))
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _ABSENT) != new.get(key, _ABSENT))
     differing = [key for key in differing if not _same_file(key, old, new)]
     if not differing:
@@ -197,7 +197,7 @@ def _residuals(axes: Sequence[Mapping[str, Any]], cells: Sequence[Placed]) -> di
     """Return what determines numbers beside the values that are patched in, for each combination of options."""
     residuals: dict[tuple[Any, ...], dict[str, Any]] = {}
     for position, config in cells:
-        own = dict(flat(determining(config)))
+        own = dict(flatten(determining(config)))
         # The question is an option, although a config may name it as it names a value.
         patched = {key for axis in axes for key in _touched(axis) if key in own and key != QUESTION}
         options = tuple(
@@ -235,4 +235,4 @@ def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
 
 
 def _said(key: str, config: Mapping[str, Any]) -> str:
-    return f"{key}={shown(config[key])}" if key in config else f"no {key}"
+    return f"{key}={show(config[key])}" if key in config else f"no {key}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simlab import schemas
 from simlab.files import reason
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.types import InputError
 
 FILE = "ledger.sqlite"
@@ -65,16 +65,14 @@ class LostLedger(DamagedLedger):
 def damaged_ledger(path: Path, how: str) -> DamagedLedger:
     """Return the error for a damaged ledger that the command of its sweep can mend."""
     return DamagedLedger(
-        f"{legible(path)} is damaged ({legible(how)}); the same `simlab sweep` or `simlab run` keeps what can still be "
+        f"{clip(path)} is damaged ({clip(how)}); the same `simlab sweep` or `simlab run` keeps what can still be "
         "read of it and computes the rest again"
     )
 
 
 def lost_ledger(path: Path, how: str) -> LostLedger:
     """Return the error for a damaged ledger that no command can mend."""
-    return LostLedger(
-        f"{legible(path)} is damaged ({legible(how)}); bring back a copy of the folder, or give another --out"
-    )
+    return LostLedger(f"{clip(path)} is damaged ({clip(how)}); bring back a copy of the folder, or give another --out")
 
 
 @contextmanager
@@ -115,7 +113,7 @@ def open_to_read(folder: Path, patience: float | None = None, *, whole: bool = F
     path = folder / FILE
     if is_archive(folder):
         raise InputError(
-            f"{legible(folder)} is an archive, which has no {FILE}; name the folder that it was exported from"
+            f"{clip(folder)} is an archive, which has no {FILE}; name the folder that it was exported from"
         )
     if not path.is_file():
         raise InputError(
@@ -175,7 +173,7 @@ def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
     if application != APPLICATION:
         raise InputError(f"{path} is not a simlab ledger; give another --out")
     if version != schemas.LEDGER:
-        schemas.refuse_other(legible(path), "a ledger", version, schemas.LEDGER, _maker(database))
+        schemas.refuse_other(clip(path), "a ledger", version, schemas.LEDGER, _maker(database))
     return False
 
 
@@ -191,7 +189,7 @@ def _maker(database: sqlite3.Connection) -> object:
 def _refuse_emptied(path: Path) -> None:
     if path.name == FILE and any((path.parent / store).exists() for store in (STORE, f"{STORE}.old")):
         raise LostLedger(
-            f"{legible(path)} is empty: the blocks of the {STORE} beside it are lost, and that stays as it is; "
+            f"{clip(path)} is empty: the blocks of the {STORE} beside it are lost, and that stays as it is; "
             "bring back a copy of the folder, or give another --out"
         )
 
@@ -242,7 +240,7 @@ class Salvaged(NamedTuple):
 
     def describe(self, more: str = "") -> list[str]:
         """Return the lines for the user; `more` is added to the one on blocks."""
-        read = f"{FILE} was damaged: {several(self.blocks, 'block')} of it could be read{more}"
+        read = f"{FILE} was damaged: {pluralise(self.blocks, 'block')} of it could be read{more}"
         return [f"{read}; the damaged file is kept as {self.aside.name}", *self.left_out]
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.continuation import CROSSED
-from simlab.messages import legible
+from simlab.messages import clip
 
 Written = dict[tuple[str, int | str], str]
 """What was written of the keys of configs, by where their sections are in memory, or what they hold."""
@@ -47,7 +47,7 @@ class UnsoundRow:
 
     def __str__(self) -> str:
         """Say what is damaged."""
-        return legible(f"the {'record' if self.table == 'meta' else 'cell at'} {self.key}", 80)
+        return clip(f"the {'record' if self.table == 'meta' else 'cell at'} {self.key}", 80)
 
 
 @lru_cache(maxsize=64)

@@ -44,7 +44,7 @@ from simlab.engine.run import (
     take_in,
 )
 from simlab.engine.workers import BlockFunction, BlockTask
-from simlab.supervision import entering
+from simlab.supervision import enter_phase
 from simlab.types import Estimate
 
 Position: TypeAlias = tuple[int, ...]
@@ -127,7 +127,7 @@ def run(
         taken = take_in(first, part, book, allow_version=allow_version)
         fitting = fitting_of(block, taken.entries)
         rounds = _LocatingRounds(sweep, job, book, fitting, backend, quiet, cells)
-        entering("running blocks")
+        enter_phase("running blocks")
         rounds.carry_out(taken.tasks)
         placed = dict(zip(sorted(wanted), taken.entries, strict=True))
         measured: dict[Position, Estimate] = {}

@@ -67,7 +67,7 @@ from simlab.engine.workers import BlockFunction, BlockLike, BlockLimits, BlockTa
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
 from simlab.studies.worlds import address
-from simlab.supervision import entering
+from simlab.supervision import enter_phase
 from simlab.types import Array, Estimate, InputError, Place
 
 MOST_CELLS = 6
@@ -153,7 +153,7 @@ def run(
         fitting = fitting_of(block, taken.entries)
         shared = (first, sweep.until, job, book, taken.entries, fitting, backend, look, quiet, began, alone, sets)
         rounds = _Rounds(*shared)
-        entering("running blocks")
+        enter_phase("running blocks")
         notes = (*taken.notes, *_to_the_end(rounds))
         unsampled = [*rounds.done, *taken.unsampled[len(taken.tasks) :]]
         sample_again(unsampled, book, taken.entries, fitting, backend, engine_of(sweep))

@@ -18,9 +18,9 @@ from simlab.engine.conclusions import campaign_bytes, foreign
 from simlab.engine.continuation import CROSSED, cell_key, declare
 from simlab.engine.ledger import FILE, Known, Ledger, LedgerEntry, reading
 from simlab.engine.provenance import installation
-from simlab.messages import replicated, shown
+from simlab.messages import describe_replication, show
 from simlab.parts import is_own
-from simlab.supervision import entering
+from simlab.supervision import enter_phase
 from simlab.types import InputError
 
 LARGEST = 2 * 2**30
@@ -56,7 +56,7 @@ def cell_names(book: Ledger) -> dict[str, str]:
     declared = book.declaration()
     axes = declared["axes"] if declared else []
     return {
-        cell: "".join(f"{axis['name']}={shown(axis['values'][k])}, " for axis, k in zip(axes, place, strict=True))
+        cell: "".join(f"{axis['name']}={show(axis['values'][k])}, " for axis, k in zip(axes, place, strict=True))
         for place, cell in (book.cells().items() if declared else ())
     }
 
@@ -161,7 +161,7 @@ def prepare(
     many blocks or a world of `jobs` processes would not fit into memory.
     """
     refuse_many_blocks(sweep)
-    entering("checking the cells", sweep.base.get("plugins", ()))
+    enter_phase("checking the cells", sweep.base.get("plugins", ()))
     cells = list(sweep.cells())
     written: Written = {}
     keys = [cell_key(cell.config, written) for cell in cells]
@@ -194,7 +194,7 @@ def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dic
     names: dict[int, tuple[str, ...]] = {}
     for k in sorted(cells, key=lambda k: _worlds_of(cells[k].config)):
         axes = zip(sweep.axes, cells[k].values, strict=True)
-        where = ", ".join(f"{axis.name}={shown(value)}" for axis, value in axes)
+        where = ", ".join(f"{axis.name}={show(value)}" for axis, value in axes)
         names[k] = tuple(shape_of(cells[k].config, where, check).system_names)
     return names
 
@@ -255,7 +255,7 @@ def refuse_too_large(sweep: Sweep, job: PreparedSweep, folder: Path) -> None:
     whole = outcome_bytes(sweep, job)
     if not job.asked["outcomes"] or whole <= LARGEST:
         return
-    campaigns = replicated(sweep.sizes, "x")
+    campaigns = describe_replication(sweep.sizes, "x")
     if (largest := sweep.worlds * sweep.of_world * job.sizes.largest) > LARGEST:
         raise InputError(
             f"the outcomes of a cell of {campaigns} take {largest / 2**30:,.1f} GiB, more than {LARGEST / 2**30:.0f}; "

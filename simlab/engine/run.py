@@ -35,7 +35,7 @@ from simlab.engine.provenance import LOST, code_digest, installation, provenance
 from simlab.engine.replaying import withdraw_what_does_not_come_again
 from simlab.engine.shards import Shard, SweepSizes, missing_blocks, noted
 from simlab.engine.workers import BlockFunction, BlockTask, limits_of
-from simlab.supervision import entering
+from simlab.supervision import enter_phase
 from simlab.types import Place
 
 
@@ -100,7 +100,7 @@ def run(
         open_for_sweep(job, folder, allow_version) as book,
     ):
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
-        entering("running blocks")
+        enter_phase("running blocks")
         fitting = fitting_of(block, taken.entries)
         if taken.tasks:
             carry_out(taken.tasks, book, fitting, backend, engine_of(sweep), quiet)
@@ -115,7 +115,7 @@ def finish_run(
     """Lay the store, if `finish` does that, and sum up a run that began at a monotonic time."""
     notes = taken.notes
     if finish is not None:
-        entering("computing measures and laying the store", sweep.base.get("plugins", ()))
+        enter_phase("computing measures and laying the store", sweep.base.get("plugins", ()))
         notes += tuple(finish(book))
     campaigns = sum(task.address.count for task in taken.tasks)
     did = (len(taken.entries), len(taken.tasks), campaigns, time.monotonic() - began, taken.torn)

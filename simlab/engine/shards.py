@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 from simlab.engine.addresses import Address, cut
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import InputError, Place
 
 _WRITTEN = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
@@ -96,10 +96,10 @@ def read(text: str) -> Shard:
     """
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise InputError(f"--shard {shown(text)} names no shard; write I/N, such as 3/16, for the third of 16")
+        raise InputError(f"--shard {show(text)} names no shard; write I/N, such as 3/16, for the third of 16")
     shard = Shard(int(written[1]), int(written[2]))
     if shard.of < 1 or not 1 <= shard.number <= shard.of:
-        raise InputError(f"--shard {shown(text)} is none of {shard.of} shards; they are counted from 1 to {shard.of}")
+        raise InputError(f"--shard {show(text)} is none of {shard.of} shards; they are counted from 1 to {shard.of}")
     return shard
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from simlab.answers.fit import Component, Dependability, ErrorByRatings
 from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.own_law import OwnEffects
-from simlab.messages import numbered
+from simlab.messages import name_things
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Floats
@@ -113,16 +113,16 @@ def balanced(pilot: Ratings, n_systems: int, n_documents: int, n_segments: int, 
         errors=np.full(n, -1),
         seconds=np.full(n, np.nan),
         document=np.repeat(np.arange(n_documents), n_segments),
-        document_names=numbered("document", n_documents),
-        item_names=numbered("item", items),
-        rater_names=numbered("rater", n_raters),
+        document_names=name_things("document", n_documents),
+        item_names=name_things("item", items),
+        rater_names=name_things("rater", n_raters),
         criteria={},
     )
 
 
 def _known_raters(design: Ratings, n_raters: int) -> Ratings:
     """Let the pilot's raters sit in turn where nobody can say how others would be."""
-    return replace(design, rater=design.rater % n_raters, rater_names=numbered("rater", n_raters))
+    return replace(design, rater=design.rater % n_raters, rater_names=name_things("rater", n_raters))
 
 
 def variances(score: Floats) -> dict[str, Floats]:

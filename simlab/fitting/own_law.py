@@ -31,7 +31,7 @@ from simlab.effort import current_effort
 from simlab.fitting.laws import FittableLaw, Fitted, SampledPosterior
 from simlab.fitting.scales.chain import gaussian_scale
 from simlab.fitting.scales.fitting import effective_draws, r_hat
-from simlab.messages import legible, numbered, shown
+from simlab.messages import clip, name_things, show
 from simlab.parts import resolve
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -89,9 +89,7 @@ def own_law(path: str) -> FittableLaw:
     Raises InputError for what is no such path, or no function, and where it cannot be imported.
     """
     if not _PATH.fullmatch(path):
-        raise InputError(
-            f"--law {shown(path)}: write a law of your own as MODULE:FUNCTION, such as my_laws:beta_raters"
-        )
+        raise InputError(f"--law {show(path)}: write a law of your own as MODULE:FUNCTION, such as my_laws:beta_raters")
     module, _, name = path.partition(":")
     try:
         model = resolve(f"{module}.{name}", [module])
@@ -224,7 +222,7 @@ def _shape(site: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _first_line(error: Exception) -> str:
     said = str(error).strip().splitlines()
-    return legible(f"{type(error).__name__}: {said[0] if said else ''}", 200)
+    return clip(f"{type(error).__name__}: {said[0] if said else ''}", 200)
 
 
 def _dims(name: str, site: Site) -> tuple[str, ...]:
@@ -365,7 +363,7 @@ def _crossed(pilot: Ratings, sizes: Ints, n_raters: int) -> Ratings:
         item=item,
         rater=rater,
         document=np.repeat(np.arange(len(sizes)), sizes),
-        document_names=numbered("document", len(sizes)),
-        item_names=numbered("item", n_items),
-        rater_names=numbered("rater", n_raters),
+        document_names=name_things("document", len(sizes)),
+        item_names=name_things("item", n_items),
+        rater_names=name_things("rater", n_raters),
     )

@@ -18,7 +18,7 @@ from simlab.fitting.checks import checks
 from simlab.fitting.laws import FittableLaw, Fitted, laws
 from simlab.fitting.scales.fitting import LawName
 from simlab.fitting.scales.outputs import OnOutputs, on_outputs
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.tables.held import Ratings, as_errors
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
@@ -149,7 +149,7 @@ def _refuse_few(ratings: Ratings) -> None:
         raise InputError("all ratings are the same, or of one system: no world follows from them")
     if ratings.n_documents < FEWEST:
         raise InputError(
-            f"a table of {several(ratings.n_documents, 'document')} says too little of others: no world follows"
+            f"a table of {pluralise(ratings.n_documents, 'document')} says too little of others: no world follows"
         )
 
 

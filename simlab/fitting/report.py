@@ -23,7 +23,7 @@ from simlab.fitting.comparing_laws import chosen, compare
 from simlab.fitting.components import PilotComponents, Trade, coefficients, components, trade
 from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.speeds import KEPT, EstimateInterval, FittedSpeeds, by_rater, fitted_speeds, hours_again
-from simlab.messages import legible, or_nearest, shown
+from simlab.messages import clip, show, suggest
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS
 from simlab.types import InputError
@@ -177,7 +177,7 @@ def _report(ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int,
 def _check_comparable(ratings: Ratings) -> None:
     n, worth = len(ratings.score), ratings.score[:1]
     if ratings.n_systems < 2:
-        only = legible(ratings.system_names[0], 60)
+        only = clip(ratings.system_names[0], 60)
         raise InputError(f"all {n:,} ratings are of one system, {only}; a world compares systems: rate at least two")
     if (ratings.score == worth).all():
         raise InputError(
@@ -217,7 +217,7 @@ def _chosen(
 ) -> tuple[FittableLaw, Sequence[LawScore]]:
     by_name = {law.name: law for law in laws}
     if not isinstance(name, str) or name not in (AUTO, *by_name):
-        raise InputError(f"--law {shown(name)} is unknown; {or_nearest(shown(name), [AUTO, *by_name])}")
+        raise InputError(f"--law {show(name)} is unknown; {suggest(show(name), [AUTO, *by_name])}")
     if name in refused:
         raise InputError(f"--law {name}: {refused[name]}")
     allowed = [law for law in laws if law.name not in refused]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from simlab.fitting_metrics.confusion import MOST_CELLS, ComparedOutputs, lay_out_by_system, mean_rating
-from simlab.formulas import normal_orthant
+from simlab.formulas import compute_normal_orthant
 from simlab.tables.judged import JudgedOutputs
 from simlab.types import Floats, Ints
 from simlab.world.laws.comparisons import compare
@@ -188,6 +188,6 @@ def _item_agreement(share: Floats, alpha: Floats, informed: float) -> float:
     h, k, product = ndtri(bound[first]), ndtri(bound[second]), bound[first] * bound[second]
     for _ in range(40):
         middle = (low + high) / 2
-        expected = float((both * (normal_orthant(h, k, middle) - product)).sum())
+        expected = float((both * (compute_normal_orthant(h, k, middle) - product)).sum())
         low, high = (middle, high) if expected < together else (low, middle)
     return low if low > 1e-6 else 0.0

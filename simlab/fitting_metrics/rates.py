@@ -9,7 +9,7 @@ from scipy.special import betaincinv, ndtr
 
 from simlab.fitting_metrics.confusion import concentration
 from simlab.fitting_metrics.correlations import leave_out_items
-from simlab.formulas import normal_orthant
+from simlab.formulas import compute_normal_orthant
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
 
@@ -184,7 +184,7 @@ def shares_by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple
 def _rates_by_score(says: Floats, mean: Floats, sd: Floats, start: Floats) -> tuple[Floats, Floats]:
     a, b = _probit(says, mean, sd, start)
     scale = 1 / np.sqrt(1 + (b * sd) ** 2)
-    both = normal_orthant(mean / sd, (a + b * mean) * scale, b * sd * scale)
+    both = compute_normal_orthant(mean / sd, (a + b * mean) * scale, b * sd * scale)
     above, called = ndtr(mean / sd), ndtr((a + b * mean) * scale)
     return np.array([both.sum() / above.sum(), (called - both).sum() / (1 - above).sum()]), np.array([a, b])
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from simlab.files import regular
+from simlab.files import check_regular
 from simlab.metric_tests.trials import (
     KNOWN,
     MAX_BYTES,
@@ -58,7 +58,7 @@ def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, K
 def _check_sizes(folder: Path, parts: Mapping[str, Mapping[str, Path]]) -> None:
     """Raise InputError, before anything is read, where the files of a folder are too large together."""
     listed = [file for files_of in parts.values() for file in files_of.values()]
-    states = [regular(file, str(file), remedy="give trials as text") for file in listed]
+    states = [check_regular(file, str(file), remedy="give trials as text") for file in listed]
     if sum(state.size for state in states) > MOST_BYTES:
         raise InputError(f"{folder}: its files hold more than {MOST_BYTES:,} bytes; test fewer at a time")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from simlab.messages import or_nearest
+from simlab.messages import suggest
 from simlab.metric_tests.trials import read_text
 from simlab.types import InputError
 
@@ -46,6 +46,6 @@ def read(file: Path | None) -> Lexicon:
             raise InputError(f"{file} line {k}: it must be corruption, word and other word, parted by tabs")
         name, word, other = cells
         if name not in held:
-            raise InputError(f"{file} line {k}: the corruption {name[:40]!r} takes no words; {or_nearest(name, held)}")
+            raise InputError(f"{file} line {k}: the corruption {name[:40]!r} takes no words; {suggest(name, held)}")
         held[name][word.lower()] = other
     return held

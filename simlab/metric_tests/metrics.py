@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from simlab.messages import or_nearest
+from simlab.messages import suggest
 from simlab.metric_tests.meteor import Meteor, check_java
 from simlab.metric_tests.words import words
 from simlab.types import InputError
@@ -51,7 +51,7 @@ class TestedMetric:
     zero: float = 0.0
 
 
-def built_in_metrics(names: Sequence[str]) -> list[TestedMetric]:
+def list_built_in_metrics(names: Sequence[str]) -> list[TestedMetric]:
     """Return the metrics of these names, one computation per family; `bleu` stands for bleu_1 to bleu_4.
 
     Raises InputError for a name that is none, and for a package (or the Java of METEOR) that is not installed.
@@ -61,7 +61,7 @@ def built_in_metrics(names: Sequence[str]) -> list[TestedMetric]:
         family = next((family for family, members in FAMILIES.items() if name in (family, *members)), None)
         if family is None:
             known = dict.fromkeys(name for family, members in FAMILIES.items() for name in (family, *members))
-            raise InputError(f"--metrics {name}: there is no such metric; {or_nearest(name, known)}")
+            raise InputError(f"--metrics {name}: there is no such metric; {suggest(name, known)}")
         wanted.setdefault(family, []).extend(FAMILIES[family] if name == family else [name])
     # In the order of the family, each once, however they were asked for.
     return [

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simlab.messages import nearest
+from simlab.messages import find_nearest
 from simlab.metric_tests.trials import (
     CollectedTrials,
     Kind,
@@ -150,7 +150,7 @@ def records(file: Path, needed: Sequence[str], what: str) -> Iterator[tuple[str,
     for where, record in readers[file.suffix.lower()](numbered, needed):
         for key in needed:
             if key not in record:
-                close = nearest(key, map(str, record))
+                close = find_nearest(key, map(str, record))
                 remedy = f"did you mean {close}?" if close else f"{what} needs it"
                 raise InputError(f"{where}: {key} is missing; {remedy}")
         yield where, record

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simlab.messages import or_nearest
+from simlab.messages import suggest
 from simlab.metric_tests.corruptions import RULES, corrupt
 from simlab.metric_tests.lexicon import Lexicon
 from simlab.metric_tests.plain import read_references, records, require_text
@@ -61,7 +61,7 @@ def choose_corruptions(names: str) -> tuple[str, ...]:
         raise InputError(f"--types {names!r} names none; for example --types neg_subj,passive, or all")
     for word in words:
         if word != "all" and word not in RULES:
-            raise InputError(f"--types {word}: there is no such corruption; {or_nearest(word, (*RULES, 'all'))}")
+            raise InputError(f"--types {word}: there is no such corruption; {suggest(word, (*RULES, 'all'))}")
     return tuple(RULES) if "all" in words else tuple(name for name in RULES if name in words)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from simlab import files
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import InputError
 
 Kind: TypeAlias = Literal["altering", "disrupting", "preserving"]
@@ -59,14 +59,14 @@ def find_kind(word: str, where: str) -> Kind:
             return kind
     if word in KNOWN:
         return KNOWN[word]
-    raise InputError(f"{where}: the kind {word[:40]!r} is none; {or_nearest(word, (*KINDS, *KNOWN))}")
+    raise InputError(f"{where}: the kind {word[:40]!r} is none; {suggest(word, (*KINDS, *KNOWN))}")
 
 
 def check_named(named: Mapping[str, Kind], corruptions: Collection[str]) -> None:
     """Raise InputError where a kind is given for a corruption that has no trials."""
     for corruption in named:
         if corruption not in corruptions:
-            raise InputError(f"--kind {corruption}=...: no trials are of it; {or_nearest(corruption, corruptions)}")
+            raise InputError(f"--kind {corruption}=...: no trials are of it; {suggest(corruption, corruptions)}")
 
 
 def refuse_double_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,13 +74,13 @@ def refuse_double_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     # A file of the published trials says the same thing twice.
     if twice := next((name for name, value in pairs if value != record[name]), None):
-        raise InputError(f"the key {legible(twice, 40)} is there twice in a record; keep one")
+        raise InputError(f"the key {clip(twice, 40)} is there twice in a record; keep one")
     return record
 
 
 def read_text(file: Path) -> str:
     """Return the text of a file of trials; raises InputError for what is no file, too large, or not UTF-8."""
-    where = legible(file)
+    where = clip(file)
     return files.text(files.content(file, where, most=MAX_BYTES, remedy="give trials as text"), where)
 
 

@@ -22,7 +22,7 @@ from simlab.engine.laboratory import Laboratory, laboratory
 from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.measures.labels import measure_range
 from simlab.measures.precision import interval
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.planning.stages import worlds_in_time
 from simlab.planning.terms import Bench, Design, MeasuredDesign, PlanRequest
 from simlab.store.layout import gather
@@ -170,7 +170,7 @@ def compose_study(words: Sequence[str], design: Design) -> Config:
     """Compose a study of words and settings; of a key that both name the setting holds."""
     own = dict(design)
     kept = [word for word in words if word.partition("=")[0].replace("/", ".") not in own]
-    settings = [f"{key}={shown(value, 10_000)}" for key, value in design]
+    settings = [f"{key}={show(value, 10_000)}" for key, value in design]
     return next(compose_sweep(RUN, [*kept, *settings]).cells()).config
 
 

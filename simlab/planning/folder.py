@@ -19,8 +19,8 @@ from simlab.config.studyfile import FrozenFamily
 from simlab.config.studyfile import write as write_study
 from simlab.engine import ledger
 from simlab.engine.ledger import Ledger
-from simlab.files import expanded, needed, reason, write_whole
-from simlab.messages import legible, shown
+from simlab.files import describe_need, expand_path, reason, write_whole
+from simlab.messages import clip, show
 from simlab.planning.bench import compose_study
 from simlab.planning.terms import Design, Ground
 from simlab.types import InputError
@@ -64,7 +64,7 @@ def freeze_study(config: Mapping[str, Any], family: FrozenFamily | None = None) 
     for section, name in READ.items():
         path = config.get(section, {}).get("path")
         if isinstance(path, str) and config[section].get("sha256") is not None:
-            held[name] = expanded(path)
+            held[name] = expand_path(path)
             config = {**config, section: {**config[section], "path": name}}
     return Frozen(config, write_study(config, family) + "\n", digest(config), held)
 
@@ -74,7 +74,7 @@ def check(out: Path, requested: Asked) -> None:
 
     A folder that is not there will be made. One of the same plan is continued.
     """
-    where = f"--out {legible(out)}"
+    where = f"--out {clip(out)}"
     try:
         state, there = (out if out.exists() else _nearest_folder(out)), out.exists()
     except (OSError, ValueError) as error:
@@ -95,7 +95,7 @@ def refuse_begun(out: Path) -> None:
     begun += sorted(out.glob(f"*{LOOKS}"))
     if begun:
         raise InputError(
-            f"--out {legible(out)}: its study is under way ({begun[0].name}), and a plan would replace it; name "
+            f"--out {clip(out)}: its study is under way ({begun[0].name}), and a plan would replace it; name "
             "another folder"
         )
 
@@ -118,7 +118,7 @@ def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
                 # The plan that held it until now may have written another one, or taken its ledger away.
                 _refuse(out, requested)
                 if not book_file.exists():
-                    raise InputError(f"--out {legible(out)}: was in use by another plan; give the same command again")
+                    raise InputError(f"--out {clip(out)}: was in use by another plan; give the same command again")
                 yield book
             except BaseException:
                 if new and not book.n_blocks():
@@ -173,8 +173,8 @@ def write(
         held = {out / PLAN: json.dumps(plan.plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
         write_whole({out / name: text for name, text in contents.items()} | drawn | held)
     except OSError as error:
-        where = legible(error.filename or out)
-        raise InputError(f"{where}: cannot be written ({reason(error)}); {needed(error)}") from error
+        where = clip(error.filename or out)
+        raise InputError(f"{where}: cannot be written ({reason(error)}); {describe_need(error)}") from error
     return [out / name for name in (*study.files, *texts, *([FIGURE] if figure is not None else []), PLAN)]
 
 
@@ -190,12 +190,12 @@ def _refuse_other(before: Asked, requested: Asked, where: str) -> None:
     rest, now_rest = ({key: one[key] for key in one.keys() - {PILOT, WORDS, *PATHS}} for one in (before, now))
     if was != pilot and rest == now_rest:
         raise InputError(
-            f"{where}: was planned on another pilot (its digest was {shown(was)[:9]}, now {shown(pilot)[:9]}); name "
+            f"{where}: was planned on another pilot (its digest was {show(was)[:9]}, now {show(pilot)[:9]}); name "
             "another folder"
         )
     for key in sorted((before.keys() | now.keys()) - {WORDS, *PATHS}):
         if before.get(key) != now.get(key):
-            was, typed = (shown(one.get(key)) for one in (before, now))
+            was, typed = (show(one.get(key)) for one in (before, now))
             raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")
 
 

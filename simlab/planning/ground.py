@@ -15,7 +15,7 @@ from simlab.config import Config, compose_sweep
 from simlab.config.studyfile import load_study
 from simlab.config.sweepfile import RUN
 from simlab.engine.bounds import refuse_large
-from simlab.messages import legible, several, shown
+from simlab.messages import clip, pluralise, show
 from simlab.planning import assumptions
 from simlab.planning.assumptions import (
     DOCUMENTS,
@@ -115,7 +115,7 @@ def stand_on_world(
     ]
     law, checks, fitted_to = _describe_fit(path)
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
-    said = f"{law}; {checks}" + ("" if path is None else f" ({legible(path.name)})")
+    said = f"{law}; {checks}" + ("" if path is None else f" ({clip(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
     return _ground(
         own, given, n_raters, said + whom, read or fitted_to, unknown, record or {}, timing=bool(held.timing)
@@ -136,11 +136,11 @@ def _describe_fit(where: Path | str | None) -> tuple[str, str, str]:
     said = f"{passed} of {passed + failed} checks against the pilot passed" if passed + failed else "not checked"
     about = content.get("about", {})
     counts = [
-        several(int(about[f"{one}s"]), one) if f"{one}s" in about else "" for one in ("rating", "document", "rater")
+        pluralise(int(about[f"{one}s"]), one) if f"{one}s" in about else "" for one in ("rating", "document", "rater")
     ]
-    read = ", ".join(filter(None, [*counts, several(len(held.system_names), "system")]))
+    read = ", ".join(filter(None, [*counts, pluralise(len(held.system_names), "system")]))
     law = content.get("model", content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm"))
-    return law, said, f"{read}, as {legible(path.name)} was fitted to them"
+    return law, said, f"{read}, as {clip(path.name)} was fitted to them"
 
 
 def stand_on_file(path: Path, given: GivenSettings, *, force: bool) -> Ground:
@@ -152,14 +152,14 @@ def stand_on_file(path: Path, given: GivenSettings, *, force: bool) -> Ground:
     begins = path.read_text(encoding="utf-8", errors="replace")[:MOST_SEARCHED]
     if "simlab fitted preferences" in begins:
         raise InputError(
-            f"{legible(path)}: is a world of preferences, and plans are made for studies of ratings; `simlab sweep "
-            f"preference_protocol systems=fitted_preferences systems.path={legible(path.name)}` compares designs"
+            f"{clip(path)}: is a world of preferences, and plans are made for studies of ratings; `simlab sweep "
+            f"preference_protocol systems=fitted_preferences systems.path={clip(path.name)}` compares designs"
         )
     if "simlab fitted" in begins:
         failed = failed_checks(str(path))
         if failed and not force:
             raise InputError(
-                f"{legible(path)}: this world failed {several(len(failed), 'check')} against its pilot, so its "
+                f"{clip(path)}: this world failed {pluralise(len(failed), 'check')} against its pilot, so its "
                 "predictions err; fit another law (`simlab fit TABLE --law LAW`), or add --force to plan with it"
             )
         return stand_on_world(path, given)
@@ -169,17 +169,17 @@ def stand_on_file(path: Path, given: GivenSettings, *, force: bool) -> Ground:
 def _stand_on_study(path: Path, given: GivenSettings) -> Ground:
     refuse_systems(given)
     if given.raters is not None:
-        raise InputError(f"--raters: {legible(path)} says how many raters there are; set raters.pool_size=N instead")
+        raise InputError(f"--raters: {clip(path)} says how many raters there are; set raters.pool_size=N instead")
     left_out = ("measure", "seed", "worlds", "pools", "document_draws", "studies", "question")
     words = [
-        f"{one.key}={shown(one.values[0], MOST_SEARCHED)}"
+        f"{one.key}={show(one.values[0], MOST_SEARCHED)}"
         for one in load_study(path).settings
         if one.key not in left_out and not one.key.startswith(("measure.", "engine")) and not one.key.endswith("sha256")
     ]
     config = compose_study(_join_words(words, given.words))
     refuse_large(config)
     raters, systems = draw_world(config, 0).frame.n_raters, config["systems"]
-    said = f"as {legible(path.name)} declares it"
+    said = f"as {clip(path.name)} declares it"
     if not draws(config):
         return _ground(words, given, raters, said, None, ("all of the world",), {})
     law, checks, read = _describe_fit(systems["path"])
@@ -282,7 +282,7 @@ def _quote(path: Path) -> str:
 def _check_question(config: Mapping[str, Any]) -> None:
     if (question := kind_of(config).question) != RATE:
         raise InputError(
-            f"question={shown(question)}: plans are made for studies of ratings; `simlab sweep preference_protocol` "
+            f"question={show(question)}: plans are made for studies of ratings; `simlab sweep preference_protocol` "
             "and `simlab detect` answer for others"
         )
 

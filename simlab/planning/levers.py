@@ -16,7 +16,7 @@ from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
 from simlab.engine.preparing import shape_of
-from simlab.messages import flat, legible, or_nearest, shown
+from simlab.messages import clip, flatten, show, suggest
 from simlab.planning.assumptions import sizes as sizes_of
 from simlab.planning.request import read_designs
 from simlab.planning.terms import Design, Ground, Lever, family, size_of
@@ -55,7 +55,7 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
     if over is not None and candidates is not None:
         raise InputError("--over and --candidates both say which designs there are; give one of them")
     if candidates is not None:
-        where, config = f"--candidates {legible(candidates)}", compose(())
+        where, config = f"--candidates {clip(candidates)}", compose(())
         named = [
             tuple((_find_key(key, config, where), value) for key, value in one) for one in read_designs(candidates)
         ]
@@ -137,11 +137,11 @@ def _lever(key: str, config: Config) -> str:
 def _find_key(key: str, config: Config, where: str) -> str:
     if key in NO_LEVERS:
         raise InputError(f"{where}{' ' if where == '--over' else ': '}{key}: {NO_LEVERS[key]}")
-    if key == POOL and POOL not in dict(flat(config)):
+    if key == POOL and POOL not in dict(flatten(config)):
         key = OWN_POOL
-    known = [*(name for name, _ in flat(config)), *list_options()]
+    known = [*(name for name, _ in flatten(config)), *list_options()]
     if key not in known:
-        raise InputError(f"{where}: {shown(key)} is no key of this study; {or_nearest(key, known, limit=300)}")
+        raise InputError(f"{where}: {show(key)} is no key of this study; {suggest(key, known, limit=300)}")
     return key
 
 
@@ -240,6 +240,6 @@ def _check_designs(designs: Sequence[Design], compose: Compose, where: str) -> l
             if design in ends:
                 shape_of(config, "", check)
         except InputError as error:
-            said = ", ".join(f"{key}={shown(value)}" for key, value in design)
+            said = ", ".join(f"{key}={show(value)}" for key, value in design)
             raise InputError(f"{where}{': ' if where else ''}the design {said}: {error}") from error
     return list(dict.fromkeys(designs))

@@ -19,7 +19,7 @@ from simlab.config.overrides import parse
 from simlab.config.until import seconds_of
 from simlab.measures.by_difference import power_at, power_from
 from simlab.measures.labels import LABELS, RANGES
-from simlab.messages import legible, or_nearest, shown
+from simlab.messages import clip, show, suggest
 from simlab.parts import bind
 from simlab.planning.stages import Patience
 from simlab.planning.terms import Design
@@ -52,10 +52,10 @@ def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
     """Separate the pilot or world, if one is named, from settings; raise InputError for more than one."""
     named = [word for word in words if "=" not in word or Path(word).exists()]
     if len(named) > 1:
-        raise InputError(f"{legible(', '.join(named))}: a plan takes one pilot, or one world; name one of them")
+        raise InputError(f"{clip(', '.join(named))}: a plan takes one pilot, or one world; name one of them")
     if named and not Path(named[0]).is_file():
         raise InputError(
-            f"{legible(named[0])} is no file; name the table of a pilot (.csv), a world that `simlab fit` wrote, or "
+            f"{clip(named[0])} is no file; name the table of a pilot (.csv), a world that `simlab fit` wrote, or "
             "leave it out and say --systems N"
         )
     return next(map(Path, named), None), tuple(word for word in words if word not in named)
@@ -101,13 +101,11 @@ def _deadline(text: str, today: date, *, started: bool) -> list[str]:
         date.fromisoformat(word[:10])
     except ValueError:
         raise InputError(
-            f"--by {shown(text)} is no time; write hours (36h), days (5d), a day of the week (friday) or a date "
+            f"--by {show(text)} is no time; write hours (36h), days (5d), a day of the week (friday) or a date "
             f"({today.isoformat()})"
         ) from None
     if not started and date.fromisoformat(word[:10]) < today:
-        raise InputError(
-            f"--by {shown(text)} is past, today is {today.isoformat()}; give a later day, or hours or days"
-        )
+        raise InputError(f"--by {show(text)} is past, today is {today.isoformat()}; give a later day, or hours or days")
     return _set_dates(text.strip(), today, started=started)
 
 
@@ -127,7 +125,7 @@ def read_patience(text: str) -> Patience:
         return Patience(seconds_of("--at-most", text), in_seconds=True)
     except InputError as error:
         rule = "must be a number of studies, such as 5000, or a time, such as 90s or 3m, above 0"
-        raise InputError(f"--at-most {shown(text)} {rule}") from error
+        raise InputError(f"--at-most {show(text)} {rule}") from error
 
 
 def share(option: str, value: float) -> float:
@@ -139,7 +137,7 @@ def share(option: str, value: float) -> float:
 
 def read_designs(file: Path) -> list[Design]:
     """Read designs from a file: a table with a key a column, or a YAML list of mappings."""
-    where = f"--candidates {legible(file)}"
+    where = f"--candidates {clip(file)}"
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -150,7 +148,7 @@ def read_designs(file: Path) -> list[Design]:
     found = [tuple((str(key), value) for key, value in row.items()) for row in rows]
     for key, value in itertools.chain.from_iterable(found):
         if isinstance(value, list | dict):
-            raise InputError(f"{where}: {legible(key, 60)} holds several values; a design has one value of a key")
+            raise InputError(f"{where}: {clip(key, 60)} holds several values; a design has one value of a key")
     return found
 
 
@@ -203,20 +201,20 @@ def _read_targets(option: str, text: str, *, floor: bool) -> tuple[Target, ...]:
 def _target(option: str, text: str, *, floor: bool) -> Target:
     name, equals, written = (part.strip() for part in text.partition("="))
     if not name:
-        raise InputError(f"{option} {shown(text)}: names no measure; write one with the share wanted, such as power=.8")
+        raise InputError(f"{option} {show(text)}: names no measure; write one with the share wanted, such as power=.8")
     known = [*(measure for measure, span in RANGES.items() if (span.least, span.greatest) == (0.0, 1.0)), "power_at"]
     if name not in bound_options("measure"):
-        raise InputError(f"{option} {shown(text)}: {shown(name)} is no measure; {or_nearest(name, known)}")
+        raise InputError(f"{option} {show(text)}: {show(name)} is no measure; {suggest(name, known)}")
     if name not in known:
-        raise InputError(f"{option} {shown(text)}: {name} is no share, and targets are shares that are to be large")
+        raise InputError(f"{option} {show(text)}: {name} is no share, and targets are shares that are to be large")
     if LABELS.get(name, {}).get("less_is_better"):
-        raise InputError(f"{option} {shown(text)}: less is better of {name}; write what is to be large, no_wrong_claim")
+        raise InputError(f"{option} {show(text)}: less is better of {name}; write what is to be large, no_wrong_claim")
     try:
         least = float(written) if equals else float("nan")
     except ValueError:
         least = float("nan")
     if not 0 < least < 1:
-        raise InputError(f"{option} {shown(text)}: say which share it is to be at least, such as {name}=.8")
+        raise InputError(f"{option} {show(text)}: say which share it is to be at least, such as {name}=.8")
     return Target(measure=name, least=least, floor=floor)
 
 

@@ -27,7 +27,7 @@ from simlab.config.sweepwriting import write_calculation
 from simlab.engine import ledger
 from simlab.engine.ledger import FILE, STORE
 from simlab.engine.provenance import provenance
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.store import readme
 from simlab.store.measures import Labels
 from simlab.store.readme import PAGE
@@ -115,7 +115,7 @@ class FilesOfArchive:
 
     def read(self, name: str) -> bytes:
         """Return what a file holds; raise InputError for what is not there, is damaged or larger than metadata."""
-        where = f"{legible(self._file)}: {legible(name, 80)}"
+        where = f"{clip(self._file)}: {clip(name, 80)}"
         try:
             about = self._archive.getinfo(name)
             too_large = about.file_size > MOST_METADATA
@@ -149,23 +149,23 @@ def reading(file: Path) -> Iterator[FilesOfArchive]:
     try:
         archive = zipfile.ZipFile(file)
     except OSError as error:
-        raise InputError(f"{legible(file)} cannot be read ({files.reason(error)})") from error
+        raise InputError(f"{clip(file)} cannot be read ({files.reason(error)})") from error
     except _BROKEN as error:
-        raise InputError(f"{legible(file)} is no zip file, or a broken one; get it again") from error
+        raise InputError(f"{clip(file)} is no zip file, or a broken one; get it again") from error
     with archive:
         yield FilesOfArchive(archive, file, _names(archive, file))
 
 
 def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     """Name the files of an archive; raise InputError for one that simlab has not written."""
-    where, held = legible(file), archive.infolist()
+    where, held = clip(file), archive.infolist()
     if len(held) > MOST_FILES:
         raise InputError(f"{where} holds more than {MOST_FILES:,} files; {_NO_ARCHIVE}")
     if sum(one.file_size for one in held) > max(MOST_TIMES * file.stat().st_size, 2**20):
         raise InputError(f"{where} takes more than {MOST_TIMES} times as much unpacked; {_NO_ARCHIVE}")
     for one in held:
         if wrong := _wrong(one):
-            raise InputError(f"{where}: {legible(one.filename, 80)} {wrong}; {_NO_ARCHIVE}")
+            raise InputError(f"{where}: {clip(one.filename, 80)} {wrong}; {_NO_ARCHIVE}")
     names = [one.filename for one in held if not one.is_dir()]
     if len(set(names)) < len(names):
         raise InputError(f"{where} holds two files of one name; {_NO_ARCHIVE}")
@@ -192,7 +192,7 @@ def refuse_large(file: Path, examined: Examined) -> None:
     """Raise InputError where the arrays that readers take as a whole say that they take too much together."""
     if (held := examined.held_bytes()) > MOST_HELD:
         raise InputError(
-            f"{legible(file)}: its arrays say that they take {held / 2**30:,.0f} GiB, and no more than "
+            f"{clip(file)}: its arrays say that they take {held / 2**30:,.0f} GiB, and no more than "
             f"{MOST_HELD >> 30} GiB are read from an archive; ask for the folder"
         )
 
@@ -218,4 +218,4 @@ class CheckedArchive(ZipStore):
         return held
 
     def _damaged(self, key: str, why: str) -> InputError:
-        return InputError(f"{legible(self.path / key)} is damaged ({why}); {remedy(self.path / STORE)}")
+        return InputError(f"{clip(self.path / key)} is damaged ({why}); {remedy(self.path / STORE)}")

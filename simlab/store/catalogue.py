@@ -13,7 +13,7 @@ from simlab import schemas
 from simlab.answers.show import StoredSweep
 from simlab.engine import ledger
 from simlab.engine.ledger import FILE, is_archive
-from simlab.messages import flat, legible, natural, or_nearest, word
+from simlab.messages import clip, flatten, order_naturally, suggest, word
 from simlab.store import readme
 from simlab.store.archive import VERSIONS, reading
 from simlab.store.drawn import DRAWN
@@ -56,7 +56,7 @@ def find_stores(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
             inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return
-    for name in sorted(inner, key=natural) if depth else ():
+    for name in sorted(inner, key=order_naturally) if depth else ():
         if not name.startswith("."):
             yield from find_stores(folder / name, depth - 1)
 
@@ -66,7 +66,7 @@ def describe_store(folder: Path) -> Catalogued:
     try:
         return _describe(folder)
     except InputError as error:
-        unread = StoredSweep(**{**UNKNOWN, "store": legible(folder, 200), "problem": legible(error, 300)})
+        unread = StoredSweep(**{**UNKNOWN, "store": clip(folder, 200), "problem": clip(error, 300)})
         return Catalogued(unread, {})
 
 
@@ -79,12 +79,12 @@ def keep_matching(stores: Sequence[Catalogued], wanted: Mapping[str, Sequence[st
         of_each = [_values_of(one.settings, key) for one in stores]
         if not any(of_each):
             keys = dict.fromkeys(known for one in stores for known in one.settings)
-            raise InputError(f"{where}: no store in it has the setting {legible(key)}; {or_nearest(key, keys)}")
+            raise InputError(f"{where}: no store in it has the setting {clip(key)}; {suggest(key, keys)}")
         left = [one for one, has in zip(stores, of_each, strict=True) if has & set(values)]
         if not left:
-            there = ", ".join(sorted(set().union(*of_each), key=natural))
-            named = legible(",".join(values))
-            raise InputError(f"{where}: no store in it has {legible(key)}={named}; {key} is {legible(there)}")
+            there = ", ".join(sorted(set().union(*of_each), key=order_naturally))
+            named = clip(",".join(values))
+            raise InputError(f"{where}: no store in it has {clip(key)}={named}; {key} is {clip(there)}")
         stores = left
     return list(stores)
 
@@ -120,7 +120,7 @@ def _describe(folder: Path) -> Catalogued:
         config = json.loads(about["config"]) if read.declared is about else declared["base"]
         axes = {str(axis["name"]): tuple(axis["values"]) for axis in declared["axes"]}
         asked = math.prod(map(len, axes.values())) if read.asked is None else read.asked
-        settings = {key.removesuffix(TARGET): (_short(key, value),) for key, value in flat(config)}
+        settings = {key.removesuffix(TARGET): (_short(key, value),) for key, value in flatten(config)}
         named = {str(axis["key"]): axis["values"] for axis in declared["axes"]}
         entry = StoredSweep(
             store=str(folder),
@@ -141,7 +141,7 @@ def _describe(folder: Path) -> Catalogued:
             problem=None,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{legible(folder)}: {NO_STORE}") from error
+        raise InputError(f"{clip(folder)}: {NO_STORE}") from error
     return Catalogued(entry, {**settings, **named, **axes, "sweep": (declared["name"],)})
 
 
@@ -167,7 +167,7 @@ def _read_archive(file: Path) -> _StoreReading:
             cells = json.loads(held.read(VERSIONS))["cells"]
             done, asked = (int(cells[name]) for name in ("done", "asked"))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{legible(file)}: {NO_STORE}") from error
+            raise InputError(f"{clip(file)}: {NO_STORE}") from error
     return _StoreReading(about, about, done, asked, file.stat().st_size)
 
 
@@ -183,11 +183,11 @@ def _attributes(files: Files) -> Mapping[str, Any]:
         text = files.read(METADATA).decode("utf-8")
         # What follows are the metadata of all arrays, which are long.
         about: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index(OPENING) + len(OPENING))[0]
-        schemas.refuse_other(legible(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))
+        schemas.refuse_other(clip(path), "a store", about["schema"], schemas.STORE, about.get("simlab"))
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{legible(path)}: {NO_STORE}") from error
+        raise InputError(f"{clip(path)}: {NO_STORE}") from error
     return about
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab import files
 from simlab.engine.ledger import ARCHIVE
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.store.fill_values import HOLDS, missing_value, stored_type
 from simlab.types import InputError, Outcome
 
@@ -141,7 +141,7 @@ def check(out: Path, form: Whole) -> None:
     So it does where a package is not installed that writes such files.
     """
     if out.suffix.lower() != ENDINGS[form]:
-        raise InputError(f"--out {legible(out)}: with --as {form} end the name with {ENDINGS[form]}")
+        raise InputError(f"--out {clip(out)}: with --as {form} end the name with {ENDINGS[form]}")
     for package in NEEDS.get(form, ()):
         if find_spec(package) is None:
             raise InputError(
@@ -172,7 +172,7 @@ def aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
         if failed is None:
             raise
         raise InputError(
-            f"--out {legible(wanted[0])}: cannot be written ({files.reason(failed)}); {files.needed(failed)} and "
+            f"--out {clip(wanted[0])}: cannot be written ({files.reason(failed)}); {files.describe_need(failed)} and "
             "export again"
         ) from error
     finally:

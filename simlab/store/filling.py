@@ -16,7 +16,7 @@ from simlab.engine.merging import merge as merge_ledgers
 from simlab.engine.preparing import CheckFunction, jobs_of
 from simlab.engine.shards import listed
 from simlab.engine.workers import BlockFunction
-from simlab.messages import several, shown
+from simlab.messages import pluralise, show
 from simlab.parts import is_own
 from simlab.store.kept import refuse_strange_declaration
 from simlab.store.layout import gather, grid, per_world
@@ -121,7 +121,7 @@ def _measure_sections(book: Ledger, plugins: Sequence[str]) -> dict[str, dict[st
         package = str(section.get("_target_", "")).partition(".")[0]
         if not is_own(section) and package not in plugins:
             raise InputError(
-                f"{book.folder}: its measure {shown(name)} is one of the package {shown(package)}; if you trust it, "
+                f"{book.folder}: its measure {show(name)} is one of the package {show(package)}; if you trust it, "
                 f"add --plugins {package}"
             )
     return sections
@@ -135,4 +135,4 @@ def _missing(book: Ledger) -> list[str]:
     shards = incomplete(book)
     of = f", all of {listed(shards)}" if shards else ""
     end = "run what is missing of these and merge them, too" if shards else "the command of the sweep computes the rest"
-    return [f"missing: {wanted - there:,} of {several(wanted, 'campaign')}{of}; {end}"]
+    return [f"missing: {wanted - there:,} of {pluralise(wanted, 'campaign')}{of}; {end}"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simlab import files
 from simlab.engine.ledger import FILE, STORE
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 NEW, OLD = f"{STORE}.new", f"{STORE}.old"
@@ -33,8 +33,8 @@ def laying(folder: Path, kept: str = "finished blocks are kept") -> Iterator[Non
         with suppress(OSError):
             settle(folder)
         raise InputError(
-            f"{folder / STORE}: cannot be written ({files.reason(error)}); {files.needed(error)} and run the same "
-            f"command again: {kept}"
+            f"{folder / STORE}: cannot be written ({files.reason(error)}); {files.describe_need(error)} and run the "
+            f"same command again: {kept}"
         ) from error
 
 
@@ -83,9 +83,7 @@ def remember_last(folder: Path, root: Path = OUTPUTS) -> list[str]:
             file.write(f"{folder.absolute()}\n")
         _replace(part, root / LAST)
     except OSError as error:
-        return [
-            f"not remembered as the last store ({legible(root / LAST)}: {files.reason(error)}); name it by its folder"
-        ]
+        return [f"not remembered as the last store ({clip(root / LAST)}: {files.reason(error)}); name it by its folder"]
     return []
 
 
@@ -111,7 +109,7 @@ def last_store(root: Path = OUTPUTS) -> Path:
         raise InputError(f"{file} does not hold the name of a folder; name the folder of a store")
     folder = Path(named)
     if not os.path.isdir(folder):
-        raise InputError(f"the last store, {legible(folder)}, is gone; name the folder of another")
+        raise InputError(f"the last store, {clip(folder)}, is gone; name the folder of another")
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 

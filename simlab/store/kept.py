@@ -19,7 +19,7 @@ from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import damaged_ledger, lost_ledger
 from simlab.engine.preparing import cell_names
 from simlab.measures.labels import LABELS
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.parts import is_own
 from simlab.store.layout import Grid, grid
 from simlab.store.measures import Measures, bound_measures_of
@@ -137,6 +137,6 @@ def _interrupted(book: Ledger) -> str:
 def _without(cells: Sequence[str], most: int = 3) -> str:
     if not cells or cells == [""]:
         return ""
-    shown = " and ".join(legible(cell, 80) for cell in cells[:most])
+    shown = " and ".join(clip(cell, 80) for cell in cells[:most])
     more = f" and {len(cells) - most} more" if len(cells) > most else ""
     return f" (none of {shown}{more})"

@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.engine.ledger import FILE, STORE, is_archive
 from simlab.files import reason
-from simlab.messages import Reservation, legible
+from simlab.messages import Reservation, clip
 from simlab.store.fill_values import HOLDS, absent_cells, restored
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import compare_with_ledger, view
@@ -64,8 +64,7 @@ def open_laid(folder: Path) -> tuple[xr.Dataset, str | None]:
     lacks, incomplete = compare_with_ledger(folder, dataset)
     if lacks:
         raise InputError(
-            f"{legible(folder)}: its run was interrupted, and its {STORE} lacks campaigns; the same command continues "
-            "it"
+            f"{clip(folder)}: its run was interrupted, and its {STORE} lacks campaigns; the same command continues it"
         )
     return dataset, incomplete
 
@@ -230,7 +229,7 @@ def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset
         raise
     except Exception as error:
         # Whatever a store that simlab has not laid makes of the libraries that read it.
-        raise InputError(f"{legible(path)} is damaged ({reason(error)}); {remedy(path)}") from error
+        raise InputError(f"{clip(path)} is damaged ({reason(error)}); {remedy(path)}") from error
     return ordered
 
 
@@ -251,8 +250,7 @@ def refuse_strange_attributes(examined: Examined, path: Path) -> None:
             raise TypeError("another type")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"{legible(path)}: its attributes sweep, config and absent are not those of a store of simlab; "
-            f"{remedy(path)}"
+            f"{clip(path)}: its attributes sweep, config and absent are not those of a store of simlab; {remedy(path)}"
         ) from error
 
 

@@ -14,7 +14,7 @@ from simlab.config.until import Target, targets_in
 from simlab.engine import ledger
 from simlab.measures.labels import EMPTINESS, LABELS
 from simlab.measures.precision import ErrorProgress, gap, standing
-from simlab.messages import or_nearest, word
+from simlab.messages import suggest, word
 from simlab.store import fill_values
 from simlab.store.coordinates import ASKED, as_written, axis_values
 from simlab.store.intervals import VIEWS, campaigns, range_in, sureness, telling
@@ -215,7 +215,7 @@ def with_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
     for name in names:
         if name not in held and name not in known:
             choices = dict.fromkeys([*held, *known])
-            raise InputError(f"the store does not have the measure {name}; {or_nearest(name, choices)}")
+            raise InputError(f"the store does not have the measure {name}; {suggest(name, choices)}")
     return add_measures(dataset, {name: known[name] for name in names if name in known})
 
 
@@ -323,7 +323,7 @@ def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.D
     dataset = remembered(dataset) if conditions else dataset
     for axis, values in conditions.items():
         if axis not in axes:
-            raise InputError(f"the store has no axis {axis}; {or_nearest(axis, axes) if axes else 'it has one cell'}")
+            raise InputError(f"the store has no axis {axis}; {suggest(axis, axes) if axes else 'it has one cell'}")
         kept = [place_on(dataset, axis, value) for value in values]
         dataset = _placed_anew(dataset.isel({axis: kept}), axes.index(axis), kept)
     return dataset
@@ -351,7 +351,7 @@ def place_on(dataset: xr.Dataset, axis: str, value: Any) -> int:
     for index, other in enumerate(held):
         if text == word(other) or (type(other) in (int, float) and _number(text) == other):
             return index
-    raise InputError(f"{axis}={text} is not in the store; {or_nearest(text, map(word, held))}")
+    raise InputError(f"{axis}={text} is not in the store; {suggest(text, map(word, held))}")
 
 
 def _number(text: str) -> float | None:

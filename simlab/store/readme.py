@@ -15,7 +15,7 @@ import yaml
 
 from simlab.engine.ledger import FILE, STORE, is_archive
 from simlab.files import reason
-from simlab.messages import replicated, shown
+from simlab.messages import describe_replication, show
 from simlab.store.layout import sort_axes
 from simlab.store.measures import Labels
 from simlab.types import InputError
@@ -127,7 +127,7 @@ def of_archive(
 def _studies(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
     """Count the cells of studies, and return the settings that they share."""
     settings = {key: value for key, value in declared["base"].items() if key != "measure"}
-    return f"Cells: {size}, each {replicated(declared, 'x')}.", settings
+    return f"Cells: {size}, each {describe_replication(declared, 'x')}.", settings
 
 
 def _calculation(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
@@ -194,4 +194,4 @@ def _filled(text: str) -> str:
 
 def _values(values: Sequence[Any], most: int = 20) -> str:
     more = [f"... ({len(values)} values)"] if len(values) > most else []
-    return ", ".join([*map(shown, values[:most]), *more])
+    return ", ".join([*map(show, values[:most]), *more])

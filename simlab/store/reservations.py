@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.measures.jackknife import mark_successes
 from simlab.measures.labels import BETWEEN, LABELS
-from simlab.parts import target_of
+from simlab.parts import name_target
 from simlab.types import OK, Outcomes
 from simlab.world.recorded import recorded
 
@@ -27,7 +27,7 @@ SAME_PEOPLE = "the systems, raters (the same people) and documents of the table"
 ANEW = {"documents": "raters", "raters": "documents", "study": NOTHING}
 """What a measure holds fixed whose name ends in `_new_...`."""
 
-RECORDED, OPTION = target_of(recorded), "recorded"
+RECORDED, OPTION = name_target(recorded), "recorded"
 
 UNDIVIDED = "undivided"
 """Attribute of a store that has such cells; others lack it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from simlab.analysis import normalization
 from simlab.measures.labels import LABELS
-from simlab.parts import target_of
+from simlab.parts import name_target
 from simlab.store.measures import SUFFIXES, Variables
 
 UNITS: Mapping[str, str] = {
@@ -102,7 +102,7 @@ OF_STUDIES: Mapping[str, tuple[str, str]] = {
 }
 """Units of answers and of quality in a store that holds this outcome, which only studies of one sort have."""
 
-KEEP_POINTS = frozenset(target_of(part) for part in (normalization.none, normalization.mean, normalization.error))
+KEEP_POINTS = frozenset(name_target(part) for part in (normalization.none, normalization.mean, normalization.error))
 """Normalisations after which scores are still points; standardised scores are not."""
 
 

@@ -20,7 +20,7 @@ from zarr.storage import LocalStore
 
 from simlab import files, schemas
 from simlab.engine.ledger import FILE, STORE
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class CheckedStore(LocalStore):
         return held
 
     def _damaged(self, key: str, why: str) -> InputError:
-        return InputError(f"{legible(self.root / key)} is damaged ({why}); {remedy(self.root)}")
+        return InputError(f"{clip(self.root / key)} is damaged ({why}); {remedy(self.root)}")
 
 
 def is_chunk(key: str) -> bool:
@@ -218,8 +218,8 @@ def refuse_damaged(path: Path, examined: Examined) -> None:
         return
     first, *more = examined.problems
     others = f" (and {len(more)} more)" if more else ""
-    where = legible(path.parent)
-    raise InputError(f"{where}: {legible(first)}{others}; {remedy(path)}")
+    where = clip(path.parent)
+    raise InputError(f"{where}: {clip(first)}{others}; {remedy(path)}")
 
 
 def examine(files: Files) -> Examined:
@@ -252,7 +252,7 @@ def examine(files: Files) -> Examined:
 
 
 def _root(files: Files) -> dict[str, Any]:
-    where = legible(files.path)
+    where = clip(files.path)
     try:
         root = _json(files, METADATA)
         about = root["attributes"]
@@ -272,7 +272,7 @@ def _json(files: Files, name: str) -> Any:
 def _wrong_array(files: Files, name: str, about: Any) -> str | None:
     """State why an array cannot be read, or may not be."""
     if not name or "/" in name or "\\" in name or name in (".", "..", "c") or not name.isprintable():
-        return f"{legible(name, 80)}: that is no name of an array"
+        return f"{clip(name, 80)}: that is no name of an array"
     metadata = f"{name}/{METADATA}"
     if files.is_link(name) or files.is_link(metadata):
         return f"{name}: is a link, which no store has"
@@ -300,9 +300,9 @@ def _strange(about: Mapping[str, Any]) -> str | None:
         raise ValueError(about["chunk_grid"])
     kind, codecs = about["data_type"], [codec["name"] for codec in about["codecs"]]
     if (width := _width(kind)) is None:
-        return f"arrays of {legible(kind, 60)} are not read"
+        return f"arrays of {clip(kind, 60)} are not read"
     if codecs != _CODECS:
-        return f"what is packed by {legible(', '.join(map(str, codecs)), 60)} is not read"
+        return f"what is packed by {clip(', '.join(map(str, codecs)), 60)} is not read"
     most = MOST_BYTES if _is_long(about) else MOST_HELD
     if width * math.prod(shape) > most:
         return f"it says that it takes more than {most / 2**30:,.0f} GiB"

@@ -21,7 +21,7 @@ from simlab import schemas
 from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import STORE, Ledger, StoreOrigin
 from simlab.engine.provenance import CHANGED, installation
-from simlab.parts import is_own, target_of
+from simlab.parts import is_own, name_target
 from simlab.store import fill_values, readme, units
 from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
@@ -80,9 +80,9 @@ def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -
 def _laid(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
     """Name what a store is laid from, and what lies there; measures by parts and keys, those of plug-ins by nobody."""
     named = [
-        [name, target_of(one.func), one.args, one.keywords, labels.get(name)]
+        [name, name_target(one.func), one.args, one.keywords, labels.get(name)]
         for name, one in measures.items()
-        if isinstance(one, partial) and is_own({"_target_": target_of(one.func)})
+        if isinstance(one, partial) and is_own({"_target_": name_target(one.func)})
     ]
     own = json.dumps(named, default=repr) if len(named) == len(measures) else ""
     return StoreOrigin(installation(), own, book.state(), content(book.folder) or "")

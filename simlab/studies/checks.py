@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.studies.kind import Shape
 from simlab.studies.kinds import kind_of
 from simlab.studies.money import deadline_hours, limit, on_a_clock, prices_of, start_of
@@ -73,7 +73,7 @@ def _check_names(budget: Mapping[str, Any]) -> None:
     currency = budget.get("currency")
     if currency is not None and not (0 < len(currency) <= LONGEST and currency.isprintable() and currency.strip()):
         raise InputError(
-            f"budget.currency={shown(currency, 30)} must be a name such as EUR, of {LONGEST} letters at most"
+            f"budget.currency={show(currency, 30)} must be a name such as EUR, of {LONGEST} letters at most"
         )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeAlias, Union, get_args, get_origin
 
-from simlab.messages import legible, word
+from simlab.messages import clip, word
 from simlab.parts import is_own, parameters
 from simlab.types import InputError
 
@@ -126,8 +126,8 @@ def read_law(key: str, text: str) -> AnyLaw:
     """
     call = _CALL.fullmatch(text)
     if call is None:
-        raise InputError(f"{key}={legible(text, 60)} is no law; write {HOW}")
-    said = f"{key}={legible(text, 60)}"
+        raise InputError(f"{key}={clip(text, 60)} is no law; write {HOW}")
+    said = f"{key}={clip(text, 60)}"
     name, numbers = call[1], [part.strip() for part in call[2].split(",")]
     if name not in FORMS:
         raise InputError(f"{said}: {name} is no law; write {HOW}")

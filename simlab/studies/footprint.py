@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simlab import files
-from simlab.parts import chosen
+from simlab.parts import is_chosen
 from simlab.world.files.fitted_world import read_world
 from simlab.world.fitted import USUAL_SEATS, fitted
 from simlab.world.recorded import recorded
@@ -108,7 +108,7 @@ class Extent(NamedTuple):
 def extent_of(config: Mapping[str, Any]) -> Extent:
     """Return how large the worlds of a config are; raise InputError where they come from a file that is none."""
     systems, plugins = config.get("systems", {}), config.get("plugins", ())
-    if chosen(systems, fitted, plugins):
+    if is_chosen(systems, fitted, plugins):
         return _of_fit(systems)
     raters = config.get("raters", {})
     items = "n_items" if "n_items" in systems else "n_segments"
@@ -119,7 +119,9 @@ def extent_of(config: Mapping[str, Any]) -> Extent:
         CountedSize(_count(raters, "raters_per_bucket"), "raters of a bucket", "raters.raters_per_bucket"),
         CountedSize(_count(raters, "pool_size"), "raters", "raters.pool_size"),
         CountedSize(
-            _bytes_of_tables(config) if chosen(systems, recorded, plugins) else 0, "bytes of the table", "systems.path"
+            _bytes_of_tables(config) if is_chosen(systems, recorded, plugins) else 0,
+            "bytes of the table",
+            "systems.path",
         ),
     )
 
@@ -161,5 +163,5 @@ def _bytes_of_tables(config: Mapping[str, Any]) -> float:
 def _bytes(section: Mapping[str, Any]) -> float:
     if section.get("path") is None:
         return 0.0
-    file = files.expanded(section["path"])
+    file = files.expand_path(section["path"])
     return float(file.stat().st_size) if file.is_file() else 0.0

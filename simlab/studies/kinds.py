@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from simlab import parts
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.studies import judgements, preferences, ratings
 from simlab.studies.kind import Kind
 from simlab.types import QUESTION, InputError, Outcome, World
@@ -44,8 +44,8 @@ def kind_asking(question: str, plugins: Sequence[str] = ()) -> Kind:
     by_question = {kind.question: kind for kind in kinds(plugins)}
     # What a file says may be a list.
     if not isinstance(question, str) or question not in by_question:
-        said = shown(question)
-        raise InputError(f"question={said} is asked by no kind of study; {or_nearest(said, by_question)}")
+        said = show(question)
+        raise InputError(f"question={said} is asked by no kind of study; {suggest(said, by_question)}")
     return by_question[question]
 
 

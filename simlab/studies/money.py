@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import COMPARE, JUDGE, Array, Collected, InputError
 from simlab.types.bounds import Price
 
@@ -206,7 +206,7 @@ def _date(key: str, text: str) -> datetime:
     if date is None or date.tzinfo is not None or not re.match(r"\d{4}-\d\d-\d\d", text):
         what = "deadline" if key == "deadline" else "date"
         raise InputError(
-            f"budget.{key}={shown(text)} is no {what}; write {spans}a date (2026-03-06, or 2026-03-06T17:00)"
+            f"budget.{key}={show(text)} is no {what}; write {spans}a date (2026-03-06, or 2026-03-06T17:00)"
         )
     return date
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simlab.files import decimal
-from simlab.messages import legible, or_nearest
+from simlab.files import read_decimal
+from simlab.messages import clip, suggest
 from simlab.tables.columns import (
     COPIES,
     MAY_SCORE,
@@ -129,7 +129,7 @@ def opened(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> Cell
     """
     file = open_table(path, overrides, f"give a table of {forms}" if forms else REMEDY)
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
-        raise InputError(f"{file.header_at}: the column {legible(twice, 40)!r} is there twice; name each once")
+        raise InputError(f"{file.header_at}: the column {clip(twice, 40)!r} is there twice; name each once")
     commas = decimal_commas(overrides.decimal, file.dialect is None or file.dialect.mark != ",")
     return CellTable(
         file.where, file.header, CellRows(_rows(file)), path, file.notes, commas=commas, told=overrides, own=file.header
@@ -154,8 +154,8 @@ def renamed(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: 
         exact = [k for k, name in enumerate(table.header) if name == theirs]
         found = exact or [k for k, name in enumerate(table.header) if folded(name) == folded(theirs)]
         if not found:
-            advice = or_nearest(theirs, [name for name in table.header if name], "it has", 200)
-            raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {table.where} has no such column; {advice}")
+            advice = suggest(theirs, [name for name in table.header if name], "it has", 200)
+            raise InputError(f"--columns {clip(f'{ours}={theirs}', 60)}: {table.where} has no such column; {advice}")
         names = [f"({name})" if folded(name) == ours else name for name in names]
         names[found[0]] = ours
     names = [folded(name) if folded(name) in _FIXED and folded(name) not in names else name for name in names]
@@ -171,7 +171,7 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
     alike = [folded(name) for name in names]
     found = [k for k, name in enumerate(alike) if name == ours or name in known.usual]
     if len(found) > 1:
-        both = legible(" and ".join(names[k] for k in found), 60)
+        both = clip(" and ".join(names[k] for k in found), 60)
         raise InputError(
             f"{where}, line 1: {both} could both be the column {ours}; choose one with --columns {ours}=NAME"
         )
@@ -202,14 +202,14 @@ def number(text: str, where: str, column: str, *, commas: bool | None = False) -
     """
     if missing(text):
         return math.nan
-    value = decimal(with_point(text, commas))
+    value = read_decimal(with_point(text, commas))
     if value is None:
         raise InputError(
-            f"{where}: {column}={legible(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "
+            f"{where}: {column}={clip(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "
             "with --metrics"
         )
     if abs(value) > LARGEST:
-        raise InputError(f"{where}: {column}={legible(text, 40)} is larger than {LARGEST:g}; rescale this column")
+        raise InputError(f"{where}: {column}={clip(text, 40)} is larger than {LARGEST:g}; rescale this column")
     return value
 
 
@@ -229,8 +229,8 @@ def check_wanted(metrics: Iterable[str], there: Collection[str], where: str) -> 
     """Raise InputError for a metric that was asked for and that a table lacks."""
     for name in metrics:
         if name not in there:
-            advice = or_nearest(name, there or ["none"], "it has", 200)
-            raise InputError(f"--metrics {legible(name, 40)}: {where} has no such metric; {advice}")
+            advice = suggest(name, there or ["none"], "it has", 200)
+            raise InputError(f"--metrics {clip(name, 40)}: {where} has no such metric; {advice}")
 
 
 def check_systems(n: int, table: CellTable) -> None:

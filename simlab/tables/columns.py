@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from simlab.files import decimal
-from simlab.messages import legible, nearest, or_nearest
+from simlab.files import read_decimal
+from simlab.messages import clip, find_nearest, suggest
 from simlab.tables.numbers import ANSWERS, missing
 from simlab.types import InputError
 
@@ -182,7 +182,9 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
     people = set()
     for k, name in enumerate(names):
         cells = [(row[k], row) for row in rows if k < len(row) and not missing(row[k])]
-        numbers = all(decimal(cell.replace(",", ".", 1)) is not None or cell.lower() in ANSWERS for cell, _ in cells)
+        numbers = all(
+            read_decimal(cell.replace(",", ".", 1)) is not None or cell.lower() in ANSWERS for cell, _ in cells
+        )
         verdicts = all(place_of(cell) >= 0 or row.count(cell) > 1 for cell, row in cells)
         constant = len({cell for cell, _ in cells}) == 1 and not any(place_of(cell) >= 0 for cell, _ in cells)
         if cells and not numbers and (constant or not verdicts):
@@ -202,9 +204,9 @@ def told(text: str | None) -> dict[str, str]:
     for part in (text or "").split(",") if text is not None else ():
         ours, sign, theirs = (piece.strip() for piece in part.partition("="))
         if not (ours and sign and theirs):
-            raise InputError(f"--columns {legible(part.strip(), 60)}: write OURS=THEIRS, such as score=fluency")
+            raise InputError(f"--columns {clip(part.strip(), 60)}: write OURS=THEIRS, such as score=fluency")
         if ours.lower() in named:
-            raise InputError(f"--columns {legible(ours, 40)}: is named twice; name each column once")
+            raise InputError(f"--columns {clip(ours, 40)}: is named twice; name each column once")
         named[ours.lower()] = theirs
     return named
 
@@ -251,11 +253,11 @@ def _ours(word: str) -> str:
     for key, usual in USUAL.items():
         if word == key or folded(word) in usual:
             return key
-    raise InputError(f"--columns {legible(word, 40)}: is no column of ratings; {or_nearest(word, USUAL)}")
+    raise InputError(f"--columns {clip(word, 40)}: is no column of ratings; {suggest(word, USUAL)}")
 
 
 def _told(ours: str, theirs: str, names: Sequence[str], where: str) -> int:
-    return column_place(theirs, names, where, f"--columns {legible(f'{ours}={theirs}', 80)}")
+    return column_place(theirs, names, where, f"--columns {clip(f'{ours}={theirs}', 80)}")
 
 
 def column_place(theirs: str, names: Sequence[str], where: str, option: str) -> int:
@@ -263,9 +265,9 @@ def column_place(theirs: str, names: Sequence[str], where: str, option: str) -> 
     exact = [k for k, name in enumerate(names) if name == theirs]
     at = exact or [k for k, name in enumerate(names) if folded(name) == folded(theirs)]
     if not at:
-        raise InputError(f"{option}: {where} has no such column; {or_nearest(theirs, names, 'it has', 200)}")
+        raise InputError(f"{option}: {where} has no such column; {suggest(theirs, names, 'it has', 200)}")
     if len(at) > 1:
-        raise InputError(f"{where}: column {legible(theirs, 40)} appears twice; rename one")
+        raise InputError(f"{where}: column {clip(theirs, 40)} appears twice; rename one")
     return at[0]
 
 
@@ -275,9 +277,9 @@ def require(wanted: Iterable[str], columns: Mapping[str, int], names: Sequence[s
     if not lacking:
         return
     usual = ", no column ".join(" or ".join(_SHOWN.get(name, name) for name in NAMES[key].usual[:5]) for key in lacking)
-    there = ", ".join(legible(name, 40) for name in names[:12]) + (", ..." if len(names) > 12 else "")
-    close = (nearest(name, [name for name in names if name]) for key in lacking for name in USUAL[key])
-    hints = list(dict.fromkeys(legible(name, 40) for name in close if name))
+    there = ", ".join(clip(name, 40) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    close = (find_nearest(name, [name for name in names if name]) for key in lacking for name in USUAL[key])
+    hints = list(dict.fromkeys(clip(name, 40) for name in close if name))
     hint = f"; did you mean {', '.join(hints)}?" if hints else ""
     advice = f"; or say which is meant: --columns {lacking[0]}=NAME" if len(names) > 1 else ""
     alone = "; columns are set apart by tabs, commas or semicolons" if len(names) == 1 else ""
@@ -303,7 +305,7 @@ def parse_where(words: Sequence[str] | None) -> Where:
     for word in words or ():
         column, sign, value = (part.strip() for part in word.partition("="))
         if not (column and sign):
-            raise InputError(f"--where {legible(word, 60)}: write COLUMN=VALUE, such as aspect=fluency")
+            raise InputError(f"--where {clip(word, 60)}: write COLUMN=VALUE, such as aspect=fluency")
         parsed.append((column, value))
     return tuple(dict.fromkeys(parsed))
 
@@ -327,7 +329,7 @@ def phrase(where: Where) -> str:
     'aspect=fluency, turn=1 or 2'
     """
     grouped = values_by_column(where).items()
-    return ", ".join(f"{legible(column, 40)}={legible(' or '.join(values), 80)}" for column, values in grouped)
+    return ", ".join(f"{clip(column, 40)}={clip(' or '.join(values), 80)}" for column, values in grouped)
 
 
 def without_lines(rows: Rows, skip: Sequence[int]) -> Rows:
@@ -378,8 +380,8 @@ def _wanted(names: Sequence[str], where: Where, file: str) -> dict[int, dict[str
     folded = [name.casefold() for name in names]
     for column, value in where:
         if column not in names and column.casefold() not in folded:
-            hint = or_nearest(column, [name for name in names if name], "it has", 200)
-            raise InputError(f"--where {legible(f'{column}={value}', 60)}: {file} has no column {column}; {hint}")
+            hint = suggest(column, [name for name in names if name], "it has", 200)
+            raise InputError(f"--where {clip(f'{column}={value}', 60)}: {file} has no column {column}; {hint}")
         at = list(names).index(column) if column in names else folded.index(column.casefold())
         wanted.setdefault(at, {})[value.casefold()] = value
     return wanted
@@ -391,8 +393,8 @@ def _refuse_unmet(
     for at, values in wanted.items():
         for folded, value in values.items():
             if folded not in met[at]:
-                hint = or_nearest(value, [cell for cell in met[at].values() if cell], "it has", 200)
-                said = legible(f"{names[at]}={value}", 60)
+                hint = suggest(value, [cell for cell in met[at].values() if cell], "it has", 200)
+                said = clip(f"{names[at]}={value}", 60)
                 raise InputError(f"--where {said}: no row of {file} has it; {hint}")
 
 

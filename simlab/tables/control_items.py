@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import legible
+from simlab.files import read_decimal
+from simlab.messages import clip
 from simlab.tables.columns import LeftOutRatings, Rows
 from simlab.tables.held import ControlAnswers, Ratings
 
@@ -46,8 +46,8 @@ class Marks(NamedTuple):
 
     def left_out(self) -> LeftOutRatings:
         """Return what is left out."""
-        kinds = ", ".join(f"{legible(mark, 30)} {n:,}" for mark, n in self.counts.items())
-        return LeftOutRatings(sum(self.counts.values()), f"control items ({legible(self.name, 40)}: {kinds})")
+        kinds = ", ".join(f"{clip(mark, 30)} {n:,}" for mark, n in self.counts.items())
+        return LeftOutRatings(sum(self.counts.values()), f"control items ({clip(self.name, 40)}: {kinds})")
 
     def keep(self, rows: Rows) -> Iterator[tuple[int, list[str]]]:
         """Go through the rows that are of no control item."""
@@ -104,8 +104,8 @@ def _judged(cells: Counter[str], at: int, name: str) -> Marks | None:
     if not real and not any(_mark(cell) in DAMAGED for cell in control):
         return None
     others = [cell for cell in cells if cell and cell not in control]
-    kept = legible(f"{name}={others[0] if others else next(iter(control))}", 60)
-    said = legible(f"{name} ({', '.join(control)})", 80)
+    kept = clip(f"{name}={others[0] if others else next(iter(control))}", 60)
+    said = clip(f"{name} ({', '.join(control)})", 80)
     remark = f"{said} seems to mark control items, none is left out: --where {kept} would read some rows only"
     return Marks(at, name, {}, remark)
 
@@ -126,7 +126,7 @@ def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping
     places = {name: k for k, name in enumerate(ratings.rater_names)}
     met, failed = [], []
     for _, row in rows:
-        value = decimal(_cell(row, columns["score"]))
+        value = read_decimal(_cell(row, columns["score"]))
         rater = _cell(row, columns["rater"])
         if _mark(_cell(row, marks.at)) not in DAMAGED or value is None or rater not in middle:
             continue

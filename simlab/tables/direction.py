@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import ColumnOverrides
 from simlab.types import Floats, InputError, Ints
 
@@ -41,14 +41,14 @@ def scale(text: str | None) -> tuple[float, float] | None:
     >>> scale("0..100"), scale("-1..1"), scale(None)
     ((0.0, 100.0), (-1.0, 1.0), None)
     """
-    from simlab.files import decimal
+    from simlab.files import read_decimal
 
     if text is None:
         return None
     low, _, high = text.partition("..")
-    least, most = decimal(low.strip()), decimal(high.strip())
+    least, most = read_decimal(low.strip()), read_decimal(high.strip())
     if least is None or most is None or least >= most:
-        raise InputError(f"--scale {legible(text, 40)}: write the least and the largest score, such as 0..100")
+        raise InputError(f"--scale {clip(text, 40)}: write the least and the largest score, such as 0..100")
     return least, most
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.tables import judged, preferences
 from simlab.tables.cells import CellTable, check_wanted, load_answers, named, number, renamed
 from simlab.tables.held import NOTHING, ColumnOverrides
@@ -71,7 +71,7 @@ def _of_humans(table: CellTable, overrides: ColumnOverrides, metrics: Sequence[s
     scored = judged.with_runs(table, overrides.columns)
     if judged.holds(scored.header):
         return judged.of_table(scored, metrics, overrides)
-    there = legible(", ".join(table.header), 120)
+    there = clip(", ".join(table.header), 120)
     raise InputError(
         f"{table.where}: columns {there} are no table of {FORMS}; or name them with --columns ours=yours,..."
     )
@@ -81,7 +81,7 @@ def _check_told(columns: Mapping[str, str]) -> None:
     ours = {**judged.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": (), "segment": ()}
     for name in columns:
         if name not in ours and not name.startswith("human_"):
-            raise InputError(f"--columns {legible(name, 40)}: is no column that is read; {or_nearest(name, ours)}")
+            raise InputError(f"--columns {clip(name, 40)}: is no column that is read; {suggest(name, ours)}")
 
 
 def understood(evidence: Evidence, *, lower_is_better: bool | None = None) -> str:
@@ -139,12 +139,12 @@ def _with_references(table: CellTable, wanted: int | None) -> CellTable:
     there = list(dict.fromkeys(cells[at] for _, cells in table.rows))
     if wanted is None and len(there) > 1:
         raise InputError(
-            f"{table.where}: trials have {legible(', '.join(there), 60)} references, and a metric is another with "
+            f"{table.where}: trials have {clip(', '.join(there), 60)} references, and a metric is another with "
             f"each; choose --references {there[0]}"
         )
     if wanted is not None and str(wanted) not in there:
         raise InputError(
-            f"--references {wanted}: {table.where} has trials with {legible(', '.join(there), 60)}; choose one"
+            f"--references {wanted}: {table.where} has trials with {clip(', '.join(there), 60)}; choose one"
         )
     chosen = there[0] if wanted is None else str(wanted)
     return CellTable(table.where, table.header, [row for row in table.rows if row[1][at] == chosen])
@@ -156,14 +156,14 @@ def _trials_of(table: CellTable, name: str, rows: Sequence[tuple[int, list[str]]
     for line, cells in rows:
         kind = cells[table.column("kind")]
         if kind not in ("altering", "disrupting", "preserving"):
-            raise InputError(f"{table.at(line)}: kind={legible(kind, 40)!r} must be altering, disrupting or preserving")
+            raise InputError(f"{table.at(line)}: kind={clip(kind, 40)!r} must be altering, disrupting or preserving")
         preserving.append(kind == "preserving")
         corruption.append(kinds[cells[table.column("corruption")] if "corruption" in table.header else kind])
         scores.append([number(cells[table.column(c)], table.at(line), c) for c in ("original", "corrupted")])
         lower.add(cells[table.column("lower_is_better")].lower() if "lower_is_better" in table.header else "false")
     if len(lower) > 1 or not lower <= {"true", "false"}:
         raise InputError(
-            f"{table.where}: lower_is_better of {legible(name, 40)} is {legible(', '.join(sorted(lower)), 60)}; it "
+            f"{table.where}: lower_is_better of {clip(name, 40)} is {clip(', '.join(sorted(lower)), 60)}; it "
             "must be True or False, the same in all its rows"
         )
     both = np.array(scores)

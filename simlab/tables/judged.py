@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import legible, several
+from simlab.files import read_decimal
+from simlab.messages import clip, pluralise
 from simlab.tables.cells import (
     CellTable,
     check_systems,
@@ -116,7 +116,7 @@ class _Gathered:
         before = self.words.get(column)
         if before != words and column in self.seen:
             raise InputError(
-                f"{where}: {legible(column, 40)}={legible(ascii(text), 40)} is written in another way than scores "
+                f"{where}: {clip(column, 40)}={clip(ascii(text), 40)} is written in another way than scores "
                 "before it; write all in one way"
             )
         self.seen.add(column)
@@ -232,7 +232,7 @@ def _gathered(table: CellTable, wanted: Sequence[str], overrides: ColumnOverride
     columns = {name: k for name, k in columns.items() if name not in dict(texts)}
     found = _Gathered(scores={name: array("d") for name in columns}, commas=table.commas)
     found.notes += [
-        f"left out: the column {legible(name, 40)}, whose {legible(shown, 40)!r} is no score" for name, shown in texts
+        f"left out: the column {clip(name, 40)}, whose {clip(shown, 40)!r} is no score" for name, shown in texts
     ]
     human = human_columns(table.header)
     used = {*USUAL, *columns, *(table.header[k] for k in human)}
@@ -262,7 +262,7 @@ def _no_scores(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[s
     for name, k in columns.items():
         filled = [cells[k] for cells in rows if not missing(cells[k])]
         written = [with_point(cell, table.commas) for cell in filled]
-        if filled and all(decimal(cell) is None and cell.lower() not in ANSWERS for cell in written):
+        if filled and all(read_decimal(cell) is None and cell.lower() not in ANSWERS for cell in written):
             yield name, filled[0]
 
 
@@ -295,7 +295,7 @@ def _score(gathered: _Gathered, output: int, name: str, value: float, where: str
     """Keep the score of an output; raise InputError where it had another. `runs` is the column of several runs."""
     known = gathered.scores[name][output]
     if not (math.isnan(value) or math.isnan(known) or value == known):
-        shown = legible(runs, 40)
+        shown = clip(runs, 40)
         advice = f"; if each {shown} is an output of its own, --columns segment={shown}" if runs else ""
         raise InputError(
             f"{where}: {name}={value:g}, and {known:g} in line {gathered.lines[output]} for the same output; repeats "
@@ -348,7 +348,7 @@ def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[F
     if not (value[0] <= -1 and value[1] >= 0 and count[0] <= MOST_FAILED * count.sum()):
         return score, None
     failed = score == value[0]
-    said = f"{'score' if count[0] == 1 else 'scores'} {value[0]:g} of {legible(name, 40)}, outside its scale of "
+    said = f"{'score' if count[0] == 1 else 'scores'} {value[0]:g} of {clip(name, 40)}, outside its scale of "
     further = ", ..." if count[0] > 1 else ""
     said += f"{value[1]:g} to {value[-1]:g} (line {lines[int(np.flatnonzero(failed)[0])]}{further})"
     return np.where(failed, np.nan, score), LeftOutRatings(int(count[0]), said)
@@ -380,12 +380,12 @@ def _notes(gathered: _Gathered) -> Iterator[str]:
     for what, names in (("system", gathered.systems), ("rater", gathered.raters)):
         yield from doubtful_names(names, what)
     for name, (no, yes) in gathered.words.items():
-        yield f"{legible(name, 40)}: {yes} is 1, {no} is 0"
+        yield f"{clip(name, 40)}: {yes} is 1, {no} is 0"
     if gathered.again:
-        yield f"kept as repeats: {several(gathered.again, 'rating')} of an output that the same rater had rated"
+        yield f"kept as repeats: {pluralise(gathered.again, 'rating')} of an output that the same rater had rated"
     if gathered.unsigned:
         yield (
-            f"kept as repeats: {several(gathered.unsigned, 'row')} of an output that was there before; no rater is "
+            f"kept as repeats: {pluralise(gathered.unsigned, 'row')} of an output that was there before; no rater is "
             "named"
         )
 
@@ -396,12 +396,12 @@ def understood(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
     `lower_is_better` as the user says of human scores; None: nobody says, and higher is taken for better.
     """
     rated = outputs.human[np.isfinite(outputs.human)]
-    words = f"{several(len(outputs.system), 'output')} of {several(len(outputs.system_names), 'system')}"
-    words += f", {several(outputs.n_items, 'item')}"
-    words += f", {several(outputs.n_documents, 'document')}" if outputs.n_documents else ""
-    words += f"; {several(len(rated), 'human rating')}"
-    words += f" by {several(len(outputs.rater_names), 'rater')}" if outputs.rater_names else ""
-    words += f", {several(outputs.gaps, 'gap')}" if outputs.gaps else ""
+    words = f"{pluralise(len(outputs.system), 'output')} of {pluralise(len(outputs.system_names), 'system')}"
+    words += f", {pluralise(outputs.n_items, 'item')}"
+    words += f", {pluralise(outputs.n_documents, 'document')}" if outputs.n_documents else ""
+    words += f"; {pluralise(len(rated), 'human rating')}"
+    words += f" by {pluralise(len(outputs.rater_names), 'rater')}" if outputs.rater_names else ""
+    words += f", {pluralise(outputs.gaps, 'gap')}" if outputs.gaps else ""
     words += f"; {_scale(rated, outputs.scale)}, {_better(lower_is_better)}" if len(rated) else ""
     return f"{words}; metrics {', '.join(outputs.metrics) or 'none'}{rows_read(outputs.where, outputs.left_out)}"
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from simlab import files
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 # A line of the published tables holds a paragraph, its translation and the rater's key log: tens of kilobytes.
@@ -44,8 +44,8 @@ def numbered_lines(path: Path, remedy: str = REMEDY) -> Iterator[tuple[int, str]
     unpacking to disk. Raises InputError naming the file, and the line where there is one; `remedy` says which file is
     wanted.
     """
-    where = legible(path)
-    files.regular(path, where, remedy=remedy)
+    where = clip(path)
+    files.check_regular(path, where, remedy=remedy)
     try:
         # What is too long is refused before its lines are taken apart, which takes far longer than to count them.
         with _opened(path, where) as content:
@@ -61,8 +61,8 @@ def numbered_lines(path: Path, remedy: str = REMEDY) -> Iterator[tuple[int, str]
 
 def beginning(path: Path, remedy: str = REMEDY) -> str:
     """Return the first character of a table that is not blank, "" where there is none."""
-    where = legible(path)
-    files.regular(path, where, remedy=remedy)
+    where = clip(path)
+    files.check_regular(path, where, remedy=remedy)
     try:
         with _opened(path, where) as content:
             begun = content.read(_AT_ONCE).removeprefix(_BYTE_ORDER_MARK).lstrip()
@@ -73,7 +73,7 @@ def beginning(path: Path, remedy: str = REMEDY) -> str:
 
 def whole_text(path: Path, most: int) -> str:
     """Return the text of a file that is no table of lines; raise InputError for more than `most` bytes."""
-    where = legible(path)
+    where = clip(path)
     try:
         with _opened(path, where) as content:
             raw = content.read(most + 1).removeprefix(_BYTE_ORDER_MARK)
@@ -85,7 +85,7 @@ def whole_text(path: Path, most: int) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{where}, line {line}: {files.not_utf8(raw[error.start])}") from error
+        raise InputError(f"{where}, line {line}: {files.describe_not_utf8(raw[error.start])}") from error
 
 
 @contextmanager
@@ -149,8 +149,8 @@ def _archive_lines(archive: tarfile.TarFile, where: str) -> Iterator[tuple[int, 
         if not _is_table(member):
             continue
         if table:
-            raise InputError(f"{where}: holds several tables ({table}, {legible(member.name)}); pack or unpack one")
-        table = legible(member.name)
+            raise InputError(f"{where}: holds several tables ({table}, {clip(member.name)}); pack or unpack one")
+        table = clip(member.name)
         stream = archive.extractfile(member)
         if stream is not None:
             yield from _text_lines(stream, where)
@@ -171,7 +171,7 @@ def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             if b"\0" in raw or len(raw) > MAX_LINE:
                 raise _refused(raw, where, number) from error
-            raise InputError(f"{where}, line {number}: {files.not_utf8(raw[error.start])}") from error
+            raise InputError(f"{where}, line {number}: {files.describe_not_utf8(raw[error.start])}") from error
         if len(raw) > MAX_LINE or "\0" in line:
             raise _refused(raw, where, number)
         # Converted twice, or the wrong way round, an end has returns to spare.
@@ -276,7 +276,7 @@ def rows(lines: Iterable[tuple[int, str]], dialect: Dialect, where: str) -> Iter
                 yield place.first, row
             place.begun = False
     except csv.Error as error:
-        said = legible(f"{where}, line {place.first}: quotation marks do not match ({error})")
+        said = clip(f"{where}, line {place.first}: quotation marks do not match ({error})")
         raise InputError(f"{said}; double those inside of a cell") from error
 
 

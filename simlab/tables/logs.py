@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import several
+from simlab.files import read_decimal
+from simlab.messages import pluralise
 from simlab.tables import direction, numbers
 from simlab.tables.held import ColumnOverrides, Ratings, how_read
 from simlab.tables.lines import Dialect, cells
@@ -73,7 +73,7 @@ class _LogRows:
 def is_first(line: str) -> bool:
     """True if a first line is that of a log."""
     row = cells(line, DIALECT)
-    return len(row) == WIDTH and row[3] in KINDS and all(decimal(row[k]) is not None for k in (2, 6, 10, 11))
+    return len(row) == WIDTH and row[3] in KINDS and all(read_decimal(row[k]) is not None for k in (2, 6, 10, 11))
 
 
 def read(rows: Iterable[tuple[int, list[str]]], overrides: ColumnOverrides, where: str) -> Ratings:
@@ -113,7 +113,9 @@ def _entry(log: _LogRows, line: int, row: Sequence[str], where: str) -> LogEntry
     ended = numbers.seconds("end", end, where)
     spent = ended - numbers.seconds("start", start, where)
     log.undone += spent < 0
-    log.stamps.append(Stamp(login, (system, kind, output), decimal(number) or 0.0, math.nan if spent < 0 else ended))
+    log.stamps.append(
+        Stamp(login, (system, kind, output), read_decimal(number) or 0.0, math.nan if spent < 0 else ended)
+    )
     document, sign, rest = output.partition("#")
     if not sign:
         return None
@@ -191,11 +193,11 @@ def _gathered(known: Sequence[tuple[LogEntry, int]]) -> RatingCollector:
 def _notes(log: _LogRows, targets: Sequence[LogEntry], known: int) -> Iterator[str]:
     control = len(log.entries) - len(targets)
     if log.practice or control:
-        yield f"no ratings: {several(log.practice, 'item')} of a practice round, {several(control, 'control item')}"
+        yield f"no ratings: {pluralise(log.practice, 'item')} of a practice round, {pluralise(control, 'control item')}"
     if log.undone:
-        yield f"left out: the times of {several(log.undone, 'row')} that end before they start"
+        yield f"left out: the times of {pluralise(log.undone, 'row')} that end before they start"
     if known < len(targets):
-        yield f"left out: {several(len(targets) - known, 'rating')}, as it cannot be told of which segments"
+        yield f"left out: {pluralise(len(targets) - known, 'rating')}, as it cannot be told of which segments"
 
 
 def _damaged(log: _LogRows, marked: bool) -> Iterator[tuple[str, bool]]:

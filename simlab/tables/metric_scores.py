@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simlab import files
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.tables import segment_scores
 from simlab.tables.columns import found
 from simlab.tables.held import ColumnOverrides, Ratings
@@ -81,7 +81,7 @@ def read(
     a column. Raises InputError naming the file for what is no table of scores, and for two scores of one output.
     """
     file, column = file_of(path, column)
-    where = legible(files.typed(file))
+    where = clip(files.write_path(file))
     if column is not None:
         columns = {**columns, "score": _column(file, column, columns)}
     ratings = read_ratings(file, ColumnOverrides(columns=columns, better=better or _usual(file)))
@@ -99,7 +99,7 @@ def segments(path: Path, columns: Mapping[str, str]) -> tuple[Item, ...]:
     """
     first = next(numbered_lines(path), (0, ""))[1]
     if segment_scores.is_first_of_segments(first):
-        documents = segment_scores.documents_of(path, legible(path))
+        documents = segment_scores.documents_of(path, clip(path))
         return tuple((document, str(k + 1)) for k, document in enumerate(documents))
     return tuple(dict.fromkeys(listed(path, ColumnOverrides(columns=columns))))
 
@@ -130,21 +130,21 @@ def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item
 
 def _column(file: Path, column: str, told: Mapping[str, str]) -> str:
     """Return the name of a metric's column as the table has it; raise InputError where it has none."""
-    where = legible(files.typed(file))
+    where = clip(files.write_path(file))
     first = next(numbered_lines(file), (0, ""))[1]
     if segment_scores.is_first_of_segments(first):
         raise InputError(
-            f"metric.column={legible(column, 40)}: {where} has no columns; segment scores are found by a file name "
+            f"metric.column={clip(column, 40)}: {where} has no columns; segment scores are found by a file name "
             f"TESTSET.NAME{ENDING}"
         )
     names = [name for name in header_of(first, dialect_of(first), f"{where}, line 1") if name]
     if column not in names:
-        advice = or_nearest(column, names, "it has", 200)
-        raise InputError(f"metric.column={legible(column, 40)}: {where} has no such column; {advice}")
+        advice = suggest(column, names, "it has", 200)
+        raise InputError(f"metric.column={clip(column, 40)}: {where} has no such column; {advice}")
     others = {key: names[at] for key, at in found(names, told, f"{where}, line 1").items() if key != "score"}
     if column in others.values() or "severity" in others:
         wrong = "lists marked errors" if "severity" in others else f"takes it for the {_key(others, column)}"
-        raise InputError(f"metric.column={legible(column, 40)}: {where} {wrong}; name a column with scores of a metric")
+        raise InputError(f"metric.column={clip(column, 40)}: {where} {wrong}; name a column with scores of a metric")
     return column
 
 
@@ -171,7 +171,7 @@ def _one_each(ratings: Ratings, column: str, where: str) -> Floats:
         k = int(other[0])
         system, (document, segment) = ratings.system_names[ratings.system[k]], items_of(ratings)[ratings.item[k]]
         both = f"{ratings.score[k]:g} and {score[ratings.system[k], ratings.item[k]]:g}"
-        output = legible(f"system {system}, document {document}, segment {segment}", 200)
+        output = clip(f"system {system}, document {document}, segment {segment}", 200)
         raise InputError(f"{where}: {column} is {both} for {output}; a metric has one score of an output")
     return score
 
@@ -183,8 +183,8 @@ def _rows(scores: MetricScores, system_names: Sequence[str]) -> Ints:
         left = [name for name in system_names if name in scores.system_names]
         remedy = f"systems.names=[{','.join(left)}]" if len(left) > 1 else "it scores hardly any of them"
         raise InputError(
-            f"metric {legible(scores.name, 40)}: {scores.where} has no scores of {legible(', '.join(lacking), 200)}; "
-            f"leave {'it' if len(lacking) == 1 else 'them'} out: {legible(remedy, 2000)}"
+            f"metric {clip(scores.name, 40)}: {scores.where} has no scores of {clip(', '.join(lacking), 200)}; "
+            f"leave {'it' if len(lacking) == 1 else 'them'} out: {clip(remedy, 2000)}"
         )
     return np.array([scores.system_names.index(name) for name in system_names], np.int64)
 
@@ -200,9 +200,9 @@ def _places(scores: MetricScores, items: Sequence[Item]) -> Ints:
         by_segment = {segment: k for k, segment in enumerate(segments)}
         own = np.array([by_segment.get(segment, -1) for segment in wanted], np.int64)
     if not (own >= 0).any() or not _same_documents(scores.items, own, items):
-        theirs, ours = (legible(" ".join(of[0]), 80) for of in (scores.items, items))
+        theirs, ours = (clip(" ".join(of[0]), 80) for of in (scores.items, items))
         raise InputError(
-            f"metric {legible(scores.name, 40)}: {scores.where} scores no segment of the table of ratings (it has "
+            f"metric {clip(scores.name, 40)}: {scores.where} scores no segment of the table of ratings (it has "
             f"{theirs!r}, and that has {ours!r}, document and segment); write both alike"
         )
     return own

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables import direction, ratings
 from simlab.tables.columns import require
 from simlab.tables.held import ColumnOverrides, Ratings
@@ -142,10 +142,10 @@ def _times(read: _MqmRows, who: Mapping[str, str]) -> Times | None:
 def _mark(severity: str, category: str, where: str) -> MarkedError:
     marked, kind = _word(severity), _word(category)
     if marked not in SEVERITIES:
-        given = legible(ascii(severity), 40)
+        given = clip(ascii(severity), 40)
         raise InputError(f"{where}: unknown severity {given}; known are {', '.join(SEVERITIES)}; write one of these")
     if kind == "no-error" and marked in ("major", "minor"):
-        raise InputError(f"{where}: category No-error contradicts severity {legible(severity, 40)}")
+        raise InputError(f"{where}: category No-error contradicts severity {clip(severity, 40)}")
     planted = _PLANTED in (kind, marked)
     return MarkedError(points(marked, kind), marked in ("major", "minor"), planted, missed=kind == "missed")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.messages import legible, natural, several
+from simlab.messages import clip, order_naturally, pluralise
 from simlab.tables.held import Alike, ControlAnswers
 from simlab.tables.opening import rows_with
 from simlab.types import InputError, Ints
@@ -45,7 +45,7 @@ class Numbers(dict[Any, int]):
 def ranked(numbers: Numbers) -> tuple[tuple[str, ...], Ints]:
     """Return names in natural order, and the place of each by its number."""
     names = list(numbers)
-    order = sorted(range(len(names)), key=lambda k: natural(names[k]))
+    order = sorted(range(len(names)), key=lambda k: order_naturally(names[k]))
     return tuple(names[k] for k in order), places(order)
 
 
@@ -88,7 +88,7 @@ def printed(name: str) -> str:
     >>> printed("Ana"), printed("Jos\u00e9")
     ("'Ana'", "'Jos\\xe9'")
     """
-    return legible(ascii(name), 60)
+    return clip(ascii(name), 60)
 
 
 class Spellings:
@@ -149,9 +149,9 @@ def refuse_lists(names: Sequence[str], where: Callable[[int], str]) -> None:
         for apart in _LISTS:
             parts = dict.fromkeys(part for part in apart.split(name.strip()) if part)
             if len(parts) > 1 and all(spelling(part) in known for part in parts):
-                others = legible(" and ".join(parts), 80)
+                others = clip(" and ".join(parts), 80)
                 raise InputError(
-                    f"{where(k)}: the system {legible(name, 60)!r} names several systems of this table, {others}; "
+                    f"{where(k)}: the system {clip(name, 60)!r} names several systems of this table, {others}; "
                     "write a row for each of them, or, if it is one system, call it otherwise"
                 )
 
@@ -177,7 +177,7 @@ def refuse_alike(
 
 def _differ(one: str, other: str) -> str:
     if "".join(one.split()).casefold() == "".join(other.split()).casefold():
-        return f"{legible(repr(one), 60)} and {legible(repr(other), 60)} differ in case or blanks only"
+        return f"{clip(repr(one), 60)} and {clip(repr(other), 60)} differ in case or blanks only"
     if one.isascii() and other.isascii():
         return f"{printed(one)} and {printed(other)} are one number, written in two ways"
     return f"{printed(one)} and {printed(other)} look alike: letters are encoded in two ways, or cannot be seen"
@@ -258,7 +258,7 @@ def indexed(collector: RatingCollector, where: str, path: Path | None = None, al
     raters, rater = ranked(collector.raters)
     items = list(collector.items)
     of_item = document[[number for number, _ in items]].tolist()
-    order = sorted(range(len(items)), key=lambda k: (of_item[k], natural(items[k][1])))
+    order = sorted(range(len(items)), key=lambda k: (of_item[k], order_naturally(items[k][1])))
     return Indexed(
         system=system[_flat(collector.system)],
         item=places(order)[_flat(collector.item)],
@@ -336,7 +336,7 @@ def without_repeats(indexed: Indexed) -> tuple[Indexed, Ints]:
 def left_out(n: int) -> tuple[str, ...]:
     """State how many repeated ratings were left out; nothing of none."""
     return (
-        (f"left out: {several(n, 'rating')} of outputs that the same person had rated; the first row counts",)
+        (f"left out: {pluralise(n, 'rating')} of outputs that the same person had rated; the first row counts",)
         if n
         else ()
     )
@@ -374,12 +374,12 @@ def refuse_repeats(
     output += f"segment {segment} of {document}" if segment != document else f"document {document}"
     twice_said = differing(first, collector.line[k])
     if rater_known:
-        said = legible(f"{indexed.rater_names[indexed.rater[k]]} rated {output}", 200)
+        said = clip(f"{indexed.rater_names[indexed.rater[k]]} rated {output}", 200)
         raise InputError(
             f"{where}, line {collector.line[k]}: {said} before, on line {first}; {twice_said}; keep one of the two"
         )
     raise InputError(
-        f"{where}, line {collector.line[k]}: {legible(output, 200)} has a score before, on line {first}; "
+        f"{where}, line {collector.line[k]}: {clip(output, 200)} has a score before, on line {first}; "
         f"{twice_said}; keep "
         "one of the two, or name in a column rater who answered (simlab conclude averages answers of people who are "
         "not known)"

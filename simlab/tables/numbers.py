@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import legible
+from simlab.files import read_decimal
+from simlab.messages import clip
 from simlab.types import Bools, Floats, InputError, Ints
 
 MISSING = frozenset(("", "na", "n/a", "#n/a", "n.a.", "nan", "none", "null", "missing", "-", "--", "–", "—"))
@@ -73,15 +73,14 @@ def with_point(text: str, commas: bool | None) -> str:
 
 def score(text: str, where: str, remedy: str = "mend it, or leave it empty") -> float:
     """Read a score; raise InputError, beginning with `where` and ending with a remedy, for what is none."""
-    value = decimal(text)
+    value = read_decimal(text)
     if value is None:
-        comma = decimal(text.replace(",", ".", 1)) is not None
+        comma = read_decimal(text.replace(",", ".", 1)) is not None
         what_to_do = "write a decimal point, or say --decimal ," if comma else remedy
-        raise InputError(f"{where}: score {legible(ascii(text), 40)} is not a number; {what_to_do}")
+        raise InputError(f"{where}: score {clip(ascii(text), 40)} is not a number; {what_to_do}")
     if abs(value) > MAX_SCORE:
         raise InputError(
-            f"{where}: score {legible(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}; "
-            "rescale the scores"
+            f"{where}: score {clip(text, 40)} is not within -{MAX_SCORE:,.0f} and {MAX_SCORE:,.0f}; rescale the scores"
         )
     return value + 0.0  # -0.0 would be another zero
 
@@ -107,8 +106,8 @@ class ScoreColumn:
                 before = self.ways[other if one == way else one]
                 place = before[1].rpartition(", ")[2]
                 raise InputError(
-                    f"{where}: score {legible(ascii(text), 40)} is written in another way than "
-                    f"{legible(ascii(before[0]), 40)} on {place}; write all scores in one way"
+                    f"{where}: score {clip(ascii(text), 40)} is written in another way than "
+                    f"{clip(ascii(before[0]), 40)} on {place}; write all scores in one way"
                 )
         return value
 
@@ -116,9 +115,9 @@ class ScoreColumn:
         word = ANSWERS.get(text.lower())
         if word is not None:
             return f"word {word[1][0]}" if self._other_pair(word[1]) else "word", word[0]
-        if decimal(text) is None and (point := with_point(text, self.commas)) != text:
+        if read_decimal(text) is None and (point := with_point(text, self.commas)) != text:
             return "comma", score(point, where)
-        if decimal(text) is None and (found := _LABELLED.fullmatch(text)):
+        if read_decimal(text) is None and (found := _LABELLED.fullmatch(text)):
             value = score(found[1], where)
             label = " ".join(found[2].lower().split())
             # A number with two labels is no answer on a scale: 5 apples, 5 pears.
@@ -138,7 +137,7 @@ class ScoreColumn:
             yield f"scores have a decimal comma: {text} is {value:g}"
         if "label" in self.ways:
             text, _, value = self.ways["label"]
-            yield f"of scores such as {legible(text, 40)!r} the number counts: {value:g}"
+            yield f"of scores such as {clip(text, 40)!r} the number counts: {value:g}"
         if "word" in self.ways:
             no, yes = ANSWERS[self.ways["word"][0].lower()][1]
             yield f"scores are answers: {yes} is 1, {no} is 0"
@@ -147,7 +146,7 @@ class ScoreColumn:
 def count(column: str, text: str, where: str) -> int:
     """Read a number of errors; raise InputError, beginning with `where`, for what is none."""
     if not _COUNT.fullmatch(text):
-        given = legible(ascii(text), 40)
+        given = clip(ascii(text), 40)
         raise InputError(f"{where}: {column} {given} is not a count of errors (a whole number from 0)")
     return int(text)
 
@@ -159,12 +158,12 @@ def seconds(column: str, text: str, where: str) -> float:
     """
     if missing(text):
         return math.nan
-    value = decimal(text)
+    value = read_decimal(text)
     if value is None:
         try:
             value = datetime.fromisoformat(text).timestamp()
         except (ValueError, OverflowError, OSError) as error:
-            given = legible(ascii(text), 40)
+            given = clip(ascii(text), 40)
             raise InputError(f"{where}: {column} {given} is no time; write seconds, or 2024-03-01T12:00:00") from error
     return value
 
@@ -180,7 +179,7 @@ def each(texts: Sequence[str], read: Callable[[str, str], float], at: Callable[[
 
 def all_numbers(texts: Sequence[str]) -> list[float] | None:
     """Read cells that are all numbers or gaps (NaN); None where one is neither."""
-    values = [math.nan if missing(text) else decimal(text) for text in texts]
+    values = [math.nan if missing(text) else read_decimal(text) for text in texts]
     return None if any(value is None for value in values) else [value for value in values if value is not None]
 
 

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables import columns
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.lines import (
@@ -97,7 +97,7 @@ def _opened(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
     if is_json(path, remedy):
         found = read_records(path)
         return TableFile(path, found.where, found.keys, 1, None, CellRows(found.rows))
-    where = legible(path)
+    where = clip(path)
     lines = numbered_lines(path, remedy)
     head = list(islice(lines, TITLE_LINES))
     filled = [k for k, (_, text) in enumerate(head) if text.strip()]
@@ -111,8 +111,8 @@ def _opened(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
     first_line, first = head[filled[0]]
     notes: tuple[str, ...] = ()
     if at != filled[0]:
-        above = several(sum(k < at for k in filled), "line")
-        notes = (f"the header is line {number}; left out: {above} above it ({legible(first.strip(), 60)})",)
+        above = pluralise(sum(k < at for k in filled), "line")
+        notes = (f"the header is line {number}; left out: {above} above it ({clip(first.strip(), 60)})",)
     filled_rows = ((line, row) for line, row in content if any(map(str.strip, row)))
     return TableFile(
         path, where, header, number, dialect, CellRows(filled_rows), first, first_line, chain(head, lines), notes
@@ -141,14 +141,14 @@ def with_row_per_system(file: TableFile, wide: Sequence[str]) -> TableFile:
 
     Raises InputError for a column that is not there, and for a table that names systems or scores beside them.
     """
-    at = [columns.column_place(name, file.header, file.header_at, f"--wide {legible(name, 40)}") for name in wide]
+    at = [columns.column_place(name, file.header, file.header_at, f"--wide {clip(name, 40)}") for name in wide]
     if len(set(at)) < 2:
-        raise InputError(f"--wide {legible(','.join(wide), 60)}: name the columns of two systems, or more")
+        raise InputError(f"--wide {clip(','.join(wide), 60)}: name the columns of two systems, or more")
     rest = [k for k in range(len(file.header)) if k not in at]
     for k in rest:
         if columns.folded(file.header[k]) in columns.BESIDE_WIDE:
             raise InputError(
-                f"--wide {legible(','.join(wide), 60)}: {file.where} has a column {legible(file.header[k], 40)}, too, "
+                f"--wide {clip(','.join(wide), 60)}: {file.where} has a column {clip(file.header[k], 40)}, too, "
                 "and so a row for each system; leave --wide out"
             )
     header = (*(file.header[k] for k in rest), "system", "score")
@@ -186,7 +186,7 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
     apart = [f"{name} ({one}, {other})" for name, one, other in cells_of if one.strip() != other.strip()]
     if not apart:
         return "the two rows are alike in every column"
-    return f"the two rows differ in {legible(', '.join(apart), 160)}"
+    return f"the two rows differ in {clip(', '.join(apart), 160)}"
 
 
 def rows_with(path: Path, one: str, other: str) -> str:
@@ -224,7 +224,7 @@ def first_record(path: Path) -> Mapping[str, Any]:
     if not path.is_file() or not is_json(path):
         return {}
     try:
-        return next(_records(whole_text(path, MOST_BYTES), legible(path)), (0, {}))[1]
+        return next(_records(whole_text(path, MOST_BYTES), clip(path)), (0, {}))[1]
     except InputError:
         return {}
 
@@ -234,12 +234,12 @@ def read_records(path: Path) -> Records:
 
     Raises InputError naming the line of what is no JSON, and for JSON that is something else than records.
     """
-    where = legible(path)
+    where = clip(path)
     found = list(_records(whole_text(path, MOST_BYTES), where))
     if not found:
         raise InputError(f"{where}: holds no record; {FORM}")
     if len(found) == 1 and any(isinstance(value, list | dict) for value in found[0][1].values()):
-        shown = legible(", ".join(found[0][1]), 100)
+        shown = clip(", ".join(found[0][1]), 100)
         raise InputError(f"{where}: holds one JSON object with the keys {shown}; {FORM}")
     keys = tuple(dict.fromkeys(key for _, record in found for key in record))
     lines = [line for line, _ in found]
@@ -274,7 +274,7 @@ def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             place = getattr(error, "pos", at)
-            said = legible(getattr(error, "msg", "nested too deeply"), 60)
+            said = clip(getattr(error, "msg", "nested too deeply"), 60)
             raise InputError(
                 f"{where}, line {text.count(chr(10), 0, place) + 1}: is no JSON ({said}); mend it"
             ) from error

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.cells import CellTable, check_wanted, named
 from simlab.tables.columns import EMPHATIC, FIRST, NO_METRICS, SECOND, TIE, folded, is_emphatic
 from simlab.tables.names import NO_NAMES, Numbers
@@ -120,8 +120,8 @@ def _wide(collector: PairCollector, table: CellTable, metrics: Sequence[str] | N
     others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
     if not metrics:
         for name, shown in list(_no_verdicts(table, others)):
-            what = f"whose {legible(shown, 40)!r} is no preference"
-            collector.notes.append(f"left out: the column {legible(name, 40)}, {what}")
+            what = f"whose {clip(shown, 40)!r} is no preference"
+            collector.notes.append(f"left out: the column {clip(name, 40)}, {what}")
             del others[name]
     for at, cells, first, second in _rows(collector, table):
         for name, k in humans:
@@ -136,7 +136,7 @@ def _wide(collector: PairCollector, table: CellTable, metrics: Sequence[str] | N
                 continue
             if not metrics and name not in collector.votes and said(cells[k], first, second) is None:
                 collector.notes.append(
-                    f"left out: the column {legible(name, 40)}, whose {legible(cells[k], 40)!r} is no preference"
+                    f"left out: the column {clip(name, 40)}, whose {clip(cells[k], 40)!r} is no preference"
                 )
                 del others[name]
                 continue
@@ -200,7 +200,7 @@ def _count(text: str, where: str, column: str) -> int:
     if missing(text):
         return 0
     if not (text.isascii() and text.isdigit()) or len(text) > 12:
-        raise InputError(f"{where}: {column}={legible(text, 40)!r} must be a whole number of comparisons from 0")
+        raise InputError(f"{where}: {column}={clip(text, 40)!r} must be a whole number of comparisons from 0")
     return int(text)
 
 
@@ -243,9 +243,7 @@ def _pair_reader(table: CellTable) -> Callable[[Sequence[str], int], tuple[str, 
     def from_columns(cells: Sequence[str], line: int) -> tuple[str, str]:
         first, second = (named(table, cells, line, column) for column in ("system_a", "system_b"))
         if first == second:
-            raise InputError(
-                f"{table.at(line)}: system_a and system_b are both {legible(first, 40)}; compare two systems"
-            )
+            raise InputError(f"{table.at(line)}: system_a and system_b are both {clip(first, 40)}; compare two systems")
         return first, second
 
     def from_name(cells: Sequence[str], line: int) -> tuple[str, str]:
@@ -253,7 +251,7 @@ def _pair_reader(table: CellTable) -> Callable[[Sequence[str], int], tuple[str, 
         parts = [part.strip() for part in name.split("|")]
         if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
             raise InputError(
-                f"{table.at(line)}: pair={legible(name, 40)!r} must name two systems, as in A|B; or give "
+                f"{table.at(line)}: pair={clip(name, 40)!r} must name two systems, as in A|B; or give "
                 "columns system_a and system_b"
             )
         return parts[0], parts[1]

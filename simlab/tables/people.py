@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables.columns import NAMES, folded
 from simlab.tables.lines import dialect_of, header_of, numbered_lines, rows
 from simlab.tables.names import RatingCollector, renamed
@@ -40,14 +40,14 @@ def with_people(collector: RatingCollector, path: Path | None, *, rater_known: b
     if path is None:
         return Named(collector, {rater: rater for rater in collector.raters}, ())
     if not rater_known:
-        raise InputError(f"--people {legible(path)}: the table does not say who rated; leave it out")
+        raise InputError(f"--people {clip(path)}: the table does not say who rated; leave it out")
     known = people(path, collector.raters)
     who = {rater: known.get(rater, rater) for rater in collector.raters}
     n = len(set(who.values()))
-    notes = [f"{several(len(who), 'login')} are {'one person' if n == 1 else f'{n:,} people'}"]
+    notes = [f"{pluralise(len(who), 'login')} are {'one person' if n == 1 else f'{n:,} people'}"]
     if strangers := [rater for rater in collector.raters if rater not in known]:
-        names = legible(", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else ""), 100)
-        notes.append(f"--people does not name {several(len(strangers), 'login')} ({names}): each counts as a person")
+        names = clip(", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else ""), 100)
+        notes.append(f"--people does not name {pluralise(len(strangers), 'login')} ({names}): each counts as a person")
     return Named(renamed(collector, list(who.values())), who, tuple(notes))
 
 
@@ -56,7 +56,7 @@ def people(path: Path, raters: Iterable[str]) -> dict[str, str]:
 
     Raises InputError for a file without such a column, or without one that says who, and for a login of two people.
     """
-    where = legible(path)
+    where = clip(path)
     lines = numbered_lines(path, "give the file that says who raters are")
     first = next(lines, (0, ""))[1]
     dialect = dialect_of(first)
@@ -74,7 +74,7 @@ def _login(table: Sequence[tuple[int, list[str]]], wide: int, raters: set[str], 
     met = [len({row[k] for _, row in table} & raters) for k in range(wide)]
     if not max(met):
         raise InputError(
-            f"--people {where}: names none of the table's raters, such as {legible(min(raters), 60)}; "
+            f"--people {where}: names none of the table's raters, such as {clip(min(raters), 60)}; "
             "write logins as the table does"
         )
     return met.index(max(met))
@@ -98,12 +98,12 @@ def _known(table: Sequence[tuple[int, list[str]]], login: int, person: int, wher
             continue
         if not row[person]:
             raise InputError(
-                f"--people {where}, line {line}: does not say who {legible(row[login], 60)} is; "
+                f"--people {where}, line {line}: does not say who {clip(row[login], 60)} is; "
                 "fill it in, or take the line out"
             )
         who, before = known.setdefault(row[login], (row[person], line))
         if who != row[person]:
-            both = legible(f"{row[login]} is {who} on line {before} and {row[person]} here", 200)
+            both = clip(f"{row[login]} is {who} on line {before} and {row[person]} here", 200)
             raise InputError(f"--people {where}, line {line}: {both}; a login is one person")
     return {name: who for name, (who, _) in known.items()}
 
@@ -129,8 +129,8 @@ def refuse_people_and_machines(raters: Iterable[str], column: str, where: str) -
         return
     apart, rest = _options(column, machines), _options(column, others)
     raise InputError(
-        f"{where}: judges of two sorts, {several(len(machines), 'machine')} ({_shown(machines)}) and "
-        f"{several(len(others), 'other')} ({_shown(others)}), and these are not one; read {apart}, or {rest}"
+        f"{where}: judges of two sorts, {pluralise(len(machines), 'machine')} ({_shown(machines)}) and "
+        f"{pluralise(len(others), 'other')} ({_shown(others)}), and these are not one; read {apart}, or {rest}"
     )
 
 
@@ -141,8 +141,8 @@ def _options(column: str, names: Sequence[str]) -> str:
 
 
 def _word(text: str) -> str:
-    return f"'{legible(text, 60)}'" if re.search(r"[^\w=.,:/-]", text) else legible(text, 60)
+    return f"'{clip(text, 60)}'" if re.search(r"[^\w=.,:/-]", text) else clip(text, 60)
 
 
 def _shown(names: Sequence[str]) -> str:
-    return legible(", ".join(names[:MOST_SHOWN]) + (", ..." if len(names) > MOST_SHOWN else ""), 80)
+    return clip(", ".join(names[:MOST_SHOWN]) + (", ..." if len(names) > MOST_SHOWN else ""), 80)

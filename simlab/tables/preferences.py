@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables import pairs
 from simlab.tables.cells import CellTable, check_systems, left_out_of, load_answers, opened, renamed, spelled
 from simlab.tables.columns import TIE, VERDICTS, LeftOutRatings, Where, aliases, folded, place_of, without_chosen
@@ -141,15 +141,15 @@ def _with_winner(table: CellTable) -> tuple[CellTable, list[str]]:
     clear = [k for k in there if all(place_of(row[k]) >= 0 or row[k] in ("", row[first], row[second]) for row in cells)]
     if len(there) == len(clear) == 1:
         names = list(table.header)
-        said = f"the column {legible(names[there[0]], 40)} says who won"
+        said = f"the column {clip(names[there[0]], 40)} says who won"
         names[there[0]] = "winner"
         return replace(table, header=tuple(names)), [said]
     further = [name for name in table.header if name not in ("system_a", "system_b", "item", "rater", "")]
     meant = table.header[there[0]] if there else "NAME"
-    hint = "" if there else f" (it has {legible(', '.join(further), 100) or 'no further column'})"
+    hint = "" if there else f" (it has {clip(', '.join(further), 100) or 'no further column'})"
     raise InputError(
         f"{table.where}: each row names two systems, so that these are comparisons, and no column winner says who won; "
-        f"name it: --columns winner={legible(meant, 40)}{hint}; its cells are the name of one of the two, a, b or tie; "
+        f"name it: --columns winner={clip(meant, 40)}{hint}; its cells are the name of one of the two, a, b or tie; "
         "or 1 (the first wins), .5 and 0"
     )
 
@@ -238,7 +238,7 @@ def people_of(raters: tuple[str, ...], overrides: ColumnOverrides) -> tuple[tupl
     if overrides.people is None:
         return raters, np.arange(len(raters))
     if not raters:
-        raise InputError(f"--people {legible(overrides.people)}: the table does not say who rated; leave it out")
+        raise InputError(f"--people {clip(overrides.people)}: the table does not say who rated; leave it out")
     who = people(overrides.people, raters)
     persons = Numbers()
     number = np.array([persons[who.get(rater, rater)] for rater in raters])
@@ -255,7 +255,7 @@ def _notes(human: WinnerComparisons) -> list[str]:
     key = outputs(human, human.item, human.rater)[known]
     again = len(key) - len(np.unique(key))
     if again:
-        notes.append(f"kept: {several(again, 'comparison')} of outputs that the same rater had compared")
+        notes.append(f"kept: {pluralise(again, 'comparison')} of outputs that the same rater had compared")
     return notes
 
 
@@ -265,7 +265,7 @@ def by_documents(preferences: Preferences) -> Preferences:
         return preferences
     item = np.append(preferences.document, -1)[preferences.item]
     said = (
-        f"documents are the units: {several(len(preferences.item_names), 'item')} of "
+        f"documents are the units: {pluralise(len(preferences.item_names), 'item')} of "
         f"{len(preferences.document_names):,} documents"
     )
     return replace(preferences, item=item, item_names=preferences.document_names, notes=(*preferences.notes, said))
@@ -275,23 +275,23 @@ def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
     """State that a column which names the same document in each row tells nothing apart."""
     if len(documents) != 1:
         return []
-    return [f"document is {legible(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
+    return [f"document is {clip(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
 
 
 def understood(preferences: Preferences) -> str:
     """State in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
     n = len(preferences.outcome)
     words = (
-        f"{several(n, 'comparison')} of {several(preferences.n_systems, 'system')} "
-        f"({several(_n_pairs(preferences), 'pair')})"
+        f"{pluralise(n, 'comparison')} of {pluralise(preferences.n_systems, 'system')} "
+        f"({pluralise(_n_pairs(preferences), 'pair')})"
     )
-    words += f", {several(len(preferences.document_names), 'document')}" if preferences.document_known else ""
-    words += f", {several(len(preferences.item_names), 'item')}" if preferences.item_known else ", items not named"
-    words += f", {several(preferences.n_raters, 'rater')}" if preferences.rater_known else ", raters not named"
+    words += f", {pluralise(len(preferences.document_names), 'document')}" if preferences.document_known else ""
+    words += f", {pluralise(len(preferences.item_names), 'item')}" if preferences.item_known else ", items not named"
+    words += f", {pluralise(preferences.n_raters, 'rater')}" if preferences.rater_known else ", raters not named"
     if n:
         share = float((preferences.outcome == TIE).mean())
         words += f"; {_share(share)} ties"
-    words += f"; {several(preferences.gaps, 'gap')}" if preferences.gaps else ""
+    words += f"; {pluralise(preferences.gaps, 'gap')}" if preferences.gaps else ""
     words += f"; metrics {', '.join(preferences.metrics)}" if preferences.metrics else ""
     return words + rows_read(preferences.where, preferences.left_out)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.tables import direction, numbers
 from simlab.tables.columns import COPIES, LeftOutRatings, require
 from simlab.tables.held import ColumnOverrides, Ratings, how_read
@@ -286,7 +286,7 @@ def _without_score(read: _RatingRows) -> Iterator[str]:
     """State what stands for a score that is missing, where that is not an empty cell."""
     for mark, n in read.without_score.items():
         if mark:
-            yield f"left out: {several(n, 'row')} whose score is {mark!r}, as missing"
+            yield f"left out: {pluralise(n, 'row')} whose score is {mark!r}, as missing"
 
 
 def averages_of(ratings: Ratings, *, runs: bool) -> Ratings:

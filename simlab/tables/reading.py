@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from simlab.files import decimal
-from simlab.messages import legible
+from simlab.files import read_decimal
+from simlab.messages import clip
 from simlab.tables import judged, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import CellTable, renamed
 from simlab.tables.columns import (
@@ -174,7 +174,7 @@ def _refuse_others(table: CellTable) -> None:
         human = next(name for name in table.header if name.startswith("human"))
         raise InputError(
             f"{table.where}: holds metrics beside humans, which is for simlab fit-metric; "
-            f"--columns score={legible(human, 40)} reads what humans say"
+            f"--columns score={clip(human, 40)} reads what humans say"
         )
 
 
@@ -189,9 +189,9 @@ def _refuse_wide(file: TableFile, chosen: Mapping[str, int]) -> None:
         if name and at not in chosen.values() and folded(name) not in NO_METRICS and _holds_scores(rows, at)
     ]
     if len(names) > 1 and chosen:
-        shown = legible(",".join(names), 200)
+        shown = clip(",".join(names), 200)
         raise InputError(
-            f"{file.header_at}: has no column of systems and none of scores; if {legible(', '.join(names), 200)} are "
+            f"{file.header_at}: has no column of systems and none of scores; if {clip(', '.join(names), 200)} are "
             f"systems, with their scores below: --wide {shown}; else name the columns: --columns system=NAME,score=NAME"
         )
 
@@ -199,7 +199,7 @@ def _refuse_wide(file: TableFile, chosen: Mapping[str, int]) -> None:
 def _holds_scores(rows: Sequence[Sequence[str]], at: int) -> bool:
     cells = [row[at].strip() for row in rows]
     filled = [cell for cell in cells if not missing(cell)]
-    return bool(filled) and all(decimal(with_point(cell, True)) is not None for cell in filled)
+    return bool(filled) and all(read_decimal(with_point(cell, True)) is not None for cell in filled)
 
 
 def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
@@ -216,7 +216,7 @@ def _without_columns(overrides: ColumnOverrides, where: str, *also: str) -> Colu
     """Raise InputError for what is told of a table that cannot have it."""
     if overrides.columns:
         ours, theirs = next(iter(overrides.columns.items()))
-        raise InputError(f"--columns {legible(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
+        raise InputError(f"--columns {clip(f'{ours}={theirs}', 60)}: {where} has no header that names columns")
     for option, given in (
         ("--alike merge", overrides.alike == "merge"),
         ("--wide", overrides.wide),
@@ -227,5 +227,5 @@ def _without_columns(overrides: ColumnOverrides, where: str, *also: str) -> Colu
     if overrides.where:
         raise InputError(f"--where {phrase(overrides.where)}: {where} has no header that names columns")
     if "people" in also and overrides.people is not None:
-        raise InputError(f"--people {legible(overrides.people)}: {where} does not say who rated")
+        raise InputError(f"--people {clip(overrides.people)}: {where} does not say who rated")
     return overrides

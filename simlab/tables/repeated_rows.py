@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.columns import Rows
 from simlab.types import InputError
 
@@ -190,20 +190,20 @@ def refuse_criteria(repeated: RepeatedRows, file: str, what: str, *, rater_known
     if not columns:
         return
     lines = sorted(min(repeated.groups, key=min))
-    shown = " and ".join(f"{legible(repeated.names[at], 40)} ({_values(repeated, at)})" for at in columns)
+    shown = " and ".join(f"{clip(repeated.names[at], 40)} ({_values(repeated, at)})" for at in columns)
     words = [f"--where {_word(repeated.names[at], repeated.cells[lines[0]][at])}" for at in columns]
-    column = legible(repeated.names[columns[0]], 40)
+    column = clip(repeated.names[columns[0]], 40)
     unnamed = not rater_known and not _named_as_criteria(column)
     rater = f"; or, if it says who rated: --columns rater={column}" if unnamed else ""
     raise InputError(
-        f"{file}, line {lines[1]}: {legible(what, 200)}, as on line {lines[0]}; the rows differ in {shown}, and answers"
+        f"{file}, line {lines[1]}: {clip(what, 200)}, as on line {lines[0]}; the rows differ in {shown}, and answers"
         f" to several questions make none: read those to one of them, {' '.join(words)}{rater}"
     )
 
 
 def _values(repeated: RepeatedRows, at: int) -> str:
     values = list(dict.fromkeys(repeated.cells[line][at] for group in repeated.groups for line in group))
-    return legible(", ".join(values[:6]) + (", ..." if len(values) > 6 else ""), 120)
+    return clip(", ".join(values[:6]) + (", ..." if len(values) > 6 else ""), 120)
 
 
 def _word(column: str, value: str) -> str:

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import legible, several
+from simlab.files import read_decimal
+from simlab.messages import clip, pluralise
 from simlab.tables import direction, numbers
 from simlab.tables.held import ColumnOverrides, Ratings, how_read
 from simlab.tables.lines import numbered_lines
@@ -42,7 +42,7 @@ def is_first_of_segments(line: str) -> bool:
     fields = line.split("\t")
     if len(fields) != 2 or not fields[0].strip():
         return False
-    return fields[1] == UNRATED or fields[1].startswith(_MARKED) or decimal(fields[1]) is not None
+    return fields[1] == UNRATED or fields[1].startswith(_MARKED) or read_decimal(fields[1]) is not None
 
 
 def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: ColumnOverrides, where: str) -> Ratings:
@@ -59,7 +59,7 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
         system, text = _fields(line, f"{where}, line {number}")
         place = met[system] = met.get(system, 0) + 1
         if place > len(documents):
-            raise _other(where, system, f"more than {several(len(documents), 'line')}", len(documents))
+            raise _other(where, system, f"more than {pluralise(len(documents), 'line')}", len(documents))
         rows += 1
         if text != UNRATED:
             worth, count = _worth(text, f"{where}, line {number}")
@@ -70,7 +70,7 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
             held.add([number], [system], [documents[place - 1]], [str(place)], [RATER])
     for system, n in met.items():
         if n != len(documents):
-            raise _other(where, system, several(n, "line"), len(documents))
+            raise _other(where, system, pluralise(n, "line"), len(documents))
     if not score:
         raise InputError(f"{where}: holds no score; give a file in which some segment has one")
     if errors[0] >= 0:
@@ -111,22 +111,20 @@ def documents_of(path: Path, where: str) -> list[str]:
     if not beside.exists():
         raise InputError(
             f"{where}: begins with a system and a score, no header, as segment scores of mt-metrics-eval do, and these "
-            f"need {legible(beside.name, 80)} beside them; give a table a header such as system,document,rater,score"
+            f"need {clip(beside.name, 80)} beside them; give a table a header such as system,document,rater,score"
         )
     documents = []
     for number, line in numbered_lines(beside):
         fields = line.split("\t")
         if len(fields) < 2 or not fields[1].strip():
-            raise InputError(
-                f"{legible(beside)}, line {number}: has no document; a line is a domain, a tab, a document"
-            )
+            raise InputError(f"{clip(beside)}, line {number}: has no document; a line is a domain, a tab, a document")
         documents.append(fields[1].strip())
     return documents
 
 
 def _other(where: str, system: str, n: str, wanted: int) -> InputError:
-    said = legible(system, 60)
-    held = f"{said} has {n}, and .docs beside it has {several(wanted, 'line')}"
+    said = clip(system, 60)
+    held = f"{said} has {n}, and .docs beside it has {pluralise(wanted, 'line')}"
     return InputError(f"{where}: {held}; give one line a segment, of one test set")
 
 
@@ -147,7 +145,7 @@ def read_averages(header: str, lines: Iterable[tuple[int, str]], overrides: Colu
         rows += 1
         before, other = first.setdefault((system, segment), (number, text))
         if before != number:
-            what = legible(f"system {system} has segment {segment}", 200)
+            what = clip(f"system {system} has segment {segment}", 200)
             apart = difference(["score"], [other], [text])
             raise InputError(f"{where}, line {number}: {what} before, on line {before}; {apart}; keep one of the two")
         if text != UNRATED:
@@ -172,8 +170,8 @@ def _cells(header: str, lines: Iterable[tuple[int, str]], where: str) -> Iterabl
 
 
 def _score(text: str, where: str) -> float:
-    if decimal(text) is None:
-        given = legible(ascii(text), 40)
+    if read_decimal(text) is None:
+        given = clip(ascii(text), 40)
         raise InputError(f"{where}: score {given} is not a number; unrated segments say {UNRATED}")
     return numbers.score(text, where)
 

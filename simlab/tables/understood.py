@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables.columns import LeftOutRatings, Where, phrase, values_by_column
 from simlab.tables.held import Ratings
 
 
 def line(ratings: Ratings) -> str:
     """State how many ratings of what by whom, on which scale, and which scores are better."""
-    raters = several(ratings.n_raters, "rater") if ratings.rater_known else "raters not named"
-    documents = several(ratings.n_documents, "document")
+    raters = pluralise(ratings.n_raters, "rater") if ratings.rater_known else "raters not named"
+    documents = pluralise(ratings.n_documents, "document")
     if len(ratings.item_names) != ratings.n_documents:
-        documents += f" ({several(len(ratings.item_names), 'segment')})"
-    n = several(len(ratings.score), "rating")
+        documents += f" ({pluralise(len(ratings.item_names), 'segment')})"
+    n = pluralise(len(ratings.score), "rating")
     if ratings.answers:
-        n = f"{several(ratings.answers, 'answer')}, averaged to {n},"
-    what = f"{n} of {several(ratings.n_systems, 'system')}, {documents}, {raters}"
-    gaps = f", {several(ratings.gaps, 'gap')}" if ratings.gaps else ""
+        n = f"{pluralise(ratings.answers, 'answer')}, averaged to {n},"
+    what = f"{n} of {pluralise(ratings.n_systems, 'system')}, {documents}, {raters}"
+    gaps = f", {pluralise(ratings.gaps, 'gap')}" if ratings.gaps else ""
     return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where, ratings.left_out)}"
 
 
@@ -28,7 +28,7 @@ def beside(read: Mapping[str, Any]) -> Iterator[str]:
     """State how cells of a table were taken, and which columns say nothing here; `read` is the record of a table."""
     yield from read.get("remarks", ())
     if unused := read.get("unused"):
-        yield f"not used: {legible(', '.join(unused), 200)}"
+        yield f"not used: {clip(', '.join(unused), 200)}"
 
 
 def rows_read(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> str:

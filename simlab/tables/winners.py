@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.files import decimal
-from simlab.messages import legible
+from simlab.files import read_decimal
+from simlab.messages import clip
 from simlab.tables.cells import CellTable
 from simlab.tables.columns import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.tables.names import spelling
@@ -73,7 +73,7 @@ def said(text: str, first: str, second: str, *, numbers: bool = False) -> CellRe
     >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
     (CellReadings(name=0, word=2), CellReadings(name=-1, word=1), None)
     """
-    word, value = place_of(text), decimal(with_point(text, True))
+    word, value = place_of(text), read_decimal(with_point(text, True))
     if value is not None and (value in (0.0, 0.5, 1.0) or (numbers and abs(value) <= MOST_CODE)):
         word = _CODE + round(value * _STEPS)
     name = FIRST if text == first else SECOND if text == second else -1
@@ -112,12 +112,12 @@ def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) 
             k = int(unnamed[0])
             shown = ", ".join(f"{one:g}" for one in sorted(there)[:6])
             raise InputError(
-                f"{table.at(int(line[k]))}: {legible(source, 40)} holds the numbers {shown}, which may mean several "
+                f"{table.at(int(line[k]))}: {clip(source, 40)} holds the numbers {shown}, which may mean several "
                 "things; write a, b and tie, or 1 (the first wins), .5 and 0"
             )
     word = word.copy()
     word[coded] = place
-    return word, f"in {legible(source, 40)} {means}" if means else ""
+    return word, f"in {clip(source, 40)} {means}" if means else ""
 
 
 def resolved(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
@@ -163,7 +163,7 @@ def _unclear(second: bool, where: str, source: str) -> InputError:
 
 def no_outcome(text: str, where: str, column: str) -> InputError:
     """Describe a cell that is no outcome of a comparison."""
-    return InputError(f"{where}: {legible(column, 40)}={legible(text, 40)!r} {RULE}")
+    return InputError(f"{where}: {clip(column, 40)}={clip(text, 40)!r} {RULE}")
 
 
 def outputs(comparisons: WinnerComparisons, *further: Ints) -> Ints:
@@ -191,7 +191,7 @@ def refuse_contradictions(comparisons: WinnerComparisons, source: str, table: Ce
     if len(wrong):
         k, before = wrong[0], at[of[wrong[0]]]
         raise InputError(
-            f"{table.at(int(comparisons.line[known[k]]))}: {legible(source, 40)} says {SIGNS[outcome[k]]} of what it "
+            f"{table.at(int(comparisons.line[known[k]]))}: {clip(source, 40)} says {SIGNS[outcome[k]]} of what it "
             "said "
             f"{SIGNS[outcome[before]]} of in line {comparisons.line[known[before]]}; repeats are humans', a metric "
             "compares two outputs once"

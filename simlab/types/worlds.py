@@ -142,7 +142,7 @@ class World:
     speeds: Speeds | None = None
     of_pool: Callable[[], Floats] | None = None
 
-    def answering(self, question: str, law: Law) -> World:
+    def replace_answers(self, question: str, law: Law) -> World:
         """Return the world with another law of the answers to a question."""
         return replace(self, answers={**self.answers, question: law})
 

@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from scipy.special import ndtr, ndtri
 
-from simlab.messages import numbered
+from simlab.messages import name_things
 from simlab.types import Contest, Documents, Floats, InputError, Latent
 from simlab.types.bounds import Count, Spread, Value
 from simlab.world.preferences import item_factors, probabilities
@@ -63,7 +63,7 @@ def alpha_optimal(
     p = probabilities(law) if comparable else None
     documents = Documents(outputs_per_document, document_agreement)
     return Contest(
-        numbered("system", n_systems), n_items, p, latent=law, fixed=test_set == "fixed", documents=documents
+        name_things("system", n_systems), n_items, p, latent=law, fixed=test_set == "fixed", documents=documents
     )
 
 

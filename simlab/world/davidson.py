@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.messages import numbered
+from simlab.messages import name_things
 from simlab.types import (
     COMPARE,
     Anew,
@@ -60,7 +60,7 @@ def davidson(
     standard = system_sd * rng.standard_normal(n_systems)
     law = Davidson(standard if strength is None else np.asarray(strength, float), output_sd, item_sd, ties)
     return Contest(
-        numbered("system", n_systems),
+        name_things("system", n_systems),
         n_items,
         probabilities(law),
         fixed=test_set == "fixed",
@@ -114,6 +114,6 @@ def pooled_world(contest: Contest, pool: RaterPool, others: Callable[[np.random.
         # Test sets are drawn where they are used: other inputs, the same law.
         if anew.raters is None:
             return world
-        return world.answering(COMPARE, ComparisonLaw(contest, None, others(anew.raters)))
+        return world.replace_answers(COMPARE, ComparisonLaw(contest, None, others(anew.raters)))
 
     return replace(world, again=again)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.messages import legible, numbered, or_nearest
+from simlab.messages import clip, name_things, suggest
 from simlab.types import Anew, Floats, Frame, InputError, Ints, RatedWorld, Speeds, World
 from simlab.types.bounds import Count
 from simlab.world.files.fitted_scales import FittedScales
@@ -106,7 +106,7 @@ def fitted(
 def _refuse_assumed(kept: KeptWorld, assumed: Mapping[str, float]) -> None:
     for name, spread in assumed.items():
         raise InputError(
-            f"systems.assumed_{name}={spread:g}: this world keeps answers of {legible(kept.model)} and no spread that "
+            f"systems.assumed_{name}={spread:g}: this world keeps answers of {clip(kept.model)} and no spread that "
             "another could take the place of; leave it out"
         )
 
@@ -147,7 +147,7 @@ def _people(world: AnyWorld, n_raters: int | None, *, new: bool) -> tuple[str, .
             f"systems.n_raters={n_raters}: the pilot has {len(world.rater_names)} raters; set systems.rater_pool=new "
             "to draw others, or leave it out"
         )
-    return numbered("rater", n_raters)
+    return name_things("rater", n_raters)
 
 
 def assumptions_for_counts(assumed: Mapping[str, float]) -> dict[str, float]:
@@ -232,8 +232,8 @@ def _list_kept(world: AnyWorld, names: Sequence[str] | None) -> Ints:
         return np.arange(len(world.system_names))
     for name in names:
         if name not in world.system_names:
-            hint = or_nearest(name, world.system_names, "it has", 300)
-            raise InputError(f"systems.names: the fitted world has no system {legible(name, 60)}; {hint}")
+            hint = suggest(name, world.system_names, "it has", 300)
+            raise InputError(f"systems.names: the fitted world has no system {clip(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     return np.array([world.system_names.index(name) for name in names])

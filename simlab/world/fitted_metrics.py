@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from simlab import files, schemas
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import (
     ComparedWorld,
     Floats,
@@ -176,8 +176,8 @@ def _columns(rng: np.random.Generator, weight: Floats, *, mirrored: bool, parame
 def _read(path: str | None, digest: str | None) -> _File:
     if path is None or not path.strip():
         raise InputError("metric.path names no file; give what `simlab fit-metric TABLE` wrote: metric.path=FILE.yaml")
-    file, where = files.expanded(path), f"metric.path={legible(path)}"
-    return _read_at(file.absolute(), files.regular(file, where, remedy=REMEDY), digest, where)
+    file, where = files.expand_path(path), f"metric.path={clip(path)}"
+    return _read_at(file.absolute(), files.check_regular(file, where, remedy=REMEDY), digest, where)
 
 
 @lru_cache(maxsize=8)
@@ -210,9 +210,7 @@ def _section(file: _File, name: str) -> Section:
 def _check_keys(section: Section, where: str, keys: tuple[str, ...]) -> None:
     for key in section:
         if key not in keys:
-            raise InputError(
-                f"{where}: {_format_value(key)} is no key; {or_nearest(_format_value(key), keys, 'it has')}"
-            )
+            raise InputError(f"{where}: {_format_value(key)} is no key; {suggest(_format_value(key), keys, 'it has')}")
 
 
 def _number(section: Section, where: str, name: str, low: float, high: float) -> float:
@@ -247,5 +245,5 @@ def _format_value(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _MOST:
         return "a number that large"
     if isinstance(value, str | int | float) or value is None:
-        return legible("null" if value is None else str(value).lower() if isinstance(value, bool) else str(value), 40)
+        return clip("null" if value is None else str(value).lower() if isinstance(value, bool) else str(value), 40)
     return f"a {type(value).__name__}"

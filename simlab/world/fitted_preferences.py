@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
 from simlab import files
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import COMPARE, ComparedWorld, Contest, Davidson, Floats, InputError, RaterPool, World
 from simlab.types.bounds import Count
 from simlab.world.davidson import drawn_raters, pooled_world
@@ -85,8 +85,8 @@ def _find_named(world: FittedPreferences, names: Sequence[str] | None) -> list[i
         return list(range(len(world.system_names)))
     for name in names:
         if name not in world.system_names:
-            hint = or_nearest(name, world.system_names, "it has", 300)
-            raise InputError(f"systems.names: the fitted preferences have no system {legible(name, 60)}; {hint}")
+            hint = suggest(name, world.system_names, "it has", 300)
+            raise InputError(f"systems.names: the fitted preferences have no system {clip(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     return [world.system_names.index(name) for name in names]
@@ -172,9 +172,9 @@ def read_fitted_preferences(path: str | None, sha256: str | None) -> FittedPrefe
 @lru_cache(maxsize=4)
 def _read(path: Path, state: files.FileState, digest: str | None) -> FittedPreferences:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
-    content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
-    files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
-    return _check_content(content, legible(path))
+    content = files.content(path, clip(path), most=MAX_BYTES, remedy=REMEDY)
+    files.refuse_change(digest_of(content).hexdigest(), digest, clip(path))
+    return _check_content(content, clip(path))
 
 
 def _check_content(content: bytes, where: str) -> FittedPreferences:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge, Le
 
-from simlab.formulas import stochastic
+from simlab.formulas import read_stochastic
 from simlab.types import ComparedWorld, Floats, InputError, MetricLaw
 from simlab.types.bounds import Concentration, Count, Spread
 from simlab.world.laws.comparisons import require_contest
@@ -35,7 +35,7 @@ def mu_matrix(
 
     Raises InputError unless mu is column-stochastic.
     """
-    given = stochastic(mu, "metric.mu", one=True)
+    given = read_stochastic(mu, "metric.mu", one=True)
     mean = sharpness * given + (1 - sharpness) * given.mean(axis=1, keepdims=True)
     n_pairs = world.frame.n_systems * (world.frame.n_systems - 1) // 2
     drawn = np.repeat(mean[None], n_pairs, axis=0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from simlab.formulas import stochastic
+from simlab.formulas import read_stochastic
 from simlab.types import COMPARE, ComparedWorld, Contest, Floats, InputError, RatedWorld, World
 from simlab.types.bounds import Spread
 from simlab.world.laws.comparisons import ComparisonLaw, compare, contest_frame
@@ -26,7 +26,7 @@ def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[
 
     Raises InputError for a confusion that is not column-stochastic, and systems whose outputs cannot be compared.
     """
-    return compared_world(_contest(contest, "noisy_oracle"), stochastic(confusion, "raters.confusion", one=True))
+    return compared_world(_contest(contest, "noisy_oracle"), read_stochastic(confusion, "raters.confusion", one=True))
 
 
 def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin: Spread) -> ComparedWorld:

@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge, Le, Lt
 from scipy.special import ndtr
 
-from simlab.messages import numbered
+from simlab.messages import name_things
 from simlab.types import Contest, Documents, Floats, InputError, Latent
 from simlab.types.bounds import Concentration, Count, Spread, Value
 
@@ -43,7 +43,7 @@ def latent(
     drawn = system_sd * rng.standard_normal(n_systems)
     law = Latent(drawn if quality is None else np.asarray(quality, float), output_sd, item_sd, tie_margin)
     return Contest(
-        numbered("system", n_systems),
+        name_things("system", n_systems),
         n_items,
         probabilities(law),
         latent=law,
@@ -73,7 +73,7 @@ def free(
     """
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
     return Contest(
-        numbered("system", n_systems),
+        name_things("system", n_systems),
         n_items,
         p,
         difficulty=difficulty,
@@ -111,7 +111,7 @@ def given(
     triples = np.stack([_probabilities(triple, "systems.p") for triple in p])
     every = np.repeat(triples, n_pairs // len(triples), axis=0)
     return Contest(
-        numbered("system", n_systems),
+        name_things("system", n_systems),
         n_items,
         every,
         difficulty=difficulty,

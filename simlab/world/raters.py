@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le
 
-from simlab.messages import numbered
+from simlab.messages import name_things
 from simlab.types import RATE, Anew, Frame, InputError, Ints, Outputs, RatedWorld, World
 from simlab.types.bounds import Count, LogSpread, Weight
 from simlab.world.laws.error_counts import (
@@ -138,9 +138,9 @@ def seat_pool(
         document=outputs.document,
         bucket=bucket,
         rater=rater,
-        system_names=numbered("system", n_systems),
-        document_names=numbered("document", n_documents),
-        rater_names=numbered("rater", pool_size),
+        system_names=name_things("system", n_systems),
+        document_names=name_things("document", n_documents),
+        rater_names=name_things("rater", pool_size),
         lower_is_better=outputs.lower_is_better,
     )
 

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simlab import files
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.tables import columns, segment_scores
 from simlab.tables.columns import parse_where
 from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
@@ -86,7 +86,7 @@ def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:
     if path is not None:
         ratings = read(path, columns)
         if ratings.far is not None:
-            raise ratings.far.refusal(legible(path))
+            raise ratings.far.refusal(clip(path))
         return ratings
     if columns != NOTHING:
         raise InputError(
@@ -110,8 +110,8 @@ def _select_named(world: World, names: Sequence[str] | None) -> World:
     known, frame = world.frame.system_names, world.frame
     for name in names:
         if name not in known:
-            hint = or_nearest(name, known, "it has", 300)
-            raise InputError(f"systems.names: the table has no ratings of {legible(name, 60)}; {hint}")
+            hint = suggest(name, known, "it has", 300)
+            raise InputError(f"systems.names: the table has no ratings of {clip(name, 60)}; {hint}")
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [known.index(name) for name in names]
@@ -149,19 +149,19 @@ def _load_built_in() -> World:
 @lru_cache(maxsize=4)
 def _read_world(path: Path, state: files.FileState, people_state: files.FileState | None, said: _Said) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
-    people = None if said.people is None else files.expanded(said.people)
+    people = None if said.people is None else files.expand_path(said.people)
     if said.sha256 is not None:
-        files.refuse_change(digest(path, people), said.sha256, legible(path))
+        files.refuse_change(digest(path, people), said.sha256, clip(path))
     chosen = parse_where(said.where.split(",")) if said.where else ()
     told = ColumnOverrides(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
-    return make_world(read_for_config(path, told, as_before=True), legible(path))
+    return make_world(read_for_config(path, told, as_before=True), clip(path))
 
 
 def _state(people: str | None) -> files.FileState | None:
     if people is None:
         return None
-    path = files.expanded(people)
-    return files.regular(path, legible(path), remedy="give the file that says who raters are")
+    path = files.expand_path(people)
+    return files.check_regular(path, clip(path), remedy="give the file that says who raters are")
 
 
 def digest(path: Path, people: Path | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simlab import files
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables import columns as told_columns
 from simlab.tables.metric_scores import FAMILY, AlignedScores, Item, MetricScores, file_of, laid, read, segments
 from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
@@ -54,11 +54,11 @@ def recorded(
     items = _items(world)
     file, own = _source(path, column)
     of = told_columns.told(columns)
-    state = files.regular(file, legible(file), remedy="give the table of the metric's scores")
+    state = files.check_regular(file, clip(file), remedy="give the table of the metric's scores")
     if column == NONE:
         return world
     if sha256 is not None:
-        files.refuse_change(files.digest(file), sha256, legible(file))
+        files.refuse_change(files.digest(file), sha256, clip(file))
     if column == MADE_UP:
         return _make_ideal(world, items, _segments(file, state, tuple(of.items())))
     names = world.frame.system_names
@@ -75,7 +75,7 @@ def recorded(
 
 def describe_recorded_metric(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
     """Describe a recorded metric: its file, its name, how many segments it scores and which scores are better."""
-    segments = several(len(world.frame.document), "segment")
+    segments = pluralise(len(world.frame.document), "segment")
     counted = f"{segments} scored, all that humans rated"
     if JUDGE in world.answers:
         counted = f"{segments} that humans judged and it scored, of all systems"
@@ -87,7 +87,7 @@ def describe_recorded_metric(section: Mapping[str, Any], world: World) -> tuple[
     file, column = source(section["path"], section["column"])
     better = section["better"] or ("lower" if file.name.endswith(".seg.rating") else "higher")
     turned = "" if section["better"] or file.name.endswith(FAMILY) else " (metric.better=lower turns it)"
-    return legible(files.typed(file)), legible(column or "metric", 40), f"{counted}; {better} is better{turned}"
+    return clip(files.write_path(file)), clip(column or "metric", 40), f"{counted}; {better} is better{turned}"
 
 
 def _items(world: World) -> tuple[Item, ...]:
@@ -110,7 +110,7 @@ def _source(path: str | None, column: str | None) -> tuple[Path, str | None]:
 
 def source(path: str, column: str | None) -> tuple[Path, str | None]:
     """Return the file that holds a metric's scores, and the column that has them (None: the only one)."""
-    file = files.expanded(path)
+    file = files.expand_path(path)
     return (file, None) if column in NO_COLUMNS else file_of(file, column)
 
 
@@ -151,7 +151,7 @@ def _scores_of_every_output(world: World, score: Floats, scores: MetricScores) -
         frame = world.frame
         output = f"{frame.system_names[system]} on {' '.join(_items(world)[item])}"
         raise InputError(
-            f"metric {legible(scores.name, 40)}: {scores.where} has no score of {legible(output, 200)} and of "
+            f"metric {clip(scores.name, 40)}: {scores.where} has no score of {clip(output, 200)} and of "
             f"{len(lacking) - 1:,} more outputs that humans rated; where outputs are rated one by one it needs them all"
         )
     score.flags.writeable = False

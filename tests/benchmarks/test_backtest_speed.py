@@ -35,7 +35,7 @@ def worlds() -> list[World]:
     real = make_world(table(None))
     shape = real.frame.rater.shape
     drawn = (stream(0, k).poisson(np.linspace(1, 3, shape[0])[:, None, None], shape) for k in range(WORLDS))
-    return [real.answering(RATE, FixedRatings(values.astype(float), values)) for values in drawn]
+    return [real.replace_answers(RATE, FixedRatings(values.astype(float), values)) for values in drawn]
 
 
 def one_after_the_other(held: list[World], design: BacktestDesign) -> list[float]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simlab.cli import answer
-from simlab.messages import nearest
+from simlab.messages import find_nearest
 from tests import fake_studies
 from tests.store.test_store import lay
 
@@ -42,7 +42,7 @@ def test_a_slip_is_refused(words: list[str], said: str, capsys: pytest.CaptureFi
 
 
 def test_a_number_is_not_taken_for_another() -> None:
-    assert nearest("150", ["10", "15", "1500"]) is None
+    assert find_nearest("150", ["10", "15", "1500"]) is None
 
 
 def test_a_readme_of_somebody_else_stays(store: Path) -> None:

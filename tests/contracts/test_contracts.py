@@ -483,7 +483,7 @@ def test_significance_tests(section: dict[str, Any]) -> None:
     bound = parts.bind(section)
 
     def part(rng: np.random.Generator, total: np.ndarray) -> np.ndarray:
-        return bound(rng, from_totals(total, 7) if parts.data_of(bound.func) is ScoredRatings else total)
+        return bound(rng, from_totals(total, 7) if parts.read_data_type(bound.func) is ScoredRatings else total)
 
     p = part(stream(9), total)
     assert p.shape == (10,)

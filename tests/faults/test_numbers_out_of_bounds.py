@@ -11,7 +11,7 @@ from told import told
 
 from simlab.config import compose, groups
 from simlab.engine.bounds import forecast_memory, refuse_memory
-from simlab.messages import flat
+from simlab.messages import flatten
 from simlab.studies.checks import check
 from simlab.types import QUESTION, InputError
 
@@ -42,7 +42,7 @@ def options() -> Iterator[tuple[str, ...]]:
 
 def numbers(config: dict[str, Any]) -> Iterator[str]:
     """Name the keys of a config that hold a number."""
-    for key, value in flat(config):
+    for key, value in flatten(config):
         if isinstance(value, int | float) and not isinstance(value, bool) and not key.startswith("measure."):
             yield key
 

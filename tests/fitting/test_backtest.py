@@ -96,7 +96,7 @@ def test_normalisations_that_make_no_sense_for_a_scale_are_left_out(world: World
     ratings = fixed_ratings(world)
     assert ratings is not None
     assert normalizations(world) == ("none", "mean", "error", "zscore")
-    unmarked = world.answering(RATE, replace(ratings, errors=np.full_like(ratings.errors, -1)))
+    unmarked = world.replace_answers(RATE, replace(ratings, errors=np.full_like(ratings.errors, -1)))
     assert normalizations(unmarked) == ("none", "mean", "zscore")
     points = replace(unmarked, frame=replace(world.frame, lower_is_better=False))
     assert normalizations(points) == ("none", "zscore")
@@ -150,9 +150,9 @@ def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) ->
     ratings = fixed_ratings(world)
     assert ratings is not None
     mean = np.broadcast_to(np.nanmean(ratings.value, axis=2, keepdims=True), ratings.value.shape)
-    same = world.answering(RATE, replace(ratings, value=mean))
+    same = world.replace_answers(RATE, replace(ratings, value=mean))
     assert stable(same, design, 20) == 1.0
-    noise = world.answering(RATE, replace(ratings, value=stream(1).random(mean.shape)))
+    noise = world.replace_answers(RATE, replace(ratings, value=stream(1).random(mean.shape)))
     assert stable(noise, design, 40) < 0.9
 
 

@@ -49,7 +49,7 @@ def seated(world: World, seats: int) -> World:
     assert ratings is not None
     cut = replace(ratings, value=ratings.value[..., :seats], errors=ratings.errors[..., :seats])
     fewer = replace(world, frame=replace(world.frame, rater=world.frame.rater[..., :seats]))
-    return fewer.answering(RATE, cut)
+    return fewer.replace_answers(RATE, cut)
 
 
 def candidate(

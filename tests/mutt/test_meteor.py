@@ -88,7 +88,7 @@ def test_without_java_or_package_a_line_says_so(
     assert capsys.readouterr().err.startswith("simlab: the metric meteor needs Java")
     monkeypatch.setitem(sys.modules, "pycocoevalcap.meteor.meteor", None)
     with pytest.raises(InputError, match="needs the package pycocoevalcap"):
-        metrics.built_in_metrics(["meteor"])
+        metrics.list_built_in_metrics(["meteor"])
 
 
 @JAVA

@@ -266,7 +266,7 @@ def test_intervals_cover_as_they_promise() -> None:
 def test_metrics_of_a_sentence_without_words_are_numbers() -> None:
     trials = Trials("c", "altering", 1, ("1", "2"), ("?!", "a b c d"), ("...", "a"), (("!",), ("a b c d",)))
     for held in scoring.score(
-        [trials], metrics.built_in_metrics([name for name in metrics.FAMILIES if name != "meteor"])
+        [trials], metrics.list_built_in_metrics([name for name in metrics.FAMILIES if name != "meteor"])
     ):
         assert held.failure is None, held.metric
         assert held.scored.all(), held.metric
@@ -275,12 +275,12 @@ def test_metrics_of_a_sentence_without_words_are_numbers() -> None:
 
 
 def test_a_metric_that_is_asked_for_twice_is_one() -> None:
-    assert [metric.names for metric in metrics.built_in_metrics(["bleu_4", "bleu", "bleu_1", "rouge_2"])] == [
+    assert [metric.names for metric in metrics.list_built_in_metrics(["bleu_4", "bleu", "bleu_1", "rouge_2"])] == [
         ("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
         ("rouge_2",),
     ]
     with pytest.raises(InputError, match="did you mean rouge_l"):
-        metrics.built_in_metrics(["rougel"])
+        metrics.list_built_in_metrics(["rougel"])
 
 
 @pytest.mark.parametrize("name", ["pass_rates", "words"])

@@ -77,7 +77,7 @@ def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("trials")
 def test_a_constructed_near_tie_of_a_package(capsys: pytest.CaptureFixture[str]) -> None:
-    scores = metrics.built_in_metrics(["bleu_1"])[0].score(
+    scores = metrics.list_built_in_metrics(["bleu_1"])[0].score(
         [TRIAL["original"], TRIAL["corruption"]], [TRIAL["references"]] * 2
     )  # type: ignore[list-item]
     first, second = scores["bleu_1"]

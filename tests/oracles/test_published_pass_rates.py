@@ -38,7 +38,7 @@ def published(names: Set[str] = frozenset(METRICS)) -> dict[tuple[str, str, int]
 
 @pytest.fixture(scope="module")
 def pairs() -> list[ScorePairs]:
-    return scoring.score(files.read(MUTT).trials, metrics.built_in_metrics(["bleu", "rouge_l", "cider"]))
+    return scoring.score(files.read(MUTT).trials, metrics.list_built_in_metrics(["bleu", "rouge_l", "cider"]))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_published_cells_come_out_to_the_printed_digit(rates: dict[tuple[str, st
 def test_published_cells_of_meteor_come_out_to_the_printed_digit() -> None:
     cells = published({"meteor"})
     assert len(cells) == 21
-    rates = measured(scoring.score(files.read(MUTT).trials, metrics.built_in_metrics(["meteor"])))
+    rates = measured(scoring.score(files.read(MUTT).trials, metrics.list_built_in_metrics(["meteor"])))
     far = {cell: 100 * rates[cell].pass_rate - percent for cell, percent in cells.items()}
     assert max(map(abs, far.values())) <= 0.05 + 1e-9, far
 
@@ -122,7 +122,7 @@ def test_words_in_another_order_are_the_same_words(rates: dict[tuple[str, str, i
 
 
 def test_a_tolerance_of_nothing_passes_no_paraphrase() -> None:
-    pairs = scoring.score(files.read(MUTT, [5]).trials, metrics.built_in_metrics(["rouge_l"]))
+    pairs = scoring.score(files.read(MUTT, [5]).trials, metrics.list_built_in_metrics(["rouge_l"]))
     (rate,) = (row.pass_rate for row in pass_rates.pass_rates(pairs, tolerance=0.0).rows if row.corruption == "passive")
     assert rate < 0.084 - 0.05
 

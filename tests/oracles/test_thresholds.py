@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.adequacy.thresholds import best_threshold, rates_at_threshold, tuned_threshold
-from simlab.formulas import normal_orthant
+from simlab.formulas import compute_normal_orthant
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -25,9 +25,9 @@ def test_orthants_are_those_of_scipy() -> None:
     rng = stream(1, "orthants")
     for x, y, r in [*rng.uniform([-3, -3, -0.99], [3, 3, 0.99], (60, 3)), (0, 1, 0.5), (-1, 0, 0.5), (0, -1, -0.5)]:
         wanted = stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([x, y])
-        assert abs(normal_orthant(x, y, r) - wanted) < 1e-7
+        assert abs(compute_normal_orthant(x, y, r) - wanted) < 1e-7
     np.testing.assert_allclose(
-        normal_orthant([1, -1, 0.5], [0.5, 2, -0.5], [1, 1, -1]), stats.norm.cdf([0.5, -1, -9]), atol=1e-9
+        compute_normal_orthant([1, -1, 0.5], [0.5, 2, -0.5], [1, 1, -1]), stats.norm.cdf([0.5, -1, -9]), atol=1e-9
     )
 
 

@@ -11,7 +11,7 @@ import yaml
 from scipy import stats
 from scipy.special import logit
 
-from simlab.formulas import best_threshold, normal_orthant, threshold_rates
+from simlab.formulas import best_threshold, compute_normal_orthant, threshold_rates
 from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, InputError, KnownRates, World
@@ -161,7 +161,7 @@ def test_a_threshold_makes_rho_and_eta_and_the_best_one_is_found() -> None:
     assert threshold_rates(0.5, 0.5, 0.0)[0] == pytest.approx(0.5 + np.arcsin(0.5) / np.pi)
     law = stats.multivariate_normal([0, 0], [[1, -0.7], [-0.7, 1]])
     for h, k in [(0.3, -1.0), (-0.2, -0.1), (0.0, 1.0), (2.0, 2.0)]:
-        assert float(normal_orthant(h, k, -0.7)) == pytest.approx(float(law.cdf([h, k])), abs=2e-6)
+        assert float(compute_normal_orthant(h, k, -0.7)) == pytest.approx(float(law.cdf([h, k])), abs=2e-6)
 
 
 def test_raters_have_rates_of_their_own() -> None:

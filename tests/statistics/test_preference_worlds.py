@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from simlab.formulas import stochastic
+from simlab.formulas import read_stochastic
 from simlab.parts import bind
 from simlab.rng import stream
 from simlab.types import COMPARE, Contest, InputError, Latent, MetricLaw, TestSet, World
@@ -317,9 +317,12 @@ def test_gaps_and_ties_of_scores() -> None:
         (lambda: given(stream(0), **GIVEN | {"p": [[0.4, 0.2, 0.4]] * 2}), "2 triples"),
         (lambda: given(stream(0), **GIVEN | {"difference": 0.9}), "systems.difference=0.9 exceeds 0.7"),
         (lambda: latent(stream(0), **LATENT | {"quality": [1.0]}), "systems.quality has 1"),
-        (lambda: stochastic([[1, 0], [0, 1]], "metric.mu"), "metric.mu has shape .2, 2.; it must be 3 x 3, three rows"),
-        (lambda: stochastic((MU * 0.9).tolist(), "metric.mu"), "sums to 0.9"),
-        (lambda: stochastic([[1.2, 0, 0], [-0.2, 1, 0], [0, 0, 1]], "metric.mu"), "no probability"),
+        (
+            lambda: read_stochastic([[1, 0], [0, 1]], "metric.mu"),
+            "metric.mu has shape .2, 2.; it must be 3 x 3, three rows",
+        ),
+        (lambda: read_stochastic((MU * 0.9).tolist(), "metric.mu"), "sums to 0.9"),
+        (lambda: read_stochastic([[1.2, 0, 0], [-0.2, 1, 0], [0, 0, 1]], "metric.mu"), "no probability"),
         (
             lambda: scalar(stream(0), world(given(stream(0), **GIVEN)), correlation=0.1, correlation_sd=0.0, margin=0.0,
                            n_outputs=3),

@@ -35,7 +35,7 @@ from simlab.analysis.adequacy.plans import (
     set_expected_counts,
 )
 from simlab.analysis.chains import SHORT
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.rng import stream
 from simlab.types import Bools, Floats, InputError
 
@@ -310,7 +310,7 @@ class Among(NamedTuple):
             raise InputError(f"n_systems={self.n_systems:g} is not a number of systems; give 2 to {MOST_SYSTEMS}")
         for name, known in (("multiplicity", RULES), ("find", FINDS)):
             if (value := getattr(self, name)) not in known:
-                raise InputError(f"{name}={shown(value)} is unknown; {or_nearest(str(value), known)}")
+                raise InputError(f"{name}={show(value)} is unknown; {suggest(str(value), known)}")
         return self._replace(n_systems=int(self.n_systems))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simlab.formulas import stochastic
+from simlab.formulas import read_stochastic
 from simlab.types import Array, Floats, InputError
 
 
@@ -51,7 +51,7 @@ def check_counts(
     n = _counts(human, "human", (3,))
     c = np.zeros((3, 3)) if confusion is None else _counts(confusion, "confusion", (3, 3))
     m = np.zeros(3) if metric is None else _counts(metric, "metric", (3,))
-    known = None if mu is None else stochastic(mu, "mu")
+    known = None if mu is None else read_stochastic(mu, "mu")
     leading = [n.shape[:-1], c.shape[:-2], m.shape[:-1], () if known is None else known.shape[:-2]]
     try:
         shape = np.broadcast_shapes(*leading)
@@ -78,7 +78,7 @@ def check_counts(
         np.array(confusion_rows),
         np.array(metric_rows),
         known,
-        None if rater is None else stochastic(rater, "rater", one=True),
+        None if rater is None else read_stochastic(rater, "rater", one=True),
         two_outcomes,
         before,
     )

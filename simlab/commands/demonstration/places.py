@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from simlab.files import reason
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 UNFINISHED = ".demo-unfinished"
@@ -25,13 +25,11 @@ def begin(out: Path) -> None:
         if marker.is_file():
             _clear(out)
         elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(
-                f"--out {legible(out)}: is there already; a demo needs a new folder, such as {_other(out)}"
-            )
+            raise InputError(f"--out {clip(out)}: is there already; a demo needs a new folder, such as {_other(out)}")
         out.mkdir(parents=True, exist_ok=True)
         marker.touch()
     except OSError as error:
-        raise InputError(f"--out {legible(out)}: cannot be written ({reason(error)}); name another folder") from error
+        raise InputError(f"--out {clip(out)}: cannot be written ({reason(error)}); name another folder") from error
 
 
 def end(out: Path) -> None:

@@ -16,7 +16,7 @@ from simlab.concluding.assigning.controls import with_controls
 from simlab.concluding.assigning.dealing import PLACE, DealtCampaign, Seated, deal, seat, seconds_of, within
 from simlab.concluding.assigning.items import Items, RaterCapacity, numbered_people, read_items, read_people
 from simlab.concluding.assigning.studying import KEY, AssignedStudy, RatingScale, scale_of
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.rng import stream
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world
@@ -58,9 +58,9 @@ def assign(
     people = numbered_people(world.frame.n_raters) if raters is None else read_people(raters)
     seated = seat(world.frame, study.config, held, people)
     if study.family and study.family.against not in (None, *seated.frame.system_names):
-        hint = or_nearest(str(study.family.against), seated.frame.system_names, "there are", 300)
+        hint = suggest(str(study.family.against), seated.frame.system_names, "there are", 300)
         raise InputError(
-            f"{legible(items)}: lacks {legible(str(study.family.against), 60)}, the baseline of the plan; {hint}"
+            f"{clip(items)}: lacks {clip(str(study.family.against), 60)}, the baseline of the plan; {hint}"
         )
     own = int(study.config["seed"]) if seed is None else seed
     dealt = deal(study.config, seated.frame, own)

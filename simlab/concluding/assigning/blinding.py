@@ -15,7 +15,7 @@ from simlab import files
 from simlab.concluding.assigning.cells import bare, table
 from simlab.concluding.assigning.dealing import Seated
 from simlab.concluding.assigning.items import ControlItem, Items, Passing, passing
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.rng import stream
 from simlab.tables.cells import load
 from simlab.types import InputError, Ints
@@ -185,9 +185,7 @@ def digest(text: str) -> str:
 def read_key(path: Path, sha256: str | None = None) -> dict[str, Meant]:
     """Read a key of that SHA-256 (None: any); raise InputError, naming file and line, for what is none, or another."""
     if not path.is_file():
-        raise InputError(
-            f"{legible(path)}: is not there, and nothing else says which code is which system; put it back"
-        )
+        raise InputError(f"{clip(path)}: is not there, and nothing else says which code is which system; put it back")
     held = load(path, "an assignment's key")
     if held.header != COLUMNS or sha256 not in (None, files.digest(path)):
         raise InputError(f"{held.where}: is not the key as it was written; put it back")

@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.concluding.assigning.items import Items, RaterCapacity
 from simlab.design.balance import find_seated_raters
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.on_clock import lay_out
@@ -78,13 +78,11 @@ def _able(people: Sequence[RaterCapacity], seconds: float | None) -> Floats:
 def _refuse(people: Sequence[RaterCapacity], loads: Ints, able: Floats) -> None:
     over = np.maximum(loads - able, 0).astype(int)
     worst = np.argsort(-over, kind="stable")[:MOST_NAMED]
-    named = [
-        f"{legible(people[k].name, 30)} {loads[k]:,} for at most {able[k]:,.0f}" for k in worst.tolist() if over[k]
-    ]
+    named = [f"{clip(people[k].name, 30)} {loads[k]:,} for at most {able[k]:,.0f}" for k in worst.tolist() if over[k]]
     more = f" and {int((over > 0).sum()) - len(named)} more" if int((over > 0).sum()) > len(named) else ""
     raise InputError(
-        f"{several(int(over.sum()), 'rating')} over what raters can do, whoever sits where: {', '.join(named)}{more}; "
-        "raise cap or hours, find more raters and plan for them, or plan for fewer documents"
+        f"{pluralise(int(over.sum()), 'rating')} over what raters can do, whoever sits where: "
+        f"{', '.join(named)}{more}; raise cap or hours, find more raters and plan for them, or plan for fewer documents"
     )
 
 
@@ -173,17 +171,17 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
 def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people: Sequence[RaterCapacity]) -> None:
     if len(items.systems) != frame.n_systems:
         raise InputError(
-            f"{items.where}: has {several(len(items.systems), 'system')} and the study {frame.n_systems}; give outputs "
-            "of as many, or plan for these"
+            f"{items.where}: has {pluralise(len(items.systems), 'system')} and the study {frame.n_systems}; give "
+            "outputs of as many, or plan for these"
         )
     if len(items.documents) < design["documents"]:
         raise InputError(
-            f"{items.where}: has {several(len(items.documents), 'document')} and the study asks about "
+            f"{items.where}: has {pluralise(len(items.documents), 'document')} and the study asks about "
             f"{design['documents']} (design.documents); add documents, or plan for as many"
         )
     if len(people) < frame.n_raters:
         raise InputError(
-            f"{several(len(people), 'rater')} are too few: the buckets of this study seat {frame.n_raters}; find "
+            f"{pluralise(len(people), 'rater')} are too few: the buckets of this study seat {frame.n_raters}; find "
             f"{frame.n_raters - len(people)} more, or plan for as many"
         )
 
@@ -194,7 +192,7 @@ def _matched(simulated: Sequence[str], real: Sequence[str], what: str) -> tuple[
         first = [real.index(name) for name in simulated]
         return first + [k for k in range(len(real)) if k not in first], ""
     if agree := [name for name in real if name in simulated]:
-        known = legible(", ".join(agree), 60)
+        known = clip(", ".join(agree), 60)
         return list(range(len(real))), f"{what} take places in their order, though the study, too, knows {known}"
     return list(range(len(real))), ""
 

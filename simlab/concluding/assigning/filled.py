@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from simlab import files
 from simlab.concluding.assigning.blinding import TEXTS, Meant, text_mark
 from simlab.concluding.assigning.cells import bare
-from simlab.files import decimal
-from simlab.messages import legible, several
+from simlab.files import read_decimal
+from simlab.messages import clip, pluralise
 from simlab.tables.cells import load, renamed
 from simlab.tables.columns import Names, aliases
 from simlab.tables.lines import Dialect, dialect_of, numbered_lines, rows
@@ -48,7 +48,7 @@ def annotated(path: Path) -> Iterator[FilledRating]:
 
     Raises InputError, naming file and entry, for what is no export, and for a task that several people rated.
     """
-    where = legible(path)
+    where = clip(path)
     try:
         held = json.loads(files.text(files.content(path, where, most=MOST_BYTES, remedy="give the export"), where))
     except (ValueError, RecursionError) as error:
@@ -74,7 +74,7 @@ def _of_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[Fille
     done = [one for one in task.get("annotations") or [] if isinstance(one, dict) and not one.get("was_cancelled")]
     ratings = [rating for one in done for rating in _ratings(one.get("result"))]
     if len(ratings) > 1:
-        raise InputError(f"{where}: has {several(len(ratings), 'rating')} of {legible(slot, 40)}; keep one")
+        raise InputError(f"{where}: has {pluralise(len(ratings), 'rating')} of {clip(slot, 40)}; keep one")
     for rating in ratings:
         yield FilledRating(slot, "", rating, where, number, beside)
 
@@ -119,7 +119,7 @@ def given(path: Path, told: Mapping[str, str]) -> list[FilledRating]:
     named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in LISTS)
     files = sorted(one for one in named if one.is_file())
     if not files:
-        raise InputError(f"{legible(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
+        raise InputError(f"{clip(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
     return [one for file in files for one in _of_file(file, told)]
 
 
@@ -137,7 +137,7 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     table = renamed(load(path, FORM), USUAL, told)
     for name in ("slot", "rating"):
         if name not in table.header:
-            there = legible(", ".join(table.header), 120)
+            there = clip(", ".join(table.header), 120)
             raise InputError(f"{table.where}: has no column {name}; it has {there}; give {FORM}")
     slot, rating = table.column("slot"), table.column("rating")
     others = [(name, table.column(name)) for name in BESIDE if name in table.header]
@@ -153,7 +153,7 @@ def _is_appraise(first: Sequence[str]) -> bool:
 
 
 def _of_appraise(path: Path, dialect: Dialect) -> Iterator[FilledRating]:
-    where = legible(path)
+    where = clip(path)
     for line, cells in rows(numbered_lines(path), dialect, where):
         at = f"{where}, line {line}"
         if len(cells) < APPRAISE:
@@ -171,7 +171,7 @@ def refuse_other_cells(rating: FilledRating, meant: Meant) -> None:
         if name in TEXTS:
             raise InputError(f"{rating.where}: {name} is not the text of {rating.slot} (key.csv); {REMEDY}")
         raise InputError(
-            f"{rating.where}: {name}={legible(cell, 40)}, and {rating.slot} has {legible(own, 40) or 'none'} "
+            f"{rating.where}: {name}={clip(cell, 40)}, and {rating.slot} has {clip(own, 40) or 'none'} "
             f"(key.csv); {REMEDY}"
         )
 
@@ -181,8 +181,8 @@ def _same(name: str, cell: str, own: str) -> bool:
     if name in TEXTS:
         return text_mark(cell) == own
     one, other = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (cell, own))
-    number = decimal(one)
-    return one == other or (number is not None and number == decimal(other))
+    number = read_decimal(one)
+    return one == other or (number is not None and number == read_decimal(other))
 
 
 def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: Sequence[str]) -> None:
@@ -201,8 +201,8 @@ def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: S
             continue
         if named[asked] != {rater} or named.get(rater, {rater}) != {rater} or len(seats[rater] - {rater}) > 1:
             raise InputError(
-                f"{one.where}: rater={legible(rater, 40)}, and {one.slot} was given to {legible(asked, 40)} (key.csv); "
-                f"{REMEDY}; who took over for {legible(asked, 40)} is named on all those rows, and for nobody else"
+                f"{one.where}: rater={clip(rater, 40)}, and {one.slot} was given to {clip(asked, 40)} (key.csv); "
+                f"{REMEDY}; who took over for {clip(asked, 40)} is named on all those rows, and for nobody else"
             )
 
 

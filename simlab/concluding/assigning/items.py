@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.files import decimal
-from simlab.messages import legible, several
+from simlab.files import read_decimal
+from simlab.messages import clip, pluralise
 from simlab.tables.cells import CellTable, check_systems, load, named, renamed
 from simlab.tables.columns import NAMES, Names, aliases, who_rates
 from simlab.tables.names import Numbers, refuse_alike
@@ -40,13 +40,13 @@ def read_people(path: Path) -> tuple[RaterCapacity, ...]:
     """Read a table of raters; raise InputError, naming file and line, for what is none."""
     table = renamed(load(path, FORM_OF_RATERS), {"rater": who_rates(), **aliases("hours", "cap")}, {})
     if "rater" not in table.header:
-        there = legible(", ".join(table.header), 120)
+        there = clip(", ".join(table.header), 120)
         raise InputError(f"{table.where}: has no column rater; it has {there}; give a table of {FORM_OF_RATERS}")
     found: dict[str, RaterCapacity] = {}
     for line, cells in table.rows:
         name, where = named(table, cells, line, "rater"), table.at(line)
         if name in found:
-            raise InputError(f"{where}: the rater {legible(name, 40)} is there a second time; name each once")
+            raise InputError(f"{where}: the rater {clip(name, 40)} is there a second time; name each once")
         limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
         found[name] = RaterCapacity(name, **limits)
     refuse_alike(found, "raters", table.where, table.path)
@@ -56,11 +56,9 @@ def read_people(path: Path) -> tuple[RaterCapacity, ...]:
 def _limit(text: str, column: str, where: str) -> float:
     if missing(text):
         return math.inf
-    value = decimal(text)
+    value = read_decimal(text)
     if value is None or value < 0:
-        raise InputError(
-            f"{where}: {column}={legible(ascii(text), 40)} is no number from 0; mend it, or leave it empty"
-        )
+        raise InputError(f"{where}: {column}={clip(ascii(text), 40)} is no number from 0; mend it, or leave it empty")
     return value
 
 
@@ -87,9 +85,9 @@ def passing(text: str, where: str) -> Passing:
     Passing(low=0.0, high=20.0)
     """
     low, sign, high = text.partition("..")
-    least, most = decimal(low.strip()), decimal((high if sign else low).strip())
+    least, most = read_decimal(low.strip()), read_decimal((high if sign else low).strip())
     if least is None or most is None or least > most:
-        raise InputError(f"{where}: control={legible(ascii(text), 40)} is no expected rating; write 80, or 60..100")
+        raise InputError(f"{where}: control={clip(ascii(text), 40)} is no expected rating; write 80, or 60..100")
     return Passing(least, most)
 
 
@@ -138,7 +136,7 @@ def read_items(path: Path) -> Items:
     table = renamed(load(path, FORM), USUAL, {})
     for name in ("document", "system"):
         if name not in table.header:
-            there = legible(", ".join(table.header), 120)
+            there = clip(", ".join(table.header), 120)
             raise InputError(f"{table.where}: has no column {name}; it has {there}; give a table of {FORM}")
     rows = [_row(table, line, cells) for line, cells in table.rows]
     items = _laid(table, [row for row in rows if not row.control])
@@ -185,15 +183,15 @@ def _check_names(table: CellTable, systems: Numbers, documents: Numbers) -> None
     check_systems(len(systems), table)
     if len(systems) < 2:
         raise InputError(
-            f"{table.where}: has outputs of {several(len(systems), 'system')}; a study compares at least two"
+            f"{table.where}: has outputs of {pluralise(len(systems), 'system')}; a study compares at least two"
         )
     refuse_alike(systems, "systems", table.where, table.path)
     refuse_alike(documents, "documents", table.where, table.path)
 
 
 def _named(system: str, document: str, segment: str) -> str:
-    of = f"{legible(document, 40)}, segment {legible(segment, 40)}" if segment else legible(document, 40)
-    return f"{legible(system, 40)} for {of}"
+    of = f"{clip(document, 40)}, segment {clip(segment, 40)}" if segment else clip(document, 40)
+    return f"{clip(system, 40)} for {of}"
 
 
 def _refuse_missing(
@@ -208,8 +206,8 @@ def _refuse_missing(
     more = f" and {len(lacking) - MOST_LONGEST:,} more" if len(lacking) > MOST_LONGEST else ""
     verb = "is" if len(lacking) == 1 else "are"
     raise InputError(
-        f"{table.where}: {several(len(lacking), 'output')} {verb} missing: {'; '.join(lacking[:MOST_LONGEST])}{more}; "
-        "add them, or take these documents out"
+        f"{table.where}: {pluralise(len(lacking), 'output')} {verb} missing: "
+        f"{'; '.join(lacking[:MOST_LONGEST])}{more}; add them, or take these documents out"
     )
 
 
@@ -219,7 +217,7 @@ def _source(table: CellTable, rows: Sequence[_Row]) -> str:
     for row in told[1:]:
         if row.source != told[0].source:
             raise InputError(
-                f"{table.at(row.line)}: the source of {legible(row.document, 40)} differs from that of line "
+                f"{table.at(row.line)}: the source of {clip(row.document, 40)} differs from that of line "
                 f"{told[0].line}; give one source for a segment"
             )
     return told[0].source if told else ""

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 from simlab.concluding.assigning.blinding import SheetLine
 from simlab.concluding.assigning.cells import files_for, table
 from simlab.concluding.assigning.studying import RatingScale
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 NUMBER = 1
@@ -44,7 +44,7 @@ def languages(text: str) -> Languages:
     """
     found = _LANGUAGES.fullmatch(text)
     if not found:
-        raise InputError(f"--languages {legible(text, 40)}: give two codes of three letters, such as eng-deu")
+        raise InputError(f"--languages {clip(text, 40)}: give two codes of three letters, such as eng-deu")
     return Languages(*found.groups())
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab import files, schemas
 from simlab.answers.records import read_record
 from simlab.concluding.campaigns import digest
-from simlab.messages import legible, shown
-from simlab.parts import chosen, name_of
+from simlab.messages import clip, show
+from simlab.parts import is_chosen, name_of
 from simlab.studies.kinds import kind_of
 from simlab.studies.ratings.preparing import assignment_of, further_of
 from simlab.studies.worlds import draw_world
@@ -95,7 +95,7 @@ def restored(held: Any, where: str) -> RatingScale:
 def scale_of(config: Mapping[str, Any]) -> RatingScale:
     """Return the scale of a study's ratings; of a world that has none, any number."""
     world = draw_world(_fresh(config), 0)
-    law, loose = world.answers[RATE], chosen(config["systems"], fitted, config.get("plugins", ()))
+    law, loose = world.answers[RATE], is_chosen(config["systems"], fitted, config.get("plugins", ()))
     if not isinstance(law, ScaledRatings):
         # What counts errors has no end above; tables say nothing of theirs.
         errors = world.frame.lower_is_better and world.truth is not None
@@ -133,7 +133,7 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
     from simlab.config.plain_yaml import apart
     from simlab.config.studyfile import family_in, taken
 
-    where = legible(path)
+    where = clip(path)
     file = path / STUDY if path.is_dir() else path
     if not file.exists():
         raise InputError(f"{where}: holds no plan ({STUDY}); `simlab plan ... --out {where}` makes one")
@@ -160,7 +160,7 @@ def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:
     planned = asked.get("family")
     if plan is not None and (planned, asked.get("against")) != ((None, None) if family is None else family):
         raise InputError(
-            f"{legible(path)}: the family of its study is not the one of {PLAN} ({shown(planned)}); put it back, or "
+            f"{clip(path)}: the family of its study is not the one of {PLAN} ({show(planned)}); put it back, or "
             "plan in a folder of its own"
         )
 
@@ -172,7 +172,7 @@ def plan_of(folder: Path) -> PlanFile | None:
     file = folder / PLAN
     if not file.is_file():
         return None
-    where = legible(file, 200)
+    where = clip(file, 200)
     held = files.read_json(file, where, most=MOST_BYTES, remedy=AGAIN)
     by = held.get("simlab")
     # Plans before 0.2.0 have their schema in place of the version.
@@ -196,7 +196,7 @@ def _check_assignable(config: Mapping[str, Any], where: str) -> None:
         )
     if (margin := further_of(design).boost_margin) is not None:
         raise InputError(
-            f"{where}: design.boost_margin={shown(margin)} asks one more rater once two disagree, and a sheet is "
+            f"{where}: design.boost_margin={show(margin)} asks one more rater once two disagree, and a sheet is "
             "written before; plan with design.boost_margin=null"
         )
     if name_of(config["analysis"]["normalization"]) == "error":

@@ -15,8 +15,8 @@ from simlab.concluding.assigning.studying import RatingScale
 from simlab.concluding.campaigns import CampaignInfo
 from simlab.concluding.ratings.planned import collected
 from simlab.concluding.sheets import Read, SheetRows
-from simlab.files import decimal, reason, write_whole
-from simlab.messages import legible, several
+from simlab.files import read_decimal, reason, write_whole
+from simlab.messages import clip, pluralise
 from simlab.tables.opening import difference
 from simlab.types import InputError
 
@@ -36,14 +36,14 @@ def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
     rows = sorted((one.rater, one.position, slot, one.document, one.segment) for slot, one in lacking)
     try:
         if file.exists() and not is_own(file):
-            why = f"{legible(file)} is no such list, and stays; move it away"
+            why = f"{clip(file)} is no such list, and stays; move it away"
             return f"{NOT_LISTED} ({why})" if rows else ""
         if rows:
             write_whole({file: table(COLUMNS, rows)})
         else:
             file.unlink(missing_ok=True)
     except OSError as error:
-        return f"{NOT_LISTED} ({legible(file)}: {reason(error)})"
+        return f"{NOT_LISTED} ({clip(file)}: {reason(error)})"
     return ""
 
 
@@ -86,9 +86,9 @@ def read(
     ratings off the scale.
     """
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
-    rated = unblinded(given(path, columns), key, sheets.scale, people, legible(path))
+    rated = unblinded(given(path, columns), key, sheets.scale, people, clip(path))
     unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
-    found = collected(info, rows([one for one in rated if one.meant.counts], legible(path)), config)
+    found = collected(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
     deviations = [*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)]
     return found._replace(deviations=deviations, unlisted=unlisted)
 
@@ -104,7 +104,7 @@ def unblinded(
     for one in came:
         slot = one.slot.lower()
         if slot not in key:
-            what = f"has the code {legible(one.slot, 40)}" if one.slot else "has no code"
+            what = f"has the code {clip(one.slot, 40)}" if one.slot else "has no code"
             raise InputError(
                 f"{one.where}: {what}, which is none of this plan's (key.csv); name the plan of this sheet"
             )
@@ -132,15 +132,13 @@ def _rater(rating: FilledRating, meant: Meant, people: Sequence[str]) -> str:
 
 
 def _value(rating: FilledRating, scale: RatingScale) -> float:
-    value = decimal(rating.rating)
+    value = read_decimal(rating.rating)
     if value is None:
         raise InputError(
-            f"{rating.where}: rating {legible(ascii(rating.rating), 40)} is no number; mend it, or leave it empty"
+            f"{rating.where}: rating {clip(ascii(rating.rating), 40)} is no number; mend it, or leave it empty"
         )
     if not scale.holds(value):
-        raise InputError(
-            f"{rating.where}: rating {legible(rating.rating, 40)} is off the scale, {scale.said()}; mend it"
-        )
+        raise InputError(f"{rating.where}: rating {clip(rating.rating, 40)} is off the scale, {scale.said()}; mend it")
     return value + 0.0  # -0.0 would be another zero
 
 
@@ -160,8 +158,8 @@ def _beyond(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[st
     """State which ratings lie beyond what a pilot showed of its scale."""
     new = [one for one in rated if scale.is_new(one.value)]
     if new:
-        said = f"{several(len(new), 'rating')} beyond those of the pilot, {scale.said()}"
-        yield f"{said} (first: {legible(new[0].given.rating, 20)}, {new[0].given.where})"
+        said = f"{pluralise(len(new), 'rating')} beyond those of the pilot, {scale.said()}"
+        yield f"{said} (first: {clip(new[0].given.rating, 20)}, {new[0].given.where})"
 
 
 def controls(rated: Sequence[UnblindedRating]) -> list[str]:
@@ -177,7 +175,7 @@ def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
             asked.setdefault(one.rater, []).append(passed)
     for name, passes in asked.items():
         if failed := len(passes) - sum(passes):
-            yield f"{name} failed {failed} of {several(len(passes), 'control item')}"
+            yield f"{name} failed {failed} of {pluralise(len(passes), 'control item')}"
 
 
 def _repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
@@ -191,7 +189,7 @@ def _repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
         means = {name: sum(held) / len(held) for name, held in apart.items()}
         worst = max(means, key=lambda name: means[name])
         yield (
-            f"{several(len(every), 'output')} rated twice by the same rater, {sum(every) / len(every):.3g} apart on "
+            f"{pluralise(len(every), 'output')} rated twice by the same rater, {sum(every) / len(every):.3g} apart on "
             f"average (most: {worst}, {means[worst]:.3g})"
         )
 

@@ -14,7 +14,7 @@ from simlab.concluding.assigning.platforms import Languages
 from simlab.concluding.assigning.studying import ASSIGNED, KEY
 from simlab.concluding.looks import record_of
 from simlab.files import check_writable, write_whole
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 COLUMNS = ("position", "rater", "task", "document", "segment", "slot", "control", "source", "output", "rating")
@@ -44,9 +44,9 @@ def check(folder: Path, out: Path | None, form: As) -> Path:
         _check_folder(chosen, form)
         return chosen
     if chosen.suffix.lower() != ".csv":
-        raise InputError(f"--out {legible(chosen)}: with --as csv end the name with .csv")
+        raise InputError(f"--out {clip(chosen)}: with --as csv end the name with .csv")
     if chosen.resolve() == (folder / KEY).resolve():
-        raise InputError(f"--out {legible(chosen)}: is where the key is written; name another file")
+        raise InputError(f"--out {clip(chosen)}: is where the key is written; name another file")
     check_writable(chosen, "--out")
     return chosen
 
@@ -56,9 +56,7 @@ def _check_folder(out: Path, form: As) -> None:
     if out.is_dir():
         others = [one.name for one in out.iterdir() if not one.name.endswith(WRITTEN[form])]
         if others:
-            raise InputError(
-                f"--out {legible(out)}: holds other things ({legible(others[0], 40)}); name another folder"
-            )
+            raise InputError(f"--out {clip(out)}: holds other things ({clip(others[0], 40)}); name another folder")
     check_writable(out / "x" if out.is_dir() else out, "--out")
 
 
@@ -95,6 +93,6 @@ def _sheets(assigned: Assigned, out: Path, form: As, spoken: Languages) -> dict[
 def _refuse_other(file: Path, text: str) -> None:
     if file.exists() and file.read_bytes() != text.encode():
         raise InputError(
-            f"{legible(file)}: is the key of another assignment, whose sheets could not be read without it; move it "
+            f"{clip(file)}: is the key of another assignment, whose sheets could not be read without it; move it "
             "away if nobody rates by it"
         )

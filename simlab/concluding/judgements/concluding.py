@@ -32,7 +32,7 @@ from simlab.concluding.judgements.metrics import metric_of, uneven_labels
 from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.types import JUDGE, InputError, Ints
 
 FEWEST_TO_CLAIM = 6
@@ -99,7 +99,7 @@ def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -
         said.append(Limit(alone, Rank.NUMBERS))
     if len(still := np.flatnonzero(~scatters(way.found))):
         first, second = (comparison.names[place[still[0]]] for place in comparison.places)
-        rest = f" and {several(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
+        rest = f" and {pluralise(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
         lacks = "how far such a difference is off, and which it would find, is not known"
         said.append(Limit(f"the table shows no scatter of {first} - {second}{rest}: {lacks}", Rank.NUMBERS))
     if documents < FEWEST_TO_CLAIM:
@@ -124,7 +124,7 @@ def _uneven(evidence: OutputEvidence) -> Iterator[str]:
         name, one = min(found.items(), key=lambda item: item[1].p_value)
         whose = f"of {one.system} score" if one.system else "of a system score on average"
         side = "higher" if one.difference > 0 else "lower"
-        rest = f", so say {several(len(found) - 1, 'metric')} more" if len(found) > 1 else ""
+        rest = f", so say {pluralise(len(found) - 1, 'metric')} more" if len(found) > 1 else ""
         yield (
             f"by {name} the labelled outputs {whose} {abs(one.difference):.2g} {side} than the others (p = "
             f"{one.p_value:.1g}): labels were not dealt at random within systems{rest}; what a metric corrects, and "

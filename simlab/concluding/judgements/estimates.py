@@ -25,7 +25,7 @@ from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.ratings.limits import TECHNIQUE
 from simlab.concluding.standing import ranks_of, within
 from simlab.concluding.wanted import LEVEL, ConcludeOptions
-from simlab.messages import legible, or_nearest, several
+from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
 from simlab.rng import stream
 from simlab.studies.judgements.concluding import conclude
@@ -193,12 +193,12 @@ class Way(NamedTuple):
 def check(of: Totals, names: Sequence[str], table: Path) -> None:
     """Raise InputError where nothing can be compared."""
     if len(names) < 2:
-        raise InputError(f"{legible(table)}: humans rated outputs of {names[0]} only; rate another system's, too")
+        raise InputError(f"{clip(table)}: humans rated outputs of {names[0]} only; rate another system's, too")
     for name, row in zip(names, of.n, strict=True):
         n = int((row > 0).sum())
         if n < LEAST:
             raise InputError(
-                f"{legible(table)}: humans rated outputs of {several(n, 'document')} of {legible(name, 40)}, and "
+                f"{clip(table)}: humans rated outputs of {pluralise(n, 'document')} of {clip(name, 40)}, and "
                 f"documents are what is drawn; rate outputs of {LEAST} at least"
             )
 
@@ -210,8 +210,8 @@ def asked_of(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -
     if wanted.against is not None:
         if wanted.against not in names:
             raise InputError(
-                f"--against {legible(wanted.against, 40)}: is no system that humans rated; "
-                f"{or_nearest(wanted.against, names, 'there are', 200)}"
+                f"--against {clip(wanted.against, 40)}: is no system that humans rated; "
+                f"{suggest(wanted.against, names, 'there are', 200)}"
             )
         at = names.index(wanted.against)
         second = np.array([k for k in range(len(names)) if k != at])
@@ -248,11 +248,11 @@ def concluded(
         raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")
     names = collected.frame.system_names
     if wanted.against is not None and wanted.against not in names:
-        hint = or_nearest(wanted.against, names, "it has", 300)
-        raise InputError(f"--against {legible(wanted.against, 60)}: no such system; {hint}")
+        hint = suggest(wanted.against, names, "it has", 300)
+        raise InputError(f"--against {clip(wanted.against, 60)}: no such system; {hint}")
     outcome = {name: values[0] for name, values in conclude(prepare(config), [collected]).items()}
     n = len(collected.seen.value)
-    line = f"{several(n, 'judgement')} of {several(len(names), 'system')}"
+    line = f"{pluralise(n, 'judgement')} of {pluralise(len(names), 'system')}"
     why = "studies of a plan's estimator are not carried out again after the fact"
     return Conclusion(
         question="judge",
@@ -306,7 +306,7 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: ConcludeO
 
 def _promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
     level, multiplicity = float(decision["level"]), str(decision.get("multiplicity", "none"))
-    pairs, technique = several(n_systems * (n_systems - 1) // 2, "pair"), TECHNIQUE.get(multiplicity, "")
+    pairs, technique = pluralise(n_systems * (n_systems - 1) // 2, "pair"), TECHNIQUE.get(multiplicity, "")
     if multiplicity == "none":
         says = (
             f"a pair of equal systems is claimed to differ with at most {100 * level:g} % probability, each by itself"

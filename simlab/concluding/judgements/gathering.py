@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting_metrics.confusion import mean_rating
-from simlab.messages import in_natural_order, legible, or_nearest, several
+from simlab.messages import clip, number_naturally, pluralise, suggest
 from simlab.tables import judged, reading
 from simlab.tables.cells import load_answers
 from simlab.tables.held import Ratings
@@ -30,13 +30,13 @@ def overlaid(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[Judged
     """
     if len(wanted.metrics) != 1:
         named = ", ".join(wanted.metrics)
-        raise InputError(f"--metric {legible(named, 80)}: {legible(second)} holds scores of one metric; name one")
+        raise InputError(f"--metric {clip(named, 80)}: {clip(second)} holds scores of one metric; name one")
     people, metric = reading.read(table, wanted.told), reading.read(second)
     if metric.rater_known:
-        raise InputError(f"{legible(second)}: names raters, and a metric's scores have none; is it the second table?")
+        raise InputError(f"{clip(second)}: names raters, and a metric's scores have none; is it the second table?")
     human_keys, metric_keys = _keys(people), _keys(metric)
     if not set(human_keys) & set(metric_keys):
-        both = f"{legible(table)} and {legible(second)}"
+        both = f"{clip(table)} and {clip(second)}"
         raise InputError(f"{both}: share no output (system, document and item); are both of one test set?")
     outputs = {key: k for k, key in enumerate(dict.fromkeys([*human_keys, *metric_keys]))}
     said = np.full(len(outputs), np.nan)
@@ -128,7 +128,7 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
     kept, left_out = _without(outputs, wanted.exclude)
     if not np.isfinite(kept.human).any():
         raise InputError(
-            f"{legible(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
+            f"{clip(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
         )
     line, read = judged.understood(kept, lower_is_better=said), judged.record(kept, lower_is_better=lower)
     found = _evidence(kept, wanted.adequate_from, lower=lower)
@@ -140,7 +140,7 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
     rated = outputs.human[np.isfinite(outputs.human)]
     as_labels = _as_labels(outputs, adequate_from, lower=lower)
     document, n_documents, said = _documents(outputs)
-    names = tuple(in_natural_order(outputs.system_names))
+    names = tuple(number_naturally(outputs.system_names))
     place = np.array([names.index(name) for name in outputs.system_names], np.int64)
     return OutputEvidence(
         system_names=names,
@@ -162,7 +162,7 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
 def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
     scored = judged.with_runs(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
     if not judged.holds(scored.header):
-        header = legible(", ".join(scored.header), 120)
+        header = clip(", ".join(scored.header), 120)
         raise InputError(
             f"{scored.where}: columns {header} are no table of {judged.FORM}; name them with --columns ours=yours,..., "
             "or give the metric's scores as a second table"
@@ -170,8 +170,8 @@ def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
     there = judged.metric_columns(scored.header, (), scored.where)
     for name in wanted.metrics:
         if name not in there:
-            advice = or_nearest(name, there, "it has", 200) if there else "it has none beside humans"
-            raise InputError(f"--metric {legible(name, 40)}: {scored.where} has no such metric; {advice}")
+            advice = suggest(name, there, "it has", 200) if there else "it has none beside humans"
+            raise InputError(f"--metric {clip(name, 40)}: {scored.where} has no such metric; {advice}")
     return judged.of_table(scored, wanted.metrics, wanted.told)
 
 
@@ -182,11 +182,11 @@ def _without(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutp
     rater = np.full(outputs.human.shape, -1) if outputs.rater is None else outputs.rater
     for name in exclude:
         if name not in outputs.logins:
-            advice = or_nearest(name, outputs.logins, "it has", 200) if outputs.logins else "the table names none"
-            raise InputError(f"--exclude {legible(name, 40)}: is no rater of this table; {advice}")
+            advice = suggest(name, outputs.logins, "it has", 200) if outputs.logins else "the table names none"
+            raise InputError(f"--exclude {clip(name, 40)}: is no rater of this table; {advice}")
     places = [outputs.logins.index(name) for name in exclude]
     out: Bools = np.isin(rater, places)
-    said = f"left out: {several(int(out.sum()), 'rating')} by {', '.join(exclude)} (--exclude)"
+    said = f"left out: {pluralise(int(out.sum()), 'rating')} by {', '.join(exclude)} (--exclude)"
     return replace(outputs, human=np.where(out, np.nan, outputs.human)), (said,)
 
 
@@ -222,5 +222,5 @@ def _documents(outputs: JudgedOutputs) -> tuple[Ints, int, tuple[str, ...]]:
     own = np.where(named >= 0, named, named.max() + 1 + outputs.item)
     document = np.unique(own, return_inverse=True)[1].astype(np.int64)
     lost = int((named < 0).sum())
-    said = (f"{several(lost, 'output')} name no document: each such item is one of its own",) if lost else ()
+    said = (f"{pluralise(lost, 'output')} name no document: each such item is one of its own",) if lost else ()
     return document, int(document.max()) + 1, said

@@ -13,7 +13,7 @@ from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, un
 from simlab.concluding.goals import expected, systems_apart
 from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.parts import name_of
 from simlab.studies.money import bill, less_paid, limit, prices_of
 from simlab.tables import judged
@@ -207,7 +207,7 @@ def _items(rows: SheetRows, unit: Ints, info: CampaignInfo, n: int, *, shared: b
     for k, name in enumerate(cells):
         if name not in numbers[0 if shared else unit[k]]:
             raise InputError(
-                f"{rows.at(k)}: item {legible(name, 40)} is none of the {n} of the plan; take the row out, or name "
+                f"{rows.at(k)}: item {clip(name, 40)} is none of the {n} of the plan; take the row out, or name "
                 "the plan of this study"
             )
     return np.array([numbers[0 if shared else unit[k]][name] for k, name in enumerate(cells)], np.int64)
@@ -250,7 +250,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     Raises InputError for the plan of other systems, for more judgements than were planned, for other values than the
     plan's, and for an estimator that needs what only an exported campaign tells.
     """
-    where, binary = legible(table), config["raters"].get("scale") == "binary"
+    where, binary = clip(table), config["raters"].get("scale") == "binary"
     metric = (
         bool(config.get("metric", {}).get("_target_")) and name_of(config["analysis"]["estimator"]) != "sample_mean"
     )
@@ -263,7 +263,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     if outputs.far is not None:
         raise outputs.far.refusal(where)
     if metric and len(outputs.metrics) != 1:
-        found = several(len(outputs.metrics), "metric")
+        found = pluralise(len(outputs.metrics), "metric")
         raise InputError(f"{where}: the plan uses one metric and the table has {found}; name one with --metric COLUMN")
     human = _human(outputs, wanted, binary, where)
     deviations = systems_apart(outputs.system_names, expected(config), where)
@@ -271,7 +271,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     per_system, n = _per_system(config), np.isfinite(laid.y).sum(1)
     if per_system is not None and int(n.max()) > per_system:
         raise InputError(
-            f"{where}: {several(int(n.max()), 'judgement')} of a system, and the plan has {per_system} "
+            f"{where}: {pluralise(int(n.max()), 'judgement')} of a system, and the plan has {per_system} "
             "(budget.human_ratings); take out what does not belong to this study, or name its own plan"
         )
     planned = int(n.sum()) if per_system is None else per_system * len(n)

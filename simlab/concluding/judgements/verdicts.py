@@ -22,7 +22,7 @@ from simlab.answers.standings import MetricVerdict, More
 from simlab.concluding.judgements.bias import Bias, bias_of
 from simlab.concluding.judgements.estimates import LIMIT, JudgedComparison, Way
 from simlab.concluding.judgements.gathering import OutputEvidence
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.types import Floats
 
 FEWEST_DOCUMENTS = 10
@@ -97,7 +97,7 @@ def _turned(alone: Way, bias: Bias) -> str:
     ]
     if not turned:
         return ""
-    more = f" and {several(len(turned) - MOST_TURNED, 'pair')} more" if len(turned) > MOST_TURNED else ""
+    more = f" and {pluralise(len(turned) - MOST_TURNED, 'pair')} more" if len(turned) > MOST_TURNED else ""
     return f"by its own means it turns round {', '.join(turned[:MOST_TURNED])}{more}; "
 
 

@@ -22,7 +22,7 @@ from simlab.concluding.sheets import Read
 from simlab.concluding.simulations import unrepeated
 from simlab.concluding.standing import ranks_of
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, or_nearest, several
+from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
 from simlab.studies.money import bill, prices_of
 from simlab.studies.preferences.concluding import conclude
@@ -92,9 +92,7 @@ def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]
 
 def _pairs(outcome: Mapping[str, Array], names: Sequence[str], against: str | None) -> list[Pair]:
     if against is not None and against not in names:
-        raise InputError(
-            f"--against {legible(against, 60)}: no such system; {or_nearest(against, names, 'it has', 300)}"
-        )
+        raise InputError(f"--against {clip(against, 60)}: no such system; {suggest(against, names, 'it has', 300)}")
     difference = outcome["p_mean"][:, 0] - outcome["p_mean"][:, 2]
     return [
         Pair(
@@ -173,7 +171,7 @@ def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
     rule, level = name_of(decision), float(decision["level"])
     multiplicity = str(decision.get("multiplicity", "none"))
     name: Any = "anytime" if rule in ANYTIME or decision.get("holds") == "at_any_look" else "fixed"
-    pairs = several(n_systems * (n_systems - 1) // 2, "pair")
+    pairs = pluralise(n_systems * (n_systems - 1) // 2, "pair")
     sure = f"{100 * (1 - level):g} %"
     when = (
         "at any look"
@@ -207,7 +205,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     Raises InputError for the plan of other systems, for more comparisons than were planned, and where the plan's metric
     has no column.
     """
-    where, with_metric = legible(table), bool(config.get("metric", {}).get("_target_"))
+    where, with_metric = clip(table), bool(config.get("metric", {}).get("_target_"))
     held = preferences.read(table, wanted.told, list(wanted.metrics) if with_metric else None)
     if held.n_systems < 2 or not len(held.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner")
@@ -218,19 +216,19 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     count = np.bincount(pair, minlength=held.n_systems * (held.n_systems - 1) // 2)
     if (most := int(count.max())) > per_pair:
         raise InputError(
-            f"{where}: a pair has {several(most, 'comparison')} and the plan {per_pair} at most "
+            f"{where}: a pair has {pluralise(most, 'comparison')} and the plan {per_pair} at most "
             "(budget.annotations_per_pair); take out what does not belong to this study, or name its own plan"
         )
     if budget["annotations"] is not None and len(pair) > budget["annotations"]:
         raise InputError(
-            f"{where}: holds {several(len(pair), 'comparison')} and the plan {budget['annotations']:,} at most "
+            f"{where}: holds {pluralise(len(pair), 'comparison')} and the plan {budget['annotations']:,} at most "
             "(budget.annotations); take out what does not belong to this study, or name its own plan"
         )
     came = _collected(held, pair, count, config, where, with_metric)
     planned = _planned(came, count, config)
     short = int((count < planned).sum())
     if short:
-        deviations.append(f"{short} of {several(len(count), 'pair')} have fewer comparisons than planned")
+        deviations.append(f"{short} of {pluralise(len(count), 'pair')} have fewer comparisons than planned")
     total = int(planned.sum())
     return Read(came, total if budget["annotations"] is None else min(total, budget["annotations"]), deviations)
 
@@ -240,7 +238,7 @@ def _refuse_orders(named_votes: NamedVotes, where: str) -> None:
     both = "conclude without a plan's rule"
     if named_votes.both_orders:
         raise InputError(
-            f"{where}: asks about {several(named_votes.both_orders, 'output')} of a pair in both orders, and the "
+            f"{where}: asks about {pluralise(named_votes.both_orders, 'output')} of a pair in both orders, and the "
             f"rule would count each answer; {both}, or keep one order"
         )
     n = np.bincount(named_votes.votes.pair, minlength=named_votes.votes.n_pairs)
@@ -248,7 +246,7 @@ def _refuse_orders(named_votes: NamedVotes, where: str) -> None:
     if len(hidden):
         named = " - ".join(named_pairs(named_votes.system_names)[hidden[0]])
         raise InputError(
-            f"{where}: of {legible(named, 80)} the same system always stands first, and its wins are not told from "
+            f"{where}: of {clip(named, 80)} the same system always stands first, and its wins are not told from "
             f"those of the place; {both}, or, if raters saw either order, write winners by their names"
         )
 
@@ -301,7 +299,7 @@ def _metric(preferences: Preferences, n_named: int, where: str) -> Array:
     if len(preferences.metrics) != 1 or not n_named:
         raise InputError(
             f"{where}: the plan's rule uses a metric, and the table has "
-            f"{several(len(preferences.metrics), 'metric')} beside named items; name one with --metric COLUMN"
+            f"{pluralise(len(preferences.metrics), 'metric')} beside named items; name one with --metric COLUMN"
         )
     of: WinnerComparisons = next(iter(preferences.metrics.values()))
     pair, n_pairs = (
@@ -312,7 +310,7 @@ def _metric(preferences: Preferences, n_named: int, where: str) -> Array:
     said[pair, _human_first(preferences)[of.item]] = np.where(of.first > of.second, 2 - of.outcome, of.outcome)
     if (said < 0).any():
         raise InputError(
-            f"{where}: the metric says nothing of {several(int((said < 0).sum()), 'output')} of a pair; the "
+            f"{where}: the metric says nothing of {pluralise(int((said < 0).sum()), 'output')} of a pair; the "
             "plan's rule needs what it says of every item and pair"
         )
     return said

@@ -24,7 +24,7 @@ from simlab.concluding.standing import within
 from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import world_of
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
 from simlab.tables.winners import WinnerComparisons
@@ -47,7 +47,7 @@ def agreement(table: Preferences) -> Iterator[str]:
     for name, of in table.metrics.items():
         same, both = _counted(table, of)
         yield (
-            f"{legible(name, 40)} is not used for claims, which are of humans alone; it names their winner "
+            f"{clip(name, 40)} is not used for claims, which are of humans alone; it names their winner "
             f"in {same:,} of {both:,} comparisons that neither calls a tie"
         )
 
@@ -78,7 +78,7 @@ def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     n_items = len(np.unique(named.asked.item))
     if named.items and n_items < FEWEST and claims.way != "item":
         these = "it" if n_items == 1 else "these"
-        said = f"{several(n_items, named.unit)}: claims are about {these}, whatever else there is"
+        said = f"{pluralise(n_items, named.unit)}: claims are about {these}, whatever else there is"
         yield Limit(said, Rank.CLAIMS)
 
 
@@ -88,7 +88,7 @@ def _of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str
     if len(never):
         named = named_pairs(named_votes.system_names)
         which = ", ".join(" - ".join(named[k]) for k in never[:3]) + (", ..." if len(never) > 3 else "")
-        yield f"{several(len(never), 'pair')} never compared ({legible(which, 120)}): nothing is claimed there"
+        yield f"{pluralise(len(never), 'pair')} never compared ({clip(which, 120)}): nothing is claimed there"
     few = claims.family & thin(claims) & (left > 0)
     if n := int(few.sum()):
         what = {
@@ -97,7 +97,7 @@ def _of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str
             "both": "raters",
             "vote": "comparisons that are no ties",
         }[claims.way]
-        yield f"{several(n, 'pair')} with too few {what} to be claimed, whatever these say"
+        yield f"{pluralise(n, 'pair')} with too few {what} to be claimed, whatever these say"
 
 
 def _of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
@@ -114,7 +114,7 @@ def _of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     share = each[most] / len(named.asked.pair)
     if claims.way in ("rater", "both") and share > LOAD:
         yield Limit(
-            f"{legible(named.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
+            f"{clip(named.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
             "with one who counts so much little can be claimed",
             Rank.CLAIMS,
         )
@@ -132,9 +132,9 @@ def _always_ties(named: NamedVotes) -> Iterator[str]:
     chance = (ties.sum() / n.sum()) ** n
     always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
     for rater in always[:3].tolist():
-        yield f"{legible(named.rater_names[rater], 40)} always answered a tie, {n[rater]:,} times; see --exclude"
+        yield f"{clip(named.rater_names[rater], 40)} always answered a tie, {n[rater]:,} times; see --exclude"
     if len(always) > 3:
-        yield f"so did {several(len(always) - 3, 'other rater')}"
+        yield f"so did {pluralise(len(always) - 3, 'other rater')}"
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
@@ -142,8 +142,8 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
     left = without_raters(read, wanted)
-    preferences.refuse_two_sorts(left, legible(table))
-    held = of_table(left, legible(table))
+    preferences.refuse_two_sorts(left, clip(table))
+    held = of_table(left, clip(table))
     held = replace(
         held,
         line=preferences.understood(read),
@@ -156,10 +156,10 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
 def _check(table: Path, wanted: ConcludeOptions) -> None:
     """Raise InputError for what cannot be asked of comparisons."""
     if wanted.second is not None:
-        raise InputError(f"{legible(wanted.second)}: comparisons are concluded from one table; put the rows together")
+        raise InputError(f"{clip(wanted.second)}: comparisons are concluded from one table; put the rows together")
     for option, value in (("--adequate-from", wanted.adequate_from), ("--threshold", wanted.threshold)):
         if value is not None:
-            raise InputError(f"{option} is of scores, and {legible(table)} holds comparisons; leave it out")
+            raise InputError(f"{option} is of scores, and {clip(table)} holds comparisons; leave it out")
     if wanted.margin is not None and wanted.margin >= 1:
         raise InputError(f"--margin {wanted.margin:g}: differences are shares of wins less losses; stay below 1")
 

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, untold, whole
 from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
 from simlab.design.protocol import list_looks
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.studies.money import less_paid, prices_of
 from simlab.tables.columns import SHARES, place_of
 from simlab.tables.numbers import missing
@@ -106,7 +106,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     names = info.frame.system_names
     first, second = (np.array(known(rows, name, names), np.int64) for name in ("system_a", "system_b"))
     for k in np.flatnonzero(first == second)[:1]:
-        raise InputError(f"{rows.at(k)}: {legible(names[first[k]], 40)} is compared with itself; mend the line")
+        raise InputError(f"{rows.at(k)}: {clip(names[first[k]], 40)} is compared with itself; mend the line")
     pair, item = _pair_of(info.frame)[first, second], _items(rows, info)
     said = _codes(rows, "winner", first, second)
     came = np.flatnonzero(said >= 0)
@@ -170,7 +170,7 @@ def _items(rows: SheetRows, info: CampaignInfo) -> Ints:
     for k, name in enumerate(cells):
         if name not in names:
             raise InputError(
-                f"{rows.at(k)}: item {legible(name, 40)} is none of the {n} of the plan; take the row out, or name "
+                f"{rows.at(k)}: item {clip(name, 40)} is none of the {n} of the plan; take the row out, or name "
                 "the plan of this study"
             )
     return np.array([names[name] for name in cells], np.int64)
@@ -187,9 +187,7 @@ def _codes(rows: SheetRows, name: str, first: Ints, second: Ints) -> Ints:
         elif (place := SHARES.get(text, place_of(text))) >= 0:
             codes[k] = place
         elif not missing(text):
-            raise InputError(
-                f"{rows.at(k)}: {name}={legible(text, 40)} names none of the two, nor a tie; mend the line"
-            )
+            raise InputError(f"{rows.at(k)}: {name}={clip(text, 40)} names none of the two, nor a tie; mend the line")
     return np.where(turned & (codes >= 0), 2 - codes, codes)
 
 
@@ -212,8 +210,8 @@ def _refuse_more(
     most = int(planned_looks(config, n_items)[-1])
     if len(came) > info.answers:
         raise InputError(
-            f"{rows.where}: holds {several(len(came), 'comparison')}, and its plan has {info.answers:,}; take out what "
-            "does not belong to this study, or name its own plan"
+            f"{rows.where}: holds {pluralise(len(came), 'comparison')}, and its plan has {info.answers:,}; take out "
+            "what does not belong to this study, or name its own plan"
         )
     outside = (order < 0) | (order >= most) | (item[came] >= n_items)
     for k in np.flatnonzero(outside)[:1]:

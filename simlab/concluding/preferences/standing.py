@@ -31,7 +31,7 @@ from simlab.answers.standings import Limit, More, Rank, System, ranked
 from simlab.concluding.preferences.claims import PreferenceClaims, thin
 from simlab.concluding.preferences.votes import NamedVotes
 from simlab.concluding.standing import ranks_of
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 
@@ -90,7 +90,9 @@ def _least(named: NamedVotes, claims: PreferenceClaims, k: int) -> tuple[float, 
         return 1.0, ""
     unit = named.unit if claims.way == "item" else "rater"
     each = len(own.pair) / len(total)
-    return short * max(each, 1.0), f" {'on' if unit != 'rater' else 'by'} {several(short, f'further {unit}')} at least"
+    return short * max(
+        each, 1.0
+    ), f" {'on' if unit != 'rater' else 'by'} {pluralise(short, f'further {unit}')} at least"
 
 
 def _level_of_next(claims: PreferenceClaims) -> float:
@@ -330,7 +332,7 @@ def _dropped(dropped: Dropped, names: tuple[str, ...], total: int) -> str:
         )
     share = f"{100 * dropped.n / total:.1f} %"
     return (
-        f"{top} is on top by its strength; without {several(int(dropped.n), 'comparison')} ({share}) that support it "
+        f"{top} is on top by its strength; without {pluralise(int(dropped.n), 'comparison')} ({share}) that support it "
         f"most {names[dropped.rival]} would be."
     )
 

@@ -15,7 +15,7 @@ from simlab.analysis.preferences.strengths import effective_clusters
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
 from simlab.answers.standings import Interval, Limit, Rank, ranked
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, or_nearest, several
+from simlab.messages import clip, pluralise, suggest
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
 from simlab.types import Bools, Collected, Floats, InputError, Ints
@@ -58,8 +58,8 @@ class NamedVotes:
     def number_of(self, system: str, option: str) -> int:
         """Return the number of a system; raise InputError for one that is not there."""
         if system not in self.system_names:
-            advice = or_nearest(system, self.system_names, "it has", 300)
-            raise InputError(f"{option} {legible(system, 60)}: no such system; {advice}")
+            advice = suggest(system, self.system_names, "it has", 300)
+            raise InputError(f"{option} {clip(system, 60)}: no such system; {advice}")
         return self.system_names.index(system)
 
 
@@ -114,7 +114,7 @@ def of_collected(collected: Collected) -> NamedVotes:
     by_order = np.arange(len(seen.unit)) if seen.order is None else np.argsort(seen.order, kind="stable")
     unit, item, rater, value = (column[by_order] for column in (seen.unit, seen.item, seen.rater, seen.value))
     n, pairs = len(unit), len(np.unique(unit))
-    line = f"{several(n, 'comparison')} of {several(frame.n_systems, 'system')} ({several(pairs, 'pair')})"
+    line = f"{pluralise(n, 'comparison')} of {pluralise(frame.n_systems, 'system')} ({pluralise(pairs, 'pair')})"
     votes = Votes(unit.astype(np.int64), 1 - value.astype(np.int64), rater, item, frame.n_systems)
     read = {"rows": n, "used": n, "systems": frame.n_systems, "pairs": pairs, "items": len(np.unique(item))}
     return NamedVotes(votes, frame.system_names, frame.rater_names, True, True, line, read, votes, votes)
@@ -136,13 +136,13 @@ def without_raters(table: Preferences, wanted: ConcludeOptions) -> Preferences:
         return table
     for rater in wanted.exclude:
         if rater not in table.rater_names:
-            advice = or_nearest(rater, table.rater_names or ["none"], "it has", 200)
-            raise InputError(f"--exclude {legible(rater, 40)}: no such rater; {advice}")
+            advice = suggest(rater, table.rater_names or ["none"], "it has", 200)
+            raise InputError(f"--exclude {clip(rater, 40)}: no such rater; {advice}")
     gone = [table.rater_names.index(rater) for rater in wanted.exclude]
     kept: Bools = ~np.isin(table.rater, gone)
     if not kept.any():
-        raise InputError(f"--exclude {legible(', '.join(wanted.exclude), 80)}: nothing is left; exclude fewer raters")
-    said = f"left out: {several(int((~kept).sum()), 'comparison')} of {legible(', '.join(wanted.exclude), 80)}"
+        raise InputError(f"--exclude {clip(', '.join(wanted.exclude), 80)}: nothing is left; exclude fewer raters")
+    said = f"left out: {pluralise(int((~kept).sum()), 'comparison')} of {clip(', '.join(wanted.exclude), 80)}"
     left = {name: getattr(table, name)[kept] for name in ("first", "second", "item", "rater", "outcome", "line")}
     return replace(table, **left, notes=(*table.notes, said))
 
@@ -175,7 +175,7 @@ def lines(named: NamedVotes, level: float) -> Iterator[str]:
     if found is not None:
         share, n = found
         where = "place" if named.by_place else "column"
-        said = f"The first {where} wins {_interval(share)} of {several(n, 'comparison')} that {_are(n)} no ties"
+        said = f"The first {where} wins {_interval(share)} of {pluralise(n, 'comparison')} that {_are(n)} no ties"
         if _never_turned(named.asked):
             seen = "" if named.by_place else ": if raters saw that order, place and system are not told apart"
             said += f", always with the same system of a pair{seen}"
@@ -183,13 +183,13 @@ def lines(named: NamedVotes, level: float) -> Iterator[str]:
     if named.both_orders:
         left = named.both_orders - named.flipped
         yield (
-            f"{several(named.both_orders, 'output')} of a pair asked in both orders: {named.flipped:,} flipped with "
+            f"{pluralise(named.both_orders, 'output')} of a pair asked in both orders: {named.flipped:,} flipped with "
             f"the order and {'is' if named.flipped == 1 else 'are'} left out, {left:,} "
             f"{'counts' if left == 1 else 'count'} once."
         )
     uneven = known_orders(named.votes).uneven & ~known_orders(named.votes).one_way
     if not are_places_balanced(named.votes) and (n := int(uneven.sum())):
-        yield f"Of {several(n, 'pair')} one system stood first more often: the difference is the one at equal places."
+        yield f"Of {pluralise(n, 'pair')} one system stood first more often: the difference is the one at equal places."
 
 
 def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
@@ -205,13 +205,13 @@ def _followers(named: NamedVotes) -> Iterator[str]:
         return
     said = []
     for one in found[:MOST_NAMED]:
-        who = legible(named.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
+        who = clip(named.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
         side = "first" if one.first else "second"
         said.append(
-            f"{who} answered the {side} of the row in {round(one.share * one.n):,} of {several(one.n, 'comparison')} "
+            f"{who} answered the {side} of the row in {round(one.share * one.n):,} of {pluralise(one.n, 'comparison')} "
             f"({_share(one.share)}; by chance {_share(one.chance)})"
         )
-    rest = f" and so did {several(len(found) - MOST_NAMED, 'other rater')}" if len(found) > MOST_NAMED else ""
+    rest = f" and so did {pluralise(len(found) - MOST_NAMED, 'other rater')}" if len(found) > MOST_NAMED else ""
     see = "; see --exclude" if len(named.rater_names) > 1 else ""
     yield f"{', '.join(said)}{rest}: such answers follow the place, not the systems{see}"
 
@@ -280,7 +280,7 @@ def _never_turned(votes: Votes) -> bool:
 def _pairs(named_votes: NamedVotes, which: list[int]) -> str:
     named = named_pairs(named_votes.system_names)
     said = ", ".join(" - ".join(named[k]) for k in which[:MOST_NAMED]) + (", ..." if len(which) > MOST_NAMED else "")
-    return f"{several(len(which), 'pair')} ({legible(said, 120)})" if len(which) > 1 else legible(said, 80)
+    return f"{pluralise(len(which), 'pair')} ({clip(said, 120)})" if len(which) > 1 else clip(said, 80)
 
 
 def _are(n: int) -> str:

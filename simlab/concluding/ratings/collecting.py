@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
-from simlab.messages import legible, or_nearest, several
+from simlab.messages import clip, pluralise, suggest
 from simlab.tables.columns import LeftOutRatings
 from simlab.tables.held import Ratings
 from simlab.types import Bools, Collected, Frame, InputError, Ints, Seen, SlotAssignment, Streams
@@ -54,7 +54,7 @@ def _check_keys(said: Mapping[str, str], wanted: ConcludeOptions) -> None:
     for key in said:
         if key.partition(".")[0] not in ("analysis", "decision", "seed", "plugins"):
             raise InputError(
-                f"{legible(key, 60)}: how ratings were collected is seen in the table; conclude takes keys of what is "
+                f"{clip(key, 60)}: how ratings were collected is seen in the table; conclude takes keys of what is "
                 "done with them, analysis.* and decision.*"
             )
     if wanted.level is not None and "decision.level" in said:
@@ -109,16 +109,16 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
     for name in raters:
         if name not in ratings.rater_names or not ratings.rater_known:
             known = ratings.rater_names if ratings.rater_known else ()
-            hint = or_nearest(name, known, "it has", 300) if known else "raters are not named there"
-            raise InputError(f"--exclude {legible(name, 60)}: {where} has no such rater; {hint}")
+            hint = suggest(name, known, "it has", 300) if known else "raters are not named there"
+            raise InputError(f"--exclude {clip(name, 60)}: {where} has no such rater; {hint}")
     if not raters:
         return KeptRatings(ratings, ())
     out = np.isin(ratings.rater, [ratings.rater_names.index(name) for name in raters])
     if out.all():
-        raise InputError(f"--exclude {legible(', '.join(raters), 100)}: nobody else rated; leave somebody in")
+        raise InputError(f"--exclude {clip(', '.join(raters), 100)}: nobody else rated; leave somebody in")
     kept = of_ratings(ratings, ~out)
     lost = [name for name in ratings.system_names if name not in kept.system_names]
-    notes = [f"left out: {several(int(out.sum()), 'rating')} by {', '.join(raters)}"]
+    notes = [f"left out: {pluralise(int(out.sum()), 'rating')} by {', '.join(raters)}"]
     if lost:
         notes.append(f"left out: {', '.join(lost)}, which nobody else rated")
     return KeptRatings(kept, tuple(notes))
@@ -146,7 +146,7 @@ def in_whole(ratings: Ratings) -> ComparableRatings:
         return ComparableRatings(of_ratings(ratings, ~lacking[ratings.item]), (LeftOutRatings(lost, why),))
     apart = len(np.unique(ratings.document[lacking]))
     said = (
-        f"systems were rated on other segments, or on unequal numbers of them, in {several(apart, 'document')}: "
+        f"systems were rated on other segments, or on unequal numbers of them, in {pluralise(apart, 'document')}: "
         "scores are averaged within each document"
     )
     return ComparableRatings(_averaged_within_documents(ratings), remarks=(said,))

@@ -15,7 +15,7 @@ from simlab.concluding.ratings.collecting import ComparableRatings, collected, i
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.simulations import NOT_ASKED, unrepeated
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.tables import understood
 from simlab.tables.held import Ratings
 from simlab.tables.reading import read
@@ -58,14 +58,14 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
     second = study_of(wanted.second, other)
     if second.ratings.far is not None:
-        raise second.ratings.far.refusal(legible(wanted.second))
+        raise second.ratings.far.refusal(clip(wanted.second))
     return with_second(found, _of(second, other, say), wanted.second)
 
 
 def study_of(table: Path, wanted: ConcludeOptions) -> TableStudy:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
     ratings = read(table, wanted.told, averaged=True)
-    where = legible(table)
+    where = clip(table)
     kept, left_out = without(ratings, wanted.exclude, where)
     if kept.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
@@ -113,7 +113,7 @@ def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:
     least, most = int(n.argmin()), int(n.argmax())
     if not ratings.rater_known or n[least] > UNEVEN * n[most]:
         return ()
-    ends = [f"{several(int(n[k]), 'rating')} ({legible(ratings.rater_names[k], 40)})" for k in (least, most)]
+    ends = [f"{pluralise(int(n[k]), 'rating')} ({clip(ratings.rater_names[k], 40)})" for k in (least, most)]
     return (f"raters are uneven: from {ends[0]} to {ends[1]}",)
 
 

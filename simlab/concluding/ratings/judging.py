@@ -16,8 +16,8 @@ from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.concluding.ratings.standing import PairVerdicts, Spans, spans
 from simlab.formulas import passes
-from simlab.messages import legible, or_nearest
-from simlab.parts import chosen, name_of
+from simlab.messages import clip, suggest
+from simlab.parts import is_chosen, name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, lead_of, rated_of, scored
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Array, Bools, Collected, Floats, InputError, ScoredRatings
@@ -38,18 +38,18 @@ def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Colle
             "rater_flips, crossed_flips or permutation"
         )
     section, plugins, seen = config["analysis"]["normalization"], config.get("plugins", ()), collected.seen
-    by_errors = chosen(section, error, plugins)
+    by_errors = is_chosen(section, error, plugins)
     if by_errors and int(seen.errors.min(initial=0)) < 0:
         raise InputError(
             "analysis.normalization=error needs the number of errors of each rating, which this table lacks; "
             "choose zscore, mean or none"
         )
-    if (by_errors or chosen(section, mean, plugins)) and seen.value.min() < 0 < seen.value.max():
+    if (by_errors or is_chosen(section, mean, plugins)) and seen.value.min() < 0 < seen.value.max():
         raise InputError(
             f"analysis.normalization={name_of(section)} multiplies the scores of each rater by a factor, and these lie "
             "on both sides of 0, where no factor makes means agree; choose zscore or none"
         )
-    if by_errors or chosen(section, mean, plugins) or chosen(section, zscore, plugins):
+    if by_errors or is_chosen(section, mean, plugins) or is_chosen(section, zscore, plugins):
         counts = np.zeros((int(seen.rater.max(initial=0)) + 1, collected.frame.n_systems), np.int64)
         np.add.at(counts, (seen.rater, seen.unit), 1)
         refuse_separate_raters(name_of(section), counts, collected.frame.system_names)
@@ -62,8 +62,7 @@ def family_of(names: Sequence[str], against: str | None) -> Bools:
         return np.ones(len(first), bool)
     if against not in names:
         raise InputError(
-            f"--against {legible(against, 60)}: no such system was rated; "
-            f"{or_nearest(against, names, 'there are', 300)}"
+            f"--against {clip(against, 60)}: no such system was rated; {suggest(against, names, 'there are', 300)}"
         )
     baseline = list(names).index(against)
     return np.asarray((first == baseline) | (second == baseline))

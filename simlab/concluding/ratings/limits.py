@@ -12,7 +12,7 @@ from simlab.analysis.raters.flips import levels
 from simlab.answers.conclude import Promise
 from simlab.answers.standings import Limit, Pair, Rank, ranked
 from simlab.concluding.ratings.standing import PairVerdicts, Spans
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Bools, Collected, FamilyName, ScoredRatings
 
@@ -34,9 +34,9 @@ def misleading_means(
     if not off:
         return
     worst = max(off, key=lambda pair: off[pair])
-    rest = f"; so of {several(len(off) - 1, 'pair')} more" if len(off) > 1 else ""
+    rest = f"; so of {pluralise(len(off) - 1, 'pair')} more" if len(off) > 1 else ""
     yield (
-        f"the plain means of {legible(worst.first, 40)} - {legible(worst.second, 40)} differ by "
+        f"the plain means of {clip(worst.first, 40)} - {clip(worst.second, 40)} differ by "
         f"{worst.plain_mean:.3g}, the model's, which evens out who rated what, by "
         f"{worst.difference:.3g}, which is what is tested and printed: {_why(worst, rated, systems, raters)}{rest}"
     )
@@ -65,8 +65,8 @@ def _why(pair: Pair, rated: ScoredRatings, systems: Sequence[str], raters: Seque
     said = []
     for word, chosen in (("lenient", [r for r in most if level[r] > 0]), ("harsh", [r for r in most if level[r] < 0])):
         for system, met in ((i, share[0] > share[1]), (j, share[1] > share[0])):
-            names = [legible(raters[who[r]], 30) for r in chosen if met[r]]
-            said += [f"{word} raters ({', '.join(names)}) met {legible(systems[system], 40)} more"] if names else []
+            names = [clip(raters[who[r]], 30) for r in chosen if met[r]]
+            said += [f"{word} raters ({', '.join(names)}) met {clip(systems[system], 40)} more"] if names else []
     return " and ".join(said) or "raters met one of them more"
 
 
@@ -122,13 +122,13 @@ def _of_claims(basis: Basis) -> str:
 
 
 def _pairs(basis: Basis) -> str:
-    said = "the one pair" if basis.n_pairs == 1 else f"all {several(basis.n_pairs, 'pair')}"
-    return said if basis.against is None else f"{said} with {legible(basis.against, 60)}"
+    said = "the one pair" if basis.n_pairs == 1 else f"all {pluralise(basis.n_pairs, 'pair')}"
+    return said if basis.against is None else f"{said} with {clip(basis.against, 60)}"
 
 
 def _drawn(basis: Basis) -> str:
     if basis.drawn == {"raters", "documents"}:
-        given = f"; of {several(basis.n_given, 'pair')}, few raters met both, only for these raters"
+        given = f"; of {pluralise(basis.n_given, 'pair')}, few raters met both, only for these raters"
         return f"documents and raters taken as drawn from more like them{given * (basis.n_given > 0)}"
     if basis.drawn == {"raters"}:
         return "raters taken as drawn from more like them, with their documents"
@@ -164,7 +164,7 @@ def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[s
     if prepared.multiplicity == "max_t" and len(hidden):
         k = hidden[np.argmin(verdicts.p_value[hidden])]
         yield (
-            f"the test of all pairs at once is blind here: {several(len(hidden), 'pair')} would be claimed by own "
+            f"the test of all pairs at once is blind here: {pluralise(len(hidden), 'pair')} would be claimed by own "
             f"p-values times {m} ({alone[k]:.2g}; adjusted {verdicts.adjusted[k]:.2g}), since pairs that rest on "
             "few raters rule the largest statistic; open says little, and no size of difference that is found is known"
         )
@@ -202,7 +202,7 @@ def _dealt(spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     n = 0 if of is None else int((verdicts.family & of.dealt & of.comparable).sum())
     if n:
         yield (
-            f"nobody rated both systems of {several(n, 'pair')}: such a difference is one between raters, taken as "
+            f"nobody rated both systems of {pluralise(n, 'pair')}: such a difference is one between raters, taken as "
             "dealt to systems by chance"
         )
 
@@ -212,8 +212,8 @@ def _named(collected: Collected, pairs: Bools) -> str:
     first, second = np.triu_indices(len(names), 1)
     some = np.flatnonzero(pairs)
     said = ", ".join(f"{names[first[k]]} - {names[second[k]]}" for k in some[:MOST_NAMES])
-    rest = f" and {several(len(some) - MOST_NAMES, 'pair')} more" if len(some) > MOST_NAMES else ""
-    return f"{legible(said, 200)}{rest}"
+    rest = f" and {pluralise(len(some) - MOST_NAMES, 'pair')} more" if len(some) > MOST_NAMES else ""
+    return f"{clip(said, 200)}{rest}"
 
 
 def _never_met(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
@@ -222,9 +222,9 @@ def _never_met(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> It
     apart = np.flatnonzero(~spans.of.known & verdicts.family)
     if len(apart):
         said = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
-        rest = f" and {several(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
+        rest = f" and {pluralise(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
         yield (
-            f"no document was rated in full for both of {legible('; '.join(said), 200)}{rest}: "
+            f"no document was rated in full for both of {clip('; '.join(said), 200)}{rest}: "
             "nothing is known of their difference"
         )
 
@@ -240,11 +240,11 @@ def _out_of_reach(
     if not met.any() or not out.any():
         return
     if (met & spans.within_reach).any():
-        yield f"{several(int(out.sum()), 'pair')} share too few documents or raters for any claim"
+        yield f"{pluralise(int(out.sum()), 'pair')} share too few documents or raters for any claim"
         return
     documents, raters = int(spans.of.documents[met].max()), int(spans.of.raters[met].max())
     by_raters = "raters" in drawn and raters < documents
-    few = several(raters, "rater") if by_raters else several(documents, "document")
+    few = pluralise(raters, "rater") if by_raters else pluralise(documents, "document")
     if 2.0 ** (1 - (raters if by_raters else documents)) <= prepared.level:
         few = "so few flips (analysis.test)"
     yield (
@@ -260,9 +260,9 @@ def _without_scatter(collected: Collected, spans: Spans, verdicts: PairVerdicts)
     alike = np.flatnonzero(verdicts.family & spans.within_reach & ~spans.scatter)
     if len(alike):
         said = [f"{names[first[k]]} - {names[second[k]]}" for k in alike[:MOST_NAMES]]
-        rest = f" and {several(len(alike) - MOST_NAMES, 'pair')} more" if len(alike) > MOST_NAMES else ""
+        rest = f" and {pluralise(len(alike) - MOST_NAMES, 'pair')} more" if len(alike) > MOST_NAMES else ""
         yield (
-            f"the table shows no scatter of {legible(', '.join(said), 200)}{rest}: how far such a difference is off, "
+            f"the table shows no scatter of {clip(', '.join(said), 200)}{rest}: how far such a difference is off, "
             "and which it would find, is not known"
         )
 
@@ -278,7 +278,9 @@ def _people(collected: Collected) -> Iterator[Limit]:
         yield Limit(f"all ratings are {low.min():g}: systems cannot be told apart", Rank.CLAIMS)
         return
     alike = np.flatnonzero((n > 1) & (low == high) & (len(names) > 1))
-    said = [f"{legible(names[k], 60)} gave {low[k]:g} to all of {several(int(n[k]), 'output')}" for k in alike]
+    said = [f"{clip(names[k], 60)} gave {low[k]:g} to all of {pluralise(int(n[k]), 'output')}" for k in alike]
     if said:
-        rest = f" and {several(len(said) - MOST_NAMES, 'rater')} more gave one score" if len(said) > MOST_NAMES else ""
+        rest = (
+            f" and {pluralise(len(said) - MOST_NAMES, 'rater')} more gave one score" if len(said) > MOST_NAMES else ""
+        )
         yield Limit(f"{'; '.join(said[:MOST_NAMES])}{rest}, which tells no systems apart", Rank.RATERS)

@@ -24,7 +24,7 @@ from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, numb
 from simlab.concluding.simulations import NOT_ASKED, unrepeated
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import normalized_entropy
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.studies.money import less_paid, prices_of
 from simlab.tables.held import Ratings
 from simlab.tables.numbers import missing
@@ -137,7 +137,7 @@ def _items(
 ) -> list[int]:
     for k in came:
         if pairs[k] not in items:
-            document, segment = (legible(name, 40) for name in pairs[k])
+            document, segment = (clip(name, 40) for name in pairs[k])
             raise InputError(
                 f"{rows.at(k)}: segment {segment} of {document} is nothing that the plan asked about; take the row "
                 "out, or name the plan of this study"
@@ -160,7 +160,7 @@ def _refuse_unasked(rows: SheetRows, came: Ints, seen: Seen, n_asked: Ints, fram
     counts = np.bincount(output, minlength=1)
     for k in np.flatnonzero(counts[output] > n_asked)[:1]:
         raise InputError(
-            f"{rows.at(came[k])}: an output has {several(int(counts[output[k]]), 'rating')} and its plan asked for "
+            f"{rows.at(came[k])}: an output has {pluralise(int(counts[output[k]]), 'rating')} and its plan asked for "
             f"{n_asked[k]}; take out what does not belong to this study, or name its own plan"
         )
     key = output * (frame.n_raters + 1) + seen.rater
@@ -181,8 +181,8 @@ def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> lis
     # On a clock others of the pool take over what somebody leaves.
     dealt = "at" not in info.types or new
     if info.asked is not None and dealt and (others := int((position == info.asked.slot.shape[2]).sum())):
-        who = f", of which {several(new, 'rater')} that the plan does not have" if new else ""
-        said.append(f"{several(others, 'rating')} by other raters than planned{who}")
+        who = f", of which {pluralise(new, 'rater')} that the plan does not have" if new else ""
+        said.append(f"{pluralise(others, 'rating')} by other raters than planned{who}")
     return said
 
 
@@ -194,7 +194,7 @@ def concluded(
     documents = frame.n_documents if collected.documents is None else int(collected.documents.sum())
     raters = len(np.unique(seen.rater))
     n, systems = len(seen.value), frame.n_systems
-    line = f"{several(n, 'rating')} of {several(systems, 'system')}, {several(documents, 'document')}, "
+    line = f"{pluralise(n, 'rating')} of {pluralise(systems, 'system')}, {pluralise(documents, 'document')}, "
     read: dict[str, Any] = {
         "rows": n,
         "used": n,
@@ -207,7 +207,7 @@ def concluded(
     better = f"; {read['better']} is better"
     wanted = replace(wanted, as_planned=True)
     world = fit_world(ratings_of(collected)) if wanted.gate else None
-    found = of_ratings(config, collected, wanted, TableReading(read, f"{line}{several(raters, 'rater')}{better}"))
+    found = of_ratings(config, collected, wanted, TableReading(read, f"{line}{pluralise(raters, 'rater')}{better}"))
     if world is None:
         return unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
@@ -245,7 +245,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.
     """
     ratings = in_order(read(table, wanted.told))
-    where, per_output = legible(table), int(config["design"]["ratings_per_item"])
+    where, per_output = clip(table), int(config["design"]["ratings_per_item"])
     if ratings.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
     if config.get("metric", {}).get("_target_"):
@@ -287,7 +287,7 @@ def _planned(ratings: Ratings, plan: Expected, config: Mapping[str, Any], per_ou
 
 def _of_documents(ratings: Ratings, planned: int) -> Iterator[str]:
     if ratings.n_documents != planned:
-        yield f"{several(ratings.n_documents, 'document')}, planned are {planned}"
+        yield f"{pluralise(ratings.n_documents, 'document')}, planned are {planned}"
 
 
 def _of_raters(ratings: Ratings, plan: Expected, config: Mapping[str, Any]) -> Iterator[str]:
@@ -296,9 +296,9 @@ def _of_raters(ratings: Ratings, plan: Expected, config: Mapping[str, Any]) -> I
         return
     others = [name for name in ratings.rater_names if plan.rater_names and name not in plan.rater_names]
     if others:
-        yield f"other raters than planned: {legible(', '.join(others), 80)}"
+        yield f"other raters than planned: {clip(', '.join(others), 80)}"
     elif plan.n_raters and ratings.n_raters > plan.n_raters:
-        yield f"{several(ratings.n_raters, 'rater')}, planned are at most {plan.n_raters}"
+        yield f"{pluralise(ratings.n_raters, 'rater')}, planned are at most {plan.n_raters}"
     yield from _of_loads(ratings, config["design"])
 
 

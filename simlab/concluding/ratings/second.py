@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import Pair
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.types import InputError
 
 _SEPARATED = re.compile(r"[./:_-]")
@@ -44,7 +44,7 @@ def with_second(conclusion: Conclusion, other: Conclusion, table: Path) -> Concl
     pairs = shared(conclusion.pairs, other.pairs, names)
     if not pairs:
         raise InputError(
-            f"{legible(table)}: shares no two systems with the first table, so that nothing can be held against each "
+            f"{clip(table)}: shares no two systems with the first table, so that nothing can be held against each "
             "other; name systems alike"
         )
     against = [one for one in pairs if one.contradicts]
@@ -116,11 +116,11 @@ def _contradiction(of: Both) -> dict[str, Any]:
 
 
 def _said(n: int, about: Mapping[str, Any], against: Sequence[Both]) -> str:
-    claims = f"of {several(n, 'pair')} in both tables, this one claims {about['claimed_by_first']:,}, the second "
+    claims = f"of {pluralise(n, 'pair')} in both tables, this one claims {about['claimed_by_first']:,}, the second "
     claims += f"{about['claimed_by_second']:,}, both {about['claimed_by_both']:,}"
     if not against:
         return f"Second table: {claims}; no claim contradicts another."
     named = ", ".join(f"{one.one.first} - {one.one.second}" for one in against[:MOST_NAMED])
     rest = f" and {len(against) - MOST_NAMED:,} more" if len(against) > MOST_NAMED else ""
     contradict = "1 contradicts" if len(against) == 1 else f"{len(against):,} contradict"
-    return f"Second table: {claims}; {contradict} each other: {legible(named, 200)}{rest}."
+    return f"Second table: {claims}; {contradict} each other: {clip(named, 200)}{rest}."

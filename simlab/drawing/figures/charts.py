@@ -13,7 +13,7 @@ from simlab.drawing.figures import around, look, panels, styles
 from simlab.drawing.text.tables import counted
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis, short
-from simlab.messages import replicated
+from simlab.messages import describe_replication
 from simlab.store.intervals import campaigns
 from simlab.store.opening import axes_of
 from simlab.store.reservations import HELD_FIXED
@@ -90,7 +90,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     parts = [
         shown.against and f"beside points: {axis_label(shown.x)}",
         f"95 % intervals over {clusters}, inside the range of the measure",
-        f"{replicated(sweep)} per point",
+        f"{describe_replication(sweep)} per point",
         fixed and f"held fixed: {fixed}",
         drawn_beside(shown)
         and f"dotted: {measure_label(dataset, str(shown.found))}; where nothing is found, the measure is 1",

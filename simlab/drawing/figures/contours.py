@@ -11,7 +11,7 @@ from simlab.drawing import questions, view
 from simlab.drawing.figures import around, panels
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis
-from simlab.messages import replicated
+from simlab.messages import describe_replication
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     if shown.mark is not None:
         words += f"; thick: wanted, {shown.mark:g}"
     sweep = view.declared(dataset)
-    around.footnote(figure, f"{words}; {replicated(sweep)} per point.")
+    around.footnote(figure, f"{words}; {describe_replication(sweep)} per point.")
     return figure
 
 

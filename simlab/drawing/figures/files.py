@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.figures import around, look
 from simlab.files import check_writable, write_whole
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def check_suffix(file: Path | None, option: str = "--out") -> None:
     """
     if file is not None and file.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"{option} {legible(file)}: a figure is written as {', '.join(SUFFIXES)}; end the name with one of them"
+            f"{option} {clip(file)}: a figure is written as {', '.join(SUFFIXES)}; end the name with one of them"
         )
     check_writable(file, option)
 
@@ -43,7 +43,7 @@ def choose_file(out: Path | None, folder: Path, name: str) -> Path:
     if out is not None or folder.is_dir():
         check_writable(file, "--out")
     if out is None and file.exists() and MAKER.encode() not in file.read_bytes()[:500]:
-        raise InputError(f"{legible(file)} is no figure of simlab, and stays as it is; name a file with --out")
+        raise InputError(f"{clip(file)} is no figure of simlab, and stays as it is; name a file with --out")
     return file
 
 

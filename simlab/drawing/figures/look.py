@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import InputError
 
 Style: TypeAlias = Literal["screen", "paper"]
@@ -147,11 +147,11 @@ def look(style: str = "screen", width: str | None = None) -> FigureLook:
     for known in STYLES:
         if known == style:
             return FigureLook(known, _inches(width) if width is not None else COLUMN if known == "paper" else None)
-    raise InputError(f"--style {legible(style, 60)} is not known; {or_nearest(style, STYLES)}")
+    raise InputError(f"--style {clip(style, 60)} is not known; {suggest(style, STYLES)}")
 
 
 def _inches(text: str) -> float:
-    said, unit = f"--width {legible(text, 60)}", "write a number with in, cm or mm, for example 3.3in"
+    said, unit = f"--width {clip(text, 60)}", "write a number with in, cm or mm, for example 3.3in"
     if not (found := _WIDTH.fullmatch(text)):
         raise InputError(f"{said} is not a width; {unit}")
     wide = float(found[1]) * INCHES[found[2]]

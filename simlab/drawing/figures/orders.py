@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab.drawing.figures import around, look, panels
 from simlab.drawing.figures.styles import COLOURS
 from simlab.drawing.wording import short, value_label
-from simlab.messages import shortened
+from simlab.messages import shorten
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _panel(axes: Axes, placed: Placed, rows: int) -> None:
     for name, (x, y) in placed.at.items():
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#0072B2", "linewidth": 0.9}
         words: Any = {"ha": "center", "va": "center", "fontsize": look.points(8), "parse_math": False, "bbox": box}
-        axes.text(x, y, shortened(name, MOST_LETTERS), zorder=3, **words)
+        axes.text(x, y, shorten(name, MOST_LETTERS), zorder=3, **words)
     widest = max(abs(x) for x, _ in placed.at.values())
     axes.set(xlim=(-widest - 0.6, widest + 0.6), ylim=(rows - 0.5, -0.5), xticks=[])
     axes.set_yticks(range(rows), [str(k + 1) for k in range(rows)])

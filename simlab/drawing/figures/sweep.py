@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from simlab.config.sweepfile import FIGURES
 from simlab.drawing import view
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +26,6 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     """
     kind = view.figure_kind(dataset)
     if kind not in FIGURES:
-        raise InputError(f"this store declares a figure of kind {shown(kind)}; {or_nearest(kind, FIGURES)}")
+        raise InputError(f"this store declares a figure of kind {show(kind)}; {suggest(kind, FIGURES)}")
     figure: Figure = import_module(f"simlab.drawing.figures.{kind}").draw(dataset, measure)
     return figure

@@ -13,7 +13,7 @@ from typing import Any
 from simlab.drawing.reports.heds_questions import QUESTIONS
 from simlab.drawing.reports.terms import Block, Prose, ReportTable, Section
 from simlab.drawing.text.references import METHODS, sentences
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.parts import name_of
 from simlab.store.reservations import entry_of
 
@@ -70,9 +70,9 @@ def of_plan(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any
 def _value(known: Known, key: str, unit: str = "") -> str:
     """Write a setting of a study, or the values that a sweep gives it; nothing where it is not set."""
     if key in known.get("varied", {}):
-        return f"varied: {', '.join(map(shown, known['varied'][key]))}{f' {unit}' if unit else ''}"
+        return f"varied: {', '.join(map(show, known['varied'][key]))}{f' {unit}' if unit else ''}"
     held = entry_of(known.get("config", {}), key)
-    return "" if held is None or isinstance(held, Mapping) else f"{shown(held)}{f' {unit}' if unit else ''}"
+    return "" if held is None or isinstance(held, Mapping) else f"{show(held)}{f' {unit}' if unit else ''}"
 
 
 def _first(known: Known, *wanted: tuple[str, str]) -> str:
@@ -169,7 +169,7 @@ def _scale(known: Known) -> tuple[int | str, str] | None:
     of = [entry_of(known.get("config", {}), f"systems.{name}") for name in ("floor", "ceiling", "step")]
     if all(isinstance(one, int | float) and not isinstance(one, bool) for one in of) and of[2] > 0:
         low, high, step = of
-        return round((high - low) / step) + 1, f"{shown(low)} to {shown(high)} in steps of {shown(step)}"
+        return round((high - low) / step) + 1, f"{show(low)} to {show(high)} in steps of {show(step)}"
     if _value(known, "raters.scale") == "binary" or _value(known, "raters.law") == "binary":
         return 2, "adequate, not adequate"
     if _part(known, "raters") == "mqm_raters":

@@ -12,7 +12,7 @@ from simlab.answers.records import REMEDY, read_record
 from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import conclude, plan, second_batch
 from simlab.drawing.reports.terms import CitedWork, Prose, Report, ReportTable, Section, Value
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.types import InputError
 
 PLANNED, CONCLUDED = "plan.json", "conclusion.json"
@@ -26,13 +26,13 @@ def report(contents: Mapping[str, Any], folder: Path) -> Report:
     were asked) and `conclusion` (its record; each of these None where there is none), `paragraph` and `reproduce`.
     Raises InputError, naming the file, for a part that is not of its form.
     """
-    provenance = {"folder": legible(folder, 200), "study": legible(contents["plan"]["digest"], 80)}
+    provenance = {"folder": clip(folder, 200), "study": clip(contents["plan"]["digest"], 80)}
     planned = _planned(contents, folder, provenance)
     found = _concluded(contents, folder, provenance)
     parts = [one for one in (found, planned) if one is not None]
     asked = contents["assignment"]
     return Report(
-        legible(folder.resolve().name, 80),
+        clip(folder.resolve().name, 80),
         parts[0].question,
         (*_sentences(found, planned), *(_asked(asked) if asked else ())),
         tuple(_sections(found, planned, asked)),
@@ -70,13 +70,13 @@ def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[st
     made = replace(conclude.report(found), data=contents["conclusion"], provenance=dict(provenance))
     if found.plan is None or found.plan.digest == contents["plan"]["digest"]:
         return made
-    other = f"{CONCLUDED} follows another study than {PLANNED} plans ({legible(found.plan.digest, 12)})"
+    other = f"{CONCLUDED} follows another study than {PLANNED} plans ({clip(found.plan.digest, 12)})"
     return replace(made, reservations=(other, *made.reservations))
 
 
 def _named(error: InputError, file: Path) -> InputError:
     said = str(error).replace(REMEDY, REMEDIES[file.name])
-    return InputError(f"{legible(file, 200)}: {said}")
+    return InputError(f"{clip(file, 200)}: {said}")
 
 
 def _sentences(report: Report | None, planned: Report) -> Iterator[str]:
@@ -93,14 +93,14 @@ def _asked(asked: Mapping[str, Any]) -> Iterator[str]:
     loads = [one["ratings"] for one in asked["raters"]]
     span = f"{min(loads):,}" if min(loads) == max(loads) else f"{min(loads):,} to {max(loads):,}"
     yield (
-        f"Assigned: {several(asked['ratings'], 'rating')} of {several(asked['outputs'], 'output')} of "
-        f"{several(len(asked['systems']), 'system')} on {several(asked['documents'], 'document')}, to "
-        f"{several(len(loads), 'rater')}, {span} each{_controls(asked)}."
+        f"Assigned: {pluralise(asked['ratings'], 'rating')} of {pluralise(asked['outputs'], 'output')} of "
+        f"{pluralise(len(asked['systems']), 'system')} on {pluralise(asked['documents'], 'document')}, to "
+        f"{pluralise(len(loads), 'rater')}, {span} each{_controls(asked)}."
     )
 
 
 def _controls(asked: Mapping[str, Any]) -> str:
-    return f", and {several(asked['controls'], 'control rating')}" if asked["controls"] else ""
+    return f", and {pluralise(asked['controls'], 'control rating')}" if asked["controls"] else ""
 
 
 def _sections(report: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[Section]:
@@ -115,8 +115,8 @@ def _sections(report: Report | None, planned: Report, asked: Mapping[str, Any] |
 
 def _spread(asked: Mapping[str, Any]) -> str:
     least, most = asked["per_output"]
-    each = several(most, "rater") if least == most else f"{least:,} to {most:,} raters"
-    systems = ", ".join(f"{legible(name, 60)} {n:,}" for name, n in asked["systems"].items())
+    each = pluralise(most, "rater") if least == most else f"{least:,} to {most:,} raters"
+    systems = ", ".join(f"{clip(name, 60)} {n:,}" for name, n in asked["systems"].items())
     return f"Each output goes to {each}. Ratings of each system: {systems}. Raters see codes in place of systems."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from simlab.drawing.text.tables import WIDTH
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 
 MOST_NAMED = 30
 """Of more raters only the least and the largest number of ratings is said."""
@@ -44,16 +44,16 @@ def page(sheets: AssignmentSummary) -> str:
 
 
 def _head(sheets: AssignmentSummary) -> Iterator[tuple[str, str]]:
-    documents = several(sheets.documents, "document")
-    size = f"{several(sheets.systems, 'system')}, {documents}, {several(len(sheets.loads), 'rater')}"
-    more = f", and {several(sheets.controls, 'control rating')}" if sheets.controls else ""
-    yield "Study", f"{sheets.study[:6]}; {size}: {several(sheets.ratings, 'rating')}{more}"
+    documents = pluralise(sheets.documents, "document")
+    size = f"{pluralise(sheets.systems, 'system')}, {documents}, {pluralise(len(sheets.loads), 'rater')}"
+    more = f", and {pluralise(sheets.controls, 'control rating')}" if sheets.controls else ""
+    yield "Study", f"{sheets.study[:6]}; {size}: {pluralise(sheets.ratings, 'rating')}{more}"
     yield "Raters", _loads(sheets.loads)
     if sheets.left_out:
         of = sheets.documents + len(sheets.left_out)
-        yield "Drawn", f"{documents} of {of}, at random; left out: {legible(', '.join(sheets.left_out), 60)}"
+        yield "Drawn", f"{documents} of {of}, at random; left out: {clip(', '.join(sheets.left_out), 60)}"
     if sheets.spare:
-        yield "Spare", f"{legible(', '.join(sheets.spare), 60)}: all seats of the study are taken"
+        yield "Spare", f"{clip(', '.join(sheets.spare), 60)}: all seats of the study are taken"
     yield "Order", f"random for each rater (seed {sheets.seed}); codes in place of systems, which only the key names"
     for line in sheets.said:
         yield "Note", line
@@ -63,4 +63,4 @@ def _loads(loads: Mapping[str, int]) -> str:
     least, most = min(loads.values()), max(loads.values())
     if len(loads) > MOST_NAMED:
         return f"{least:,} to {most:,} ratings each" if least < most else f"{least:,} ratings each"
-    return ", ".join(f"{legible(name, 20)} {n:,}" for name, n in loads.items())
+    return ", ".join(f"{clip(name, 20)} {n:,}" for name, n in loads.items())

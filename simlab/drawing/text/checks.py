@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from simlab.concluding.checking import TableCheck
 from simlab.drawing.reports.answers.conclude_words import texts_of
 from simlab.drawing.text.tables import line
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 
 KINDS = {"rate": "ratings", "compare": "comparisons", "judge": "outputs that humans and metrics scored"}
 COUNTED = (("systems", "system"), ("documents", "document"), ("items", "item"), ("raters", "rater"))
@@ -21,11 +21,11 @@ def page(checked: TableCheck, following: str) -> str:
 def _lines(checked: TableCheck) -> Iterator[str]:
     read = checked.read
     yield line("Read", f"{KINDS.get(checked.question, checked.question)}: {_counts(checked)}")
-    yield line("", f"systems: {legible(', '.join(checked.systems), 200)}")
+    yield line("", f"systems: {clip(', '.join(checked.systems), 200)}")
     if columns := [f"{ours} is {theirs}" for ours, theirs in _columns(checked) if ours != theirs]:
-        yield line("", f"columns: {legible(', '.join(columns), 200)}")
+        yield line("", f"columns: {clip(', '.join(columns), 200)}")
     if unused := texts_of(read, "unused"):
-        yield line("", f"not used: {legible(', '.join(unused), 200)}")
+        yield line("", f"not used: {clip(', '.join(unused), 200)}")
     if read.get("better"):
         scale = read.get("scale")
         on = f"{scale[0]:g} to {scale[1]:g}" if scale else "the scale is not known"
@@ -43,10 +43,10 @@ def _lines(checked: TableCheck) -> Iterator[str]:
 
 def _counts(checked: TableCheck) -> str:
     read = checked.read
-    parts = [f"{read['used']:,} of {several(read['rows'], 'row')} used"]
-    parts += [several(read[name], one) for name, one in COUNTED if read.get(name)]
+    parts = [f"{read['used']:,} of {pluralise(read['rows'], 'row')} used"]
+    parts += [pluralise(read[name], one) for name, one in COUNTED if read.get(name)]
     parts += [] if read.get("raters") else ["raters not named"]
-    parts += [several(read["gaps"], "gap")] if read.get("gaps") else []
+    parts += [pluralise(read["gaps"], "gap")] if read.get("gaps") else []
     return ", ".join(parts)
 
 

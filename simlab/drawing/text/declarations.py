@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.config.groups import Options, find_options
 from simlab.drawing.text.tables import listing
-from simlab.messages import flat, replicated, word
+from simlab.messages import describe_replication, flatten, word
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> 
 
 def sweep(declared: Sweep, described: Mapping[str, Any]) -> str:
     """Write what a sweep declares, and what its cells share."""
-    size = f"{declared.n_cells} cells, each {replicated(declared.sizes)}"
+    size = f"{declared.n_cells} cells, each {describe_replication(declared.sizes)}"
     precision = ", ".join(f"{what}: {wanted}" for what, wanted in declared.precision.items())
     return _declared(declared, described, size, [["precision", precision]] if precision else [], declared.base)
 
@@ -76,7 +76,7 @@ def _preset(preset: Mapping[str, Sequence[Any]]) -> str:
 def _settings(base: Mapping[str, Any]) -> list[list[str]]:
     """List what all cells share; an option by the name that one types, without the measures, which the sweep names."""
     options = find_options()
-    values = flat({group: section for group, section in base.items() if group != "measure"})
+    values = flatten({group: section for group, section in base.items() if group != "measure"})
     named = ((key.removesuffix("._target_"), key.endswith("_target_"), value) for key, value in values if value != [])
     return [[key, _option(key, value, base, options) if part else _value(value)] for key, part, value in named]
 

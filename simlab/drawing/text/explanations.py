@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from simlab.drawing.text.tables import listing, width
-from simlab.messages import shown
+from simlab.messages import show
 
 if TYPE_CHECKING:
     from simlab.config.explaining import Key, Measure, Option
@@ -36,7 +36,7 @@ def option(option: Option) -> str:
 
 
 def _key_row(key: Key) -> list[str]:
-    value, name = shown(key.default), key.key.rpartition(".")[2]
+    value, name = show(key.default), key.key.rpartition(".")[2]
     told = f"{_sentence(key.sentence, key.unit)} ({key.range})".strip()
     return [f"{name} = {value}", told] if len(value) <= MOST_VALUE else [name, f"= {value}: {told}"]
 
@@ -59,7 +59,7 @@ def _key_text(keys: Sequence[Key]) -> str:
     first = keys[0]
     defaults: dict[str, list[Key]] = {}
     for key in keys:
-        defaults.setdefault(shown(key.default), []).append(key)
+        defaults.setdefault(show(key.default), []).append(key)
     said = [value if len(defaults) == 1 else f"{value} in {_named(same)}" for value, same in defaults.items()]
     sources = dict.fromkeys(key.source for key in keys if key.source)
     rows = [

@@ -18,7 +18,7 @@ from simlab.drawing.reports.terms import ReportTable
 from simlab.drawing.reports.text import write_block
 from simlab.drawing.text import accounts, tables
 from simlab.drawing.wording import currency_of, say_drawn
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.store import query
 from simlab.store.coordinates import as_written
 from simlab.store.drawn import laws_in
@@ -119,7 +119,7 @@ def _reached(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
         place, at = max(open_.items(), key=lambda one: one[1].needed / max(one[1].clusters, 1))
         axes = axes_of(dataset)
         where = ", ".join(
-            f"{axis}={shown(as_written(dataset[axis].values)[k])}" for axis, k in zip(axes, place, strict=True)
+            f"{axis}={show(as_written(dataset[axis].values)[k])}" for axis, k in zip(axes, place, strict=True)
         )
         error = "unknown" if math.isnan(at.error) else f"{at.error:.2g}"
         lines.append(

@@ -9,7 +9,7 @@ from typing import Any
 
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Record
-from simlab.messages import several
+from simlab.messages import pluralise
 
 MOST_ROWS = 130
 """As much as two numbers for every pair of a dozen systems."""
@@ -21,7 +21,7 @@ def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path]
     rest = len(rows) - MOST_ROWS
     return "\n".join([
         tables.aligned(header, [_line(row) for row in rows[:MOST_ROWS]], left=2, last_left=True),
-        *([f"and {several(rest, 'number')} more: --format json"] if rest > 0 else []),
+        *([f"and {pluralise(rest, 'number')} more: --format json"] if rest > 0 else []),
         "",
         *notes,
         "",

@@ -7,7 +7,7 @@ from typing import Any
 
 from simlab.answers.plan import EACH, GROUPING, NORMALIZATION, POOL, SIZE
 from simlab.drawing.wording import value_label
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.planning.terms import Design
 
 GROUPINGS = {
@@ -24,8 +24,8 @@ NORMALIZATIONS = {
 SHORT: Mapping[str, Callable[[Any], str]] = {
     GROUPING: lambda value: {"pseudo_side_by_side": "side by side"}.get(str(value), value_label("grouping", value)),
     NORMALIZATION: lambda value: {"none": "plain scores"}.get(str(value), value_label("normalization", value)),
-    "raters.pool_size": lambda value: several(int(value), "rater"),
-    "systems.n_raters": lambda value: several(int(value), "rater"),
+    "raters.pool_size": lambda value: pluralise(int(value), "rater"),
+    "systems.n_raters": lambda value: pluralise(int(value), "rater"),
     "metric": lambda value: "no metric" if str(value) == "none" else f"metric {value}",
 }
 """How a value of a lever is said in a table."""
@@ -40,7 +40,7 @@ def sentence(design: Design, settings: Design, systems: int) -> str:
     '130 documents, one rating per output; outputs are dealt to raters one by one'
     """
     held = dict([*settings, *design])
-    parts = [several(int(held[SIZE]), "document")] if SIZE in held else []
+    parts = [pluralise(int(held[SIZE]), "document")] if SIZE in held else []
     each = int(held.get(EACH, 1))
     parts.append("one rating per output" if each == 1 else f"{each} ratings per output")
     parts += [SHORT[key](held[key]) for key in POOL if key in dict(design)]
@@ -94,7 +94,7 @@ def changed(design: Design, beside: Design) -> str:
     '65 documents, 2 ratings per output'
     """
     held, other = dict(design), dict(beside)
-    size = [several(int(held[SIZE]), "document")] if SIZE in held and held[SIZE] != other.get(SIZE) else []
+    size = [pluralise(int(held[SIZE]), "document")] if SIZE in held and held[SIZE] != other.get(SIZE) else []
     words = kind(tuple((key, value) for key, value in design if key != SIZE), beside)
     return ", ".join([*size, *([words] if words != "the same" else [])]) or "the same"
 

@@ -21,7 +21,7 @@ from simlab.drawing.text import paragraphs
 from simlab.drawing.text import plan_designs as designs
 from simlab.drawing.text.tables import bounded, measured, number
 from simlab.measures.labels import LABELS
-from simlab.messages import quantity, several
+from simlab.messages import pluralise, quantity
 from simlab.planning.terms import family
 
 HEADINGS = {
@@ -113,7 +113,7 @@ def head(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[str]:
         family = None if plan.family is None else (plan.family.name, plan.family.against)
         yield f"Claims: {paragraphs.promised(study, family)}"
     yield f"Limits: {limits(plan)}"
-    searched = f"{several(plan.designs, 'design')}, {plan.campaigns:,} simulated studies (seed {plan.seed})"
+    searched = f"{pluralise(plan.designs, 'design')}, {plan.campaigns:,} simulated studies (seed {plan.seed})"
     yield f"Search: {searched}{_certainty(plan)}"
 
 
@@ -145,7 +145,7 @@ def limits(plan: StudyPlan) -> str:
     """Write what there is to spend, and who rates."""
     spent = [money(plan.limits.money, plan)] if plan.limits.money is not None else []
     spent += [deadline(plan.limits.deadline)] if plan.limits.deadline is not None else []
-    raters = f"; {several(plan.raters, 'rater')}" if plan.raters else ""
+    raters = f"; {pluralise(plan.raters, 'rater')}" if plan.raters else ""
     return f"{', '.join(spent) or 'no budget, no deadline'}{raters}"
 
 
@@ -169,7 +169,7 @@ def headline(plan: StudyPlan) -> str:
         return f"Buy{whom}: {design}."
     if plan.open is not None:
         low, high = plan.open
-        size = f"{low:,} to {high:,} documents" if low < high else several(low, "document")
+        size = f"{low:,} to {high:,} documents" if low < high else pluralise(low, "document")
         return f"Open{whom}: {size} of this kind may reach the targets. Nearest so far: {design}."
     return f"Nothing within the limits reaches the targets{whom}. Best: {design}."
 
@@ -177,10 +177,10 @@ def headline(plan: StudyPlan) -> str:
 def takes(plan: StudyPlan) -> str:
     """Write what a design takes, from documents to money."""
     size, loads = plan.sizes, plan.loads
-    parts = [several(size.documents, "document")] if size.documents else []
+    parts = [pluralise(size.documents, "document")] if size.documents else []
     if loads is not None:
         parts += [f"{loads.outputs:,.0f} outputs", f"{loads.ratings:,.0f} ratings"]
-        parts += [f"{loads.per_rater:,.0f} by each of {several(loads.raters, 'rater')}"]
+        parts += [f"{loads.per_rater:,.0f} by each of {pluralise(loads.raters, 'rater')}"]
     parts += [f"{size.hours:,.0f} hours"] if math.isfinite(size.hours) else []
     parts += [money(size.money, plan)] if math.isfinite(size.money) else []
     return f"Takes {' -> '.join(parts)}." if parts else ""
@@ -203,7 +203,7 @@ def few_raters(plan: StudyPlan) -> str:
     """Write whom the targets are for where there are too few raters to speak of others, and how many would do."""
     if not plan.these_raters:
         return ""
-    few = f"{several(plan.raters, 'rater')} are too few to speak of others: what is found holds for them"
+    few = f"{pluralise(plan.raters, 'rater')} are too few to speak of others: what is found holds for them"
     if plan.pool is None or _holds_for_others(plan):
         return f"{few}."
     if plan.pool.raters is None:
@@ -213,7 +213,7 @@ def few_raters(plan: StudyPlan) -> str:
     own = known_figures(plan.pool.figures).get(measure)
     value = f", {heading(measure)} {share(own)}" if own is not None and not plan.new_figures else ""
     size = designs.of_size(plan.pool.design)
-    return f"{few}; for others it takes {several(plan.pool.raters, 'rater')} ({size}{value})."
+    return f"{few}; for others it takes {pluralise(plan.pool.raters, 'rater')} ({size}{value})."
 
 
 def _holds_for_others(plan: StudyPlan) -> bool:
@@ -261,7 +261,7 @@ def work(plan: StudyPlan) -> str:
         return ""
     covers = f"{loads.covers[:1].upper()}{loads.covers[1:]}: " if loads.covers else ""
     of = "" if loads.outputs == loads.ratings else f" of {loads.outputs:,.0f} outputs"
-    each = f"{loads.per_rater:,.0f} for each of {several(loads.raters, 'rater')} (most: {loads.most:,.0f})"
+    each = f"{loads.per_rater:,.0f} for each of {pluralise(loads.raters, 'rater')} (most: {loads.most:,.0f})"
     return f"{covers}{loads.ratings:,.0f} ratings{of}, {each}, each on {loads.per_rater_documents:,.0f} documents."
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from simlab.answers.verify import ReplayedCampaign
 from simlab.drawing.text.tables import aligned
-from simlab.messages import duration, shortened
+from simlab.messages import duration, shorten
 
 STATUS = ("carried out", "its design could not be carried out", "its block failed", "not run", "an impossible value")
 
@@ -37,7 +37,7 @@ def _value(name: str, value: Any) -> Iterator[str]:
     if name == "status" and isinstance(value, int) and value < len(STATUS):
         yield f"{value} ({STATUS[value]})"
     elif isinstance(value, list):
-        yield f"{len(value)}: {shortened(', '.join(map(_short, value)), 70)}"
+        yield f"{len(value)}: {shorten(', '.join(map(_short, value)), 70)}"
     else:
         yield _short(value)
 

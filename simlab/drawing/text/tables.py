@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from simlab.measures.labels import FEW_CLUSTERS
-from simlab.messages import or_nearest, shortened, shown, word
+from simlab.messages import shorten, show, suggest, word
 
 if TYPE_CHECKING:
     from simlab.answers.records import Record as AnswerRecord
@@ -35,7 +35,7 @@ def write(records: Sequence[Record], form: str) -> str:
         # Imported here since the command line takes Form from this module, and help must not wait for numpy.
         from simlab.types import InputError
 
-        raise InputError(f"--format {shown(form)}: records are not written in this form; {or_nearest(form, FORMS)}")
+        raise InputError(f"--format {show(form)}: records are not written in this form; {suggest(form, FORMS)}")
     return FORMS[form](records)
 
 
@@ -167,7 +167,7 @@ def folded(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
     So a table in the terminal leaves no column out: it is read in parts, each of which names its rows (cut at 60
     letters).
     """
-    rows = [[*(shortened(cell) for cell in row[:left]), *row[left:]] for row in rows]
+    rows = [[*(shorten(cell) for cell in row[:left]), *row[left:]] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(map(len, column)) + 2 for column in columns]
     room, parts = width() + 2 - sum(widths[:left]), [list[int]()]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, Config
-from simlab.messages import shown
+from simlab.messages import show
 from simlab.types import InputError
 
 
@@ -45,7 +45,7 @@ def refuse_contradiction(engine: Mapping[str, Any]) -> None:
     """Raise InputError if a scheduler is given for a backend that does not use one."""
     if engine.get("scheduler") is not None and engine.get("backend", "loky") != "dask":
         raise InputError(
-            f"engine.scheduler={shown(engine['scheduler'])} is for engine.backend=dask, and engine.backend is "
+            f"engine.scheduler={show(engine['scheduler'])} is for engine.backend=dask, and engine.backend is "
             f"{engine.get('backend', 'loky')}; set both or neither"
         )
 

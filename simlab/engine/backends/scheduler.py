@@ -26,7 +26,7 @@ from simlab.engine.backends import environment
 from simlab.engine.backends.children import end_idle_children, run_in_dask_worker
 from simlab.engine.backends.environment import describe_mismatch
 from simlab.engine.workers import Config
-from simlab.messages import duration, shown
+from simlab.messages import duration, show
 from simlab.types import InputError
 
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]@]+):(\d{1,5})/?")
@@ -84,7 +84,7 @@ def parse_address(address: str) -> SchedulerAddress:
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match[3]) < 65536:
         raise InputError(
-            f"engine.scheduler={shown(address)} is no address of a scheduler, such as tcp://10.0.0.1:8786; {REMEDY}"
+            f"engine.scheduler={show(address)} is no address of a scheduler, such as tcp://10.0.0.1:8786; {REMEDY}"
         )
     place = SchedulerAddress(match[1], match[2].strip("[]"), int(match[3]))
     if place.scheme == "tls":
@@ -373,7 +373,7 @@ def find_requirements(configs: Iterable[Config]) -> Requirements:
     plugins = {package for config in configs for package in config.get("plugins", ())}
     sections = (section for config in configs for section in config.values() if isinstance(section, Mapping))
     paths = {path for section in sections if isinstance(path := section.get("path"), str) and not _built_in(path)}
-    return Requirements(frozenset(plugins), frozenset(os.path.abspath(files.expanded(path)) for path in paths))
+    return Requirements(frozenset(plugins), frozenset(os.path.abspath(files.expand_path(path)) for path in paths))
 
 
 def _built_in(path: str) -> bool:

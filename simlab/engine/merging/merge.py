@@ -19,8 +19,8 @@ from simlab.engine.merging.sources import SourceFolder, copy, opened, refuse_con
 from simlab.engine.preparing import Failure, cell_names, failures
 from simlab.engine.progress import progress
 from simlab.engine.provenance import PROGRAM, UNKNOWN, installation
-from simlab.messages import legible, several
-from simlab.supervision import entering
+from simlab.messages import clip, pluralise
+from simlab.supervision import enter_phase
 from simlab.types import InputError
 
 MOST_SAID = 3
@@ -62,17 +62,17 @@ def merge(
     for the same studies or have cut them differently.
     """
     if out.exists() and not out.is_dir():
-        raise InputError(f"{legible(out)} cannot be made a folder (File exists); name another to merge into")
+        raise InputError(f"{clip(out)} cannot be made a folder (File exists); name another to merge into")
     with opened(out, folders) as (into, sources):
         known = [*([into] if into and into.book.declaration() is not None else []), *sources]
         refuse_other_code(known, allowed=allow_version)
-        entering("checking what is merged")
+        enter_phase("checking what is merged")
         with unite(known) as union:
             look(union.book)
             names, holds = cell_names(union.book), declared_in(union.book)
             torn = [(source, source.look_through(holds)) for source in known]
             refuse_contradictions(known, names)
-            entering("writing blocks")
+            enter_phase("writing blocks")
             with ExitStack() as stack:
                 into = into or stack.enter_context(_started(out))
                 return _write(union, sources, into, torn, finish, quiet=quiet)
@@ -84,7 +84,7 @@ def _started(out: Path) -> Iterator[SourceFolder]:
     with open_alone(out) as database:
         book = Ledger(database, out)
         if book.declaration() is not None:
-            raise InputError(f"{legible(out)} was filled by another run meanwhile; give the same command again")
+            raise InputError(f"{clip(out)} was filled by another run meanwhile; give the same command again")
         yield SourceFolder(out, database, book)
 
 
@@ -142,7 +142,7 @@ def _torn(torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]]) -> list[str]
 def _left_out(source: SourceFolder, rows: Sequence[LedgerRow]) -> str:
     first = rows[0]
     return (
-        f"left out: {several(len(rows), 'block')} of {legible(source.folder)} ({first.block.address}: "
+        f"left out: {pluralise(len(rows), 'block')} of {clip(source.folder)} ({first.block.address}: "
         f"{source.left_out[first.at]}); the command of the sweep computes them again"
     )
 
@@ -158,7 +158,7 @@ def refuse_other_code(sources: Sequence[SourceFolder], *, allowed: bool) -> None
         for name in there:
             if UNKNOWN in here[name]:
                 raise InputError(
-                    f"{legible(source.folder)} does not say any more which simlab filled it; leave it out, or give "
+                    f"{clip(source.folder)} does not say any more which simlab filled it; leave it out, or give "
                     "--allow-version to merge it as it is"
                 )
             if there[name] != here[name]:
@@ -175,7 +175,7 @@ def _different_code(name: str, first: SourceFolder, there: set[str], source: Sou
     what = "the code of simlab" if name == "code" else name
     a, b = (" and ".join(sorted(one[:15] for one in values)) for values in (there, here))
     return (
-        f"{legible(first.folder)} and {legible(source.folder)} were filled by different code ({what}: {a}, and {b}), "
+        f"{clip(first.folder)} and {clip(source.folder)} were filled by different code ({what}: {a}, and {b}), "
         "which may give other numbers; fill them by one simlab, or give --allow-version to merge them as they are"
     )
 
@@ -210,7 +210,7 @@ def _add(union: SourceFolder, source: SourceFolder) -> None:
     with source.reading():
         declared = source.book.declaration()
     if declared is None:
-        raise InputError(f"{legible(source.folder)} holds no sweep yet: nothing of it was begun; leave it out")
+        raise InputError(f"{clip(source.folder)} holds no sweep yet: nothing of it was begun; leave it out")
     asked = source.book.requests()
     before = union.book.declaration()
     if before is None:
@@ -236,7 +236,7 @@ def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any]
         union.book.check(grown["axes"], placed)
     except InputError as error:
         said = str(error).removesuffix("; give another --out")
-        raise InputError(f"{legible(source.folder)}: {said}; merge folders of one sweep") from error
+        raise InputError(f"{clip(source.folder)}: {said}; merge folders of one sweep") from error
     union.book.adopt(grown, map(cell_row, placed), requests)
 
 

@@ -20,7 +20,7 @@ from simlab.engine.ledger_file import COLUMNS, open_alone, open_to_read, plain_e
 from simlab.engine.ledger_rows import read_block
 from simlab.engine.provenance import installation
 from simlab.engine.replaying import same
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 MOST_BLOCKS, MOST_BYTES = 1000, 16 * 2**20
@@ -126,8 +126,8 @@ def _contradiction(
     first, second = (sources[held.source].folder for held in (block, other))
     campaign = f"{block.cell[:8]}{block.address.campaign(0).removeprefix('0')}"
     return (
-        f"{names.get(block.cell, '')}{block.address}: {legible(first)} and {legible(second)} hold different results "
-        f"({what}); `simlab verify {legible(first)} --replay {campaign}` tells whether the first is right; leave the "
+        f"{names.get(block.cell, '')}{block.address}: {clip(first)} and {clip(second)} hold different results "
+        f"({what}); `simlab verify {clip(first)} --replay {campaign}` tells whether the first is right; leave the "
         "other out"
     )
 
@@ -137,7 +137,7 @@ def _cut_differently(
 ) -> str:
     first, second = (sources[held.source].folder for held in (block, other))
     return (
-        f"{names.get(block.cell, '')}{block.address}: {legible(first)} and {legible(second)} cut the same studies into "
+        f"{names.get(block.cell, '')}{block.address}: {clip(first)} and {clip(second)} cut the same studies into "
         f"different blocks (of {block.n_studies} and of {other.n_studies}, see engine.block); leave one of them out"
     )
 
@@ -212,7 +212,7 @@ class SourceFolder:
             torn = Counter(row.block.address.cell for row, _ in found)
             lost = [cell for cell, count in self.book.without_cell().items() if count > torn.get(cell, 0)]
         if lost:
-            raise InputError(f"{legible(self.folder)}: {len(lost)} of its cells are lost; {_MENDING}")
+            raise InputError(f"{clip(self.folder)}: {len(lost)} of its cells are lost; {_MENDING}")
         self.left_out = {row.at: why for row, why in found}
         return [row for row, _ in found]
 
@@ -243,7 +243,7 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[SourceFolder | 
 def _checked(source: SourceFolder) -> SourceFolder:
     with source.reading():
         if damaged := source.book.damaged():
-            raise InputError(f"{legible(source.folder)}: {damaged[0]} is damaged in its {FILE}; {_MENDING}")
+            raise InputError(f"{clip(source.folder)}: {damaged[0]} is damaged in its {FILE}; {_MENDING}")
     return source
 
 
@@ -261,12 +261,10 @@ def _refuse_twice(out: Path, folders: Sequence[Path]) -> None:
 
 
 def _twice(folder: Path, known: Path, out: Path | None) -> str:
-    same = "" if folder == known else f": {legible(folder)} and {legible(known)} are one folder"
+    same = "" if folder == known else f": {clip(folder)} and {clip(known)} are one folder"
     if out is not None:
-        return (
-            f"merge {legible(out)} with itself{same}; name in front the folder to merge into, then those to be merged"
-        )
-    return f"{legible(folder)} is to be merged twice{same}; name it once"
+        return f"merge {clip(out)} with itself{same}; name in front the folder to merge into, then those to be merged"
+    return f"{clip(folder)} is to be merged twice{same}; name it once"
 
 
 def _allow_files(count: int) -> None:

@@ -17,7 +17,7 @@ from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, Rule
 from simlab.fitting.backtest.carrying_out import BacktestRun, Found, fitted, fitted_worlds, studied_as, target_of
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, BacktestDesign, normalizations, repeatable
 from simlab.fitting.backtest.planning import PredictionSource, SimulationSize
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.rng import stream
 from simlab.types import InputError, World
 
@@ -63,7 +63,7 @@ def candidates(world: World) -> list[AdviceCandidate]:
     both = [AdviceCandidate(design, name) for design in found for name in normalizations(world)]
     if len(both) < 2:
         raise InputError(
-            f"--advice: the {several(n, 'document')} held out allow no two designs of equal cost; "
+            f"--advice: the {pluralise(n, 'document')} held out allow no two designs of equal cost; "
             f"give {FEWEST_DOCUMENTS} documents or more whose outputs were rated by two people or more"
         )
     return both

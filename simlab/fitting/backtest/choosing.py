@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simlab.fitting.laws import FittableLaw
-from simlab.messages import or_nearest, shown
+from simlab.messages import show, suggest
 from simlab.tables.held import Ratings
 from simlab.types import InputError
 
@@ -21,7 +21,7 @@ def chosen(laws: Sequence[FittableLaw], ratings: Ratings, name: str) -> Fittable
     """
     by_name = {law.name: law for law in laws}
     if name != AUTO and name not in by_name:
-        raise InputError(f"--law {shown(name)} is unknown; {or_nearest(name, [AUTO, *by_name])}")
+        raise InputError(f"--law {show(name)} is unknown; {suggest(name, [AUTO, *by_name])}")
     refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
     if name in refused:
         raise InputError(f"--law {name}: {refused[name]}")

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.answers.backtest import Method, Target
 from simlab.design.documents import draw_documents
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, designs
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import RATE, Bools, InputError, World
@@ -102,7 +102,7 @@ def check(world: World, pilot_share: float) -> None:
     left = n - pilot_documents(n, pilot_share)
     if pilot_documents(n, pilot_share) < 2 or left < FEWEST_DOCUMENTS:
         raise InputError(
-            f"--pilot-share {pilot_share} of {several(n, 'document')} leaves {left}; the pilot needs 2 at least, "
+            f"--pilot-share {pilot_share} of {pluralise(n, 'document')} leaves {left}; the pilot needs 2 at least, "
             f"and studies on the others {FEWEST_DOCUMENTS}"
         )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.laws.fixed import fixed_ratings
@@ -77,7 +77,7 @@ def read(path: Path | None, overrides: ColumnOverrides = NOTHING) -> MqmPilot:
 
     Raises InputError naming file and line for what is not a table of ratings per rater.
     """
-    return of_ratings(table(path, overrides), "the built-in table" if path is None else legible(path))
+    return of_ratings(table(path, overrides), "the built-in table" if path is None else clip(path))
 
 
 def of_ratings(ratings: Ratings, where: str) -> MqmPilot:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.types import Bools, Floats, InputError, Ints
 
 FEWEST = 2
@@ -148,7 +148,7 @@ def thinned(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[Preferenc
 def _refuse(pilot: PreferencePilot) -> None:
     if pilot.n_systems < FEWEST or len(pilot.outcome) < FEWEST:
         raise InputError(
-            f"{several(len(pilot.outcome), 'comparison')} of {several(pilot.n_systems, 'system')}: "
+            f"{pluralise(len(pilot.outcome), 'comparison')} of {pluralise(pilot.n_systems, 'system')}: "
             "a fit needs at least two of each"
         )
     parts = connected(pilot)

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from simlab.analysis.estimators import binary, sample_mean
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
-from simlab.parts import chosen, name_of, resolve
+from simlab.parts import is_chosen, name_of, resolve
 from simlab.studies.judgements.collecting import beside, collect, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
@@ -104,7 +104,7 @@ def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
             f"{said}: studies of judgements are decided by a test of means; choose decision=significance, or a rule "
             "that ends judging, such as decision=fixed_width"
         )
-    if chosen(estimator, binary, plugins):
+    if is_chosen(estimator, binary, plugins):
         raise InputError(
             f"{said} ends the judging of each system by itself, and analysis.estimator=binary is for a number that is "
             "planned; choose analysis.estimator=sample_mean, control_variates or ppi"
@@ -114,15 +114,15 @@ def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
             f"{said} takes outputs as independent, and systems.outputs_per_document={law.contest.documents.size} makes "
             "them come in documents; set it to 1, or choose decision=significance"
         )
-    if chosen(decision, fixed_width, plugins):
+    if is_chosen(decision, fixed_width, plugins):
         return
-    alone = chosen(estimator, sample_mean, plugins)
-    if chosen(decision, ppi_width, plugins) and alone:
+    alone = is_chosen(estimator, sample_mean, plugins)
+    if is_chosen(decision, ppi_width, plugins) and alone:
         raise InputError(
             f"{said} bets with the metric, and analysis.estimator=sample_mean leaves it out; choose "
             "analysis.estimator=control_variates, or decision=betting_width"
         )
-    if not chosen(decision, ppi_width, plugins) and not alone:
+    if not is_chosen(decision, ppi_width, plugins) and not alone:
         raise InputError(
             f"{said} looks at human judgements alone; choose analysis.estimator=sample_mean, or decision=ppi_width"
         )
@@ -131,7 +131,7 @@ def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
             f"{said} takes each judged output as drawn anew; set design.replacement=true or systems.test_set=fresh"
         )
     rest, human = config["budget"]["metric_ratings"], config["budget"]["human_ratings"]
-    if chosen(decision, ppi_width, plugins) and rest is not None and rest < human:
+    if is_chosen(decision, ppi_width, plugins) and rest is not None and rest < human:
         raise InputError(
             f"{said} needs fresh outputs of the metric's at each step, and budget.metric_ratings={rest} are fewer than "
             f"budget.human_ratings={human}; raise them, or choose systems.test_set=fixed"

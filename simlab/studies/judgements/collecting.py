@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.design.waiting import Rounds
-from simlab.rng import remembered, stream
+from simlab.rng import recall, stream
 from simlab.studies.asking import Asking, Hearing
 from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
 from simlab.studies.judgements.preparing import PreparedJudgements
@@ -94,8 +94,8 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
 
 def draw(prepared: PreparedJudgements, world: World, laid: JudgingBasis, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
-    others = remembered(prepared.seed, *place.of_study, "raters") if place.pool else None
-    return require_judgements(world).draw(remembered(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
+    others = recall(prepared.seed, *place.of_study, "raters") if place.pool else None
+    return require_judgements(world).draw(recall(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
 def document_set(prepared: PreparedJudgements, world: World, study: int) -> int:

@@ -11,7 +11,7 @@ from simlab.analysis.estimators import binary, control_variates, ppi, sample_mea
 from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
-from simlab.parts import bind, chosen
+from simlab.parts import bind, is_chosen
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import JUDGE, Estimates, Judged, JudgementSequence, Stops
@@ -74,17 +74,17 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
         design=config["design"],
         budget=config["budget"],
         estimate=bind(estimator, plugins),
-        human_only=chosen(estimator, sample_mean, plugins),
+        human_only=is_chosen(estimator, sample_mean, plugins),
         calibrates=estimator.get("quality") == "estimated",
-        rates=chosen(estimator, binary, plugins),
+        rates=is_chosen(estimator, binary, plugins),
         interval=estimator.get("interval", "normal"),
         interval_level=estimator.get("level", DEFAULT_LEVEL),
         level=decision["level"],
         multiplicity=decision.get("multiplicity", "none"),
         stops=bind(decision, plugins) if "_target_" in decision else None,
-        each=chosen(decision, ppi_width, plugins),
-        tests="_target_" not in decision or chosen(decision, fixed_width, plugins),
-        by_row=any(chosen(estimator, part, plugins) for part in BY_ROW) and estimator["interval"] not in RESAMPLED,
+        each=is_chosen(decision, ppi_width, plugins),
+        tests="_target_" not in decision or is_chosen(decision, fixed_width, plugins),
+        by_row=any(is_chosen(estimator, part, plugins) for part in BY_ROW) and estimator["interval"] not in RESAMPLED,
         section=estimator,
         plugins=plugins,
         prices=prices_of(config["budget"], JUDGE),

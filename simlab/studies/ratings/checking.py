@@ -18,8 +18,8 @@ from simlab.design.balance import DealTable
 from simlab.design.documents import spread_over_buckets
 from simlab.design.grouping import pseudo_side_by_side
 from simlab.formulas import least_entropy
-from simlab.messages import several
-from simlab.parts import chosen, name_of
+from simlab.messages import pluralise
+from simlab.parts import is_chosen, name_of
 from simlab.studies.clocked import check_deadline
 from simlab.studies.kind import Shape
 from simlab.studies.money import on_a_clock
@@ -88,7 +88,7 @@ def _check_clock(prepared: PreparedRatings, world: World, table: DealTable) -> N
         prepared.clock,
         world,
         answers=ratings_of(world.frame, table, n, longest=False),
-        of=f"rated {several(n, 'document')} (design.min_documents)",
+        of=f"rated {pluralise(n, 'document')} (design.min_documents)",
         seats=world.frame.n_raters,
     )
 
@@ -166,7 +166,7 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
     least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
     several = config["design"]["ratings_per_item"] + further_of(config["design"]).uneven
-    if several > 1 and any(chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
+    if several > 1 and any(is_chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
         raise InputError(
             f"design.{_asking_twice(config['design'])}: analysis.test={name_of(test)} takes what raters "
             "contribute for independent, and raters who rate the same outputs share what these are like; choose "
@@ -214,19 +214,19 @@ def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugin
     """Return the least p-value that flips can give; 0 where a test has no such bound."""
     if _flips_raters(test, plugins):
         return max(float(2.0 ** (1 - frame.n_raters)), 1 / (1 + int(test["flips"])))
-    if chosen(test, permutation, plugins):
+    if is_chosen(test, permutation, plugins):
         drawn = 1 / (1 + int(test["permutations"])) if test["p_value"] == "add_one" else 0.0
         return max(float(2.0 ** (1 - documents)), drawn)
     return 0.0
 
 
 def _flips_raters(test: Mapping[str, Any], plugins: Sequence[str]) -> bool:
-    return any(chosen(test, part, plugins) for part in (rater_flips, crossed_flips))
+    return any(is_chosen(test, part, plugins) for part in (rater_flips, crossed_flips))
 
 
 def _check_normalization(normalization: Mapping[str, Any], world: World, plugins: Sequence[str]) -> None:
     """Refuse what means nothing: factors where no errors are counted or 0 is no bound, levels of separate raters."""
-    by_errors = chosen(normalization, error, plugins)
+    by_errors = is_chosen(normalization, error, plugins)
     law = world.answers[RATE]
     if by_errors and isinstance(law, ScaledRatings):
         raise InputError(
@@ -238,14 +238,14 @@ def _check_normalization(normalization: Mapping[str, Any], world: World, plugins
             "analysis.normalization=error needs the number of errors of each rating, which these ratings lack; "
             "add a column `errors` or choose another normalization"
         )
-    if by_errors or chosen(normalization, mean, plugins):
+    if by_errors or is_chosen(normalization, mean, plugins):
         low, high = _range(law)
         if low < 0 < high:
             raise InputError(
                 f"analysis.normalization={name_of(normalization)} multiplies the scores of each rater by a factor, and "
                 "these lie on both sides of 0, where no factor makes means agree; choose analysis.normalization=zscore"
             )
-    if by_errors or chosen(normalization, mean, plugins) or chosen(normalization, zscore, plugins):
+    if by_errors or is_chosen(normalization, mean, plugins) or is_chosen(normalization, zscore, plugins):
         frame = world.frame
         counts = np.zeros((int(frame.rater.max(initial=0)) + 1, frame.n_systems), np.int64)
         system, item, seat = np.nonzero(frame.rater >= 0)
@@ -285,7 +285,7 @@ def _check_rule(config: Mapping[str, Any], section: Mapping[str, Any]) -> None:
             f"design.load_entropy={design['load_entropy']}: under design.assignment={name} loads are what comes of it; "
             "set design.load_entropy=null, or choose design.assignment=as_dealt"
         )
-    if chosen(section, dynamic, plugins) and chosen(design["grouping"], pseudo_side_by_side, plugins):
+    if is_chosen(section, dynamic, plugins) and is_chosen(design["grouping"], pseudo_side_by_side, plugins):
         raise InputError(
             "design.assignment=dynamic chooses the system that is rated next, and under "
             "design.grouping=pseudo_side_by_side all are rated together; choose design.grouping=ungrouped or "

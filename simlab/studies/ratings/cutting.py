@@ -16,7 +16,7 @@ import numpy as np
 
 from simlab.design.balance import DealTable
 from simlab.design.documents import spread_over_buckets
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.studies.money import bill, binding, payable
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Bools, Frame, InputError, Ints, World
@@ -134,6 +134,6 @@ def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> 
     n = fewest(prepared)
     remedy = "lower design.min_documents" if n > 1 else "lower the prices"
     raise InputError(
-        f"{money.said} does not pay {several(n, 'document')} (design.min_documents) with one rating of each segment of "
-        f"{world.frame.n_systems} systems; the least that would is {money.least(least)}; raise it, or {remedy}"
+        f"{money.said} does not pay {pluralise(n, 'document')} (design.min_documents) with one rating of each segment "
+        f"of {world.frame.n_systems} systems; the least that would is {money.least(least)}; raise it, or {remedy}"
     )

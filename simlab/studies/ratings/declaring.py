@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.parts import name_of
 from simlab.studies.footprint import CountedSize, Extent, Footprint, Need, extent_of, need
 from simlab.studies.kind import Kind
@@ -73,7 +73,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     about = _span(segments) + ("" if np.ptp(segments) == 0 else f", {segments.mean():,.0f} on average,")
     lines = [
         f"a rating is of one segment by one rater: {_span(documents)} documents are {about} outputs of each of "
-        f"{systems} systems, by {several(each, 'rater')}"
+        f"{systems} systems, by {pluralise(each, 'rater')}"
     ]
     money = binding(prepared.budget, systems)
     if money is not None and prepared.cuts and (documents.min() < asked or each < prepared.design["ratings_per_item"]):

@@ -29,7 +29,7 @@ from simlab.analysis.raters.moderated import (
 from simlab.analysis.significance import compare_by_permutation, permutation
 from simlab.analysis.studentized_range import TFamily
 from simlab.design.assignment import one_stream
-from simlab.parts import bind, chosen, data_of
+from simlab.parts import bind, is_chosen, read_data_type
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, ScoredRatings, Seen
@@ -132,7 +132,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedRatings:
         group=bind(config["design"]["grouping"], plugins),
         normalise=bind(config["analysis"]["normalization"], plugins),
         test=test,
-        reads_ratings=data_of(test.func) is ScoredRatings,
+        reads_ratings=read_data_type(test.func) is ScoredRatings,
         family=_beside(FAMILIES, config["analysis"]["test"], plugins),
         differences=_beside(DIFFERENCES, config["analysis"]["test"], plugins),
         studies=_beside(STUDIES, config["analysis"]["test"], plugins),
@@ -145,7 +145,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedRatings:
         cuts=accounted(config) and not on_a_clock(config),
         clock=clock_of(config, RATE),
         assign=None if assignment is None else bind(assignment, plugins),
-        in_order=assignment is None or chosen(assignment, one_stream, plugins),
+        in_order=assignment is None or is_chosen(assignment, one_stream, plugins),
     )
 
 
@@ -154,7 +154,7 @@ def _beside(
 ) -> Callable[..., Any] | None:
     """Bind the function that stands beside the chosen test to the keys of the test."""
     keys = {key: value for key, value in section.items() if key != "_target_"}
-    found = (function for test, function in functions.items() if chosen(section, test, plugins))
+    found = (function for test, function in functions.items() if is_chosen(section, test, plugins))
     return next((functools.partial(function, **keys) for function in found), None)
 
 

@@ -19,7 +19,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from typing_extensions import NotRequired, TypedDict  # noqa: UP035
 
 from simlab import files
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import Floats, InputError, Speeds
 from simlab.world.files import fitted_scales, kept_answers
 from simlab.world.files.fitted_scales import FittedScales, StoredChecks, Timing, check_people, read_speeds
@@ -136,9 +136,7 @@ def read_fitted(path: str | None, sha256: str | None) -> FittedMqmWorld:
     """
     held = read_world(path, sha256)
     if not isinstance(held, FittedMqmWorld):
-        raise InputError(
-            f"{legible(path or '')}: is a world of another law, and one whose errors are counted is needed"
-        )
+        raise InputError(f"{clip(path or '')}: is a world of another law, and one whose errors are counted is needed")
     return held
 
 
@@ -171,7 +169,7 @@ def read_draws(path: str, name: str, where: str) -> ParameterDraws:
     """
     world = read_world(path, None)
     if isinstance(world, KeptWorld):
-        raise InputError(f"{where}: the file keeps answers of {legible(world.model)}, and no spread of a built-in law")
+        raise InputError(f"{where}: the file keeps answers of {clip(world.model)}, and no spread of a built-in law")
     names: tuple[str, ...] = SINGLE
     if isinstance(world, FittedMqmWorld):
         law = "mqm"
@@ -182,8 +180,8 @@ def read_draws(path: str, name: str, where: str) -> ParameterDraws:
     columns |= {one: tuple(getattr(effects, one) for effects in world.effects) for one in names}
     if name not in columns:
         raise InputError(f"{where}: the file has no draws of {name}; it has those of {', '.join(sorted(columns))}")
-    file = files.expanded(path).absolute()
-    content = files.content(file, legible(file), most=MAX_BYTES, remedy=REMEDY)
+    file = files.expand_path(path).absolute()
+    content = files.content(file, clip(file), most=MAX_BYTES, remedy=REMEDY)
     return ParameterDraws(law, digest_of(content).hexdigest(), columns[name])
 
 
@@ -206,9 +204,9 @@ def _content() -> bytes:
 @lru_cache(maxsize=4)
 def _read(path: Path, state: files.FileState, digest: str | None) -> AnyWorld:
     """Read a file once per process and state: blocks of a study ask for the same worlds again and again."""
-    content = files.content(path, legible(path), most=MAX_BYTES, remedy=REMEDY)
-    files.refuse_change(digest_of(content).hexdigest(), digest, legible(path))
-    return _check_content(content, legible(path))
+    content = files.content(path, clip(path), most=MAX_BYTES, remedy=REMEDY)
+    files.refuse_change(digest_of(content).hexdigest(), digest, clip(path))
+    return _check_content(content, clip(path))
 
 
 def _check_content(content: bytes, where: str) -> AnyWorld:
@@ -280,13 +278,13 @@ def failed_checks(path: str) -> tuple[FailedTrait, ...]:
 
     Raises InputError for a file that cannot be read, and for checks that are not written as `simlab fit` writes them.
     """
-    file = files.expanded(path)
-    return _failed_checks(file.absolute(), files.regular(file, legible(file), remedy=REMEDY))
+    file = files.expand_path(path)
+    return _failed_checks(file.absolute(), files.check_regular(file, clip(file), remedy=REMEDY))
 
 
 @lru_cache(maxsize=8)
 def _failed_checks(path: Path, state: files.FileState) -> tuple[FailedTrait, ...]:
-    where = legible(path)
+    where = clip(path)
     text = files.text(files.content(path, where, most=MAX_BYTES, remedy=REMEDY), where)
     if (told := _FORMAT.search(text)) is None:
         return ()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from simlab import files, schemas
-from simlab.messages import legible
+from simlab.messages import clip
 from simlab.types import InputError
 
 Held = TypeVar("Held")
@@ -66,7 +66,7 @@ def validate_keys(keys: type[Held], document: object, where: str) -> Held:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{where}: {key}: {first['msg'].lower()}, found {legible(repr(first['input']), 60)}") from None
+        raise InputError(f"{where}: {key}: {first['msg'].lower()}, found {clip(repr(first['input']), 60)}") from None
 
 
 def _refuse_double_keys(loader: Any) -> Any:
@@ -78,7 +78,7 @@ def _refuse_double_keys(loader: Any) -> Any:
             for key, _ in node.value:
                 if key.value in seen:
                     line = key.start_mark.line + 1
-                    raise InputError(f"line {line}: the key {legible(key.value, 40)} appears twice; keep one")
+                    raise InputError(f"line {line}: the key {clip(key.value, 40)} appears twice; keep one")
                 seen.add(key.value if isinstance(key.value, str) else id(key))
             return super().construct_mapping(node, deep)
 
@@ -112,5 +112,5 @@ def chosen_file(
         return None
     if not path.strip():
         raise InputError(f"systems.path is empty; {empty}")
-    file = files.expanded(path)
-    return file.absolute(), files.regular(file, legible(file), remedy=remedy)
+    file = files.expand_path(path)
+    return file.absolute(), files.check_regular(file, clip(file), remedy=remedy)

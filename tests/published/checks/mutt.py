@@ -43,5 +43,5 @@ def _trials() -> dict[str, list[Trials]]:
 
 @cache
 def _metric(family: str) -> TestedMetric:
-    (metric,) = metrics.built_in_metrics([family])
+    (metric,) = metrics.list_built_in_metrics([family])
     return metric

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.records import read_record
-from simlab.messages import legible, or_nearest
+from simlab.messages import clip, suggest
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ def of(saved: Mapping[str, Any]) -> Report:
 
     Raises InputError for a command whose answers have no report, and for an answer that is not of its form.
     """
-    command = legible(saved["command"], 2000)
+    command = clip(saved["command"], 2000)
     name = command_of(command)
     # Cells are kept as rows, whose report is that of their store.
     if name in OF_STORES or (name == "query" and isinstance(saved["answer"], list)):
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
     if name not in COMMANDS:
-        raise InputError(f"it answers `simlab {legible(name, 40)}`, which has no report; {or_nearest(name, COMMANDS)}")
+        raise InputError(f"it answers `simlab {clip(name, 40)}`, which has no report; {suggest(name, COMMANDS)}")
     report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
     module, *models = MODELS[name]
     first, *others = (getattr(import_module(module), model) for model in models)
     found = read_record(first, saved["answer"], others=others)
     made = report(found)
-    provenance = {"simlab": legible(saved["simlab"], 60), "command": command, **made.provenance}
+    provenance = {"simlab": clip(saved["simlab"], 60), "command": command, **made.provenance}
     return replace(made, data=dict(saved), reproduce=(command,), provenance=provenance)
 
 

@@ -27,7 +27,7 @@ from simlab.drawing.reports.terms import (
     value_or_reason,
 )
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 
 Rater = TypeVar("Rater", RaterBesideOthers, RaterScores)
 Rows: TypeAlias = tuple[tuple[Cell, ...], ...]
@@ -113,17 +113,17 @@ def _cited(agreement: Agreement) -> Iterator[str]:
 
 def _sentences(agreement: Agreement) -> Iterator[str]:
     raters, known = agreement.read.raters, _known_coefficients(agreement)
-    by = "raters who are not named" if raters is None else several(raters, "rater")
-    of = f"{several(agreement.read.systems, 'system')} on {several(agreement.read.documents or 0, 'document')}"
-    yield f"{several(agreement.read.used, 'rating')} of {of} by {by} were read."
+    by = "raters who are not named" if raters is None else pluralise(raters, "rater")
+    of = f"{pluralise(agreement.read.systems, 'system')} on {pluralise(agreement.read.documents or 0, 'document')}"
+    yield f"{pluralise(agreement.read.used, 'rating')} of {of} by {by} were read."
     if not known:
         yield f"How far raters agree on scores is not known: {_why_unknown(agreement)}."
     else:
         first, *others = (f"{_name(row)} is {_number_with_interval(row)}" for row in known)
         rest = f"; {', '.join(others)}" if others else ""
-        yield f"{first} over {several(known[0].outputs, 'output')}{rest}."
+        yield f"{first} over {pluralise(known[0].outputs, 'output')}{rest}."
     for row in _known_rankings(agreement):
-        tau, pairs = tables.measured(row.kendall, row.standard_error, 2), several(row.rater_pairs, "rater pair")
+        tau, pairs = tables.measured(row.kendall, row.standard_error, 2), pluralise(row.rater_pairs, "rater pair")
         yield f"Over {row.kind}, two raters rank the systems with a Kendall's tau of {tau} ({pairs})."
     if not _known_rankings(agreement) and (raters or 0) > 1:
         why = EQUAL if any(row.documents for row in agreement.pairs) else UNMET
@@ -135,7 +135,7 @@ def _sentences(agreement: Agreement) -> Iterator[str]:
         yield f"An answer took from {least} to {most} on average."
     if met := sum(row.controls for row in agreement.corated):
         yield (
-            f"{sum(row.failed for row in agreement.corated):,} of {several(met, 'answer')} to control items were "
+            f"{sum(row.failed for row in agreement.corated):,} of {pluralise(met, 'answer')} to control items were "
             "failed."
         )
 
@@ -208,7 +208,7 @@ def _charts(agreement: Agreement) -> Iterator[Chart]:
         if len(known) > 1:
             marks = tuple(_mark(row, name, n) for row in _drawn(known))
             least, most = (f"{row.rater} {tables.number(getattr(row, name), 2)}" for row in (known[0], known[-1]))
-            alt = f"{several(len(known), 'rater')}, from {least} to {most}."
+            alt = f"{pluralise(len(known), 'rater')}, from {least} to {most}."
             yield Chart(
                 "intervals", question, axis, "rater", marks, alt, bounds=bounds, table=table, interval="95 % interval"
             )
@@ -225,7 +225,7 @@ def _scores(agreement: Agreement) -> Chart:
         f"score ({agreement.read.better} is better): median, 25 to 75 %",
         "rater",
         marks,
-        f"Median scores of {several(len(order), 'rater')}, from {least} to {most}.",
+        f"Median scores of {pluralise(len(order), 'rater')}, from {least} to {most}.",
         table=_table_of_scores(agreement),
         interval="25 to 75 %",
     )
@@ -262,13 +262,15 @@ def _reservations(agreement: Agreement) -> Iterator[str]:
     if documents < FEW:
         told = any(isfinite(row.low) for row in known)
         why = "intervals are likely too narrow" if told else "too few for an interval"
-        yield f"Scores of two raters are on {several(documents, 'document')} only: {why}."
+        yield f"Scores of two raters are on {pluralise(documents, 'document')} only: {why}."
     if _known_rankings(agreement):
         yield "Standard errors of Kendall's tau are over pairs, which share raters: too small for raters at large."
     if partial := sum(row.partial for row in agreement.pairs):
-        yield f"Left out of rankings: {several(partial, 'comparison')} on documents that the two did not both complete."
+        yield (
+            f"Left out of rankings: {pluralise(partial, 'comparison')} on documents that the two did not both complete."
+        )
     if constant := sum(row.constant for row in agreement.pairs):
-        yield f"Left out of rankings: {several(constant, 'comparison')} in which a rater scored all systems the same."
+        yield f"Left out of rankings: {pluralise(constant, 'comparison')} in which a rater scored all systems the same."
     if (agreement.read.raters or 0) > 1:
         yield "Where raters rated different documents, their mean scores differ by these as well."
     for row in agreement.predicted:

@@ -29,7 +29,7 @@ from simlab.drawing.reports.terms import (
     value_or_reason,
 )
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 
 METHODS: Mapping[Method, str] = {
     "fit": "A world fitted to the pilot",
@@ -107,7 +107,7 @@ def _sentences(backtest: Backtest) -> Iterator[str]:
         yield "Nothing could be compared with real studies."
     yield (
         f"Predictions are of a world fitted to a part of the documents, over "
-        f"{several(backtest.splits, 'random split')}; studies were carried out on the real ratings."
+        f"{pluralise(backtest.splits, 'random split')}; studies were carried out on the real ratings."
     )
 
 
@@ -141,7 +141,7 @@ def _chart(measure: Measure, averages: Sequence[Prediction], table: ReportTable)
         "observed in real studies",
         "predicted, 90 % interval",
         tuple(map(_mark, sorted(drawn, key=_line))),
-        f"{MEASURES[measure]} of {several(len(fits), 'design')}, predicted and observed: on average they differ by "
+        f"{MEASURES[measure]} of {pluralise(len(fits), 'design')}, predicted and observed: on average they differ by "
         f"{tables.number(off, 3)}.",
         bounds=(0.0, 1.0) if measure in SHARES else (-1.0, 1.0),
         table=table,
@@ -228,7 +228,7 @@ def _size_of_table(backtest: Backtest) -> str:
     read = backtest.read
     counts = {"answer": read.used, "system": read.systems, "document": read.documents, "item": read.items}
     counts["rater"] = read.raters
-    return ", ".join(several(n, word) for word, n in counts.items() if n is not None)
+    return ", ".join(pluralise(n, word) for word, n in counts.items() if n is not None)
 
 
 def _reservations(backtest: Backtest) -> Iterator[str]:
@@ -236,9 +236,9 @@ def _reservations(backtest: Backtest) -> Iterator[str]:
     for row in _errors_of_fits(backtest):
         if row.coverage < LOW:
             yield (
-                f"{MEASURES[row.measure]} on {TARGETS[row.target]}, {several(row.ratings_per_item, 'rating')} of each "
-                f"output: only {tables.number(row.coverage, 2)} of {several(row.n, '90 % interval')} held what was "
-                f"observed (bias {tables.number(row.bias, 3)})."
+                f"{MEASURES[row.measure]} on {TARGETS[row.target]}, {pluralise(row.ratings_per_item, 'rating')} of "
+                f"each output: only {tables.number(row.coverage, 2)} of {pluralise(row.n, '90 % interval')} held what "
+                f"was observed (bias {tables.number(row.bias, 3)})."
             )
     for why, measure in {one.unknown: one.measure for one in backtest.averages if one.unknown}.items():
         yield f"{MEASURES[measure]} is predicted only: {why}."

@@ -9,7 +9,7 @@ from simlab.answers.backtest import ADVICE, BacktestAdvice, DesignShape, RuleNam
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, Points, Report, ReportTable, Section, Value
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 
 RULES: Mapping[RuleName, str] = {
     "advice": "advice",
@@ -52,13 +52,13 @@ def report(advice: BacktestAdvice) -> Report:
 
 def _sentences(found: BacktestAdvice) -> Iterator[str]:
     """State how far the design that was named falls short of the best, and how rules of thumb do."""
-    advice, splits = found.advice, several(found.advice.splits, "split")
+    advice, splits = found.advice, pluralise(found.advice.splits, "split")
     n_designs = len({(one.shape, one.repetition) for one in found.records})
     documents = "" if found.read.documents is None else f" of {found.read.documents:,}"
     yield (
         f"Named from {found.pilot_documents:,}{documents} documents, the design tells "
         f"{tables.measured(advice.shortfall, advice.shortfall_mcse, 3)} fewer of the pairs apart than the best of "
-        f"{several(n_designs, 'design')} of equal cost does on the others (mean over {splits})."
+        f"{pluralise(n_designs, 'design')} of equal cost does on the others (mean over {splits})."
     )
     yield f"In {advice.kept} of {splits} .9 or more of its claims were confirmed."
     for design, times in advice.named[:1]:
@@ -167,7 +167,7 @@ def _table_of_candidates(advice: BacktestAdvice) -> ReportTable:
 def _reservations(found: BacktestAdvice) -> Iterator[str]:
     advice = found.advice
     if advice.kept < advice.splits:
-        failed = f"In {advice.splits - advice.kept} of {several(advice.splits, 'split')}"
+        failed = f"In {advice.splits - advice.kept} of {pluralise(advice.splits, 'split')}"
         yield f"{failed} fewer than .9 of the claims of the design named were confirmed."
     if advice.splits == 1:
         yield "One split: no error can be told; --splits 4 says how far numbers scatter."

@@ -19,7 +19,7 @@ from simlab.drawing.reports.terms import (
     value_or_reason,
 )
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 
 ADVICE: Mapping[AdviceName, str] = {
     "grouping": "side by side",
@@ -216,7 +216,7 @@ def _reservations(papers: BacktestPapers) -> Iterator[str]:
             less = tables.number(one.other_found - one.advised_found, 2)
             yield f"{_name(one).capitalize()}: more is repeated, but {less} fewer of the pairs are told apart."
     if papers.records and (sizes := {one.documents for one in tried if one.source == "recorded"}):
-        yield f"Recorded studies have {several(min(sizes), 'document')} or so: larger ones may tell another story."
+        yield f"Recorded studies have {pluralise(min(sizes), 'document')} or so: larger ones may tell another story."
     if len(tried) > 1:
         yield (
             f"Each of {len(tried)} intervals is at 95 % by itself, not all together. Advice without effect is said to "

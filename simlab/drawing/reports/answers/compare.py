@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simlab.answers.compare import ChangedStores, ChangedValue
 from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value
-from simlab.messages import legible, several, shown
+from simlab.messages import clip, pluralise, show
 
 MOST_ROWS = 30
 
@@ -16,16 +16,20 @@ def report(changes: ChangedStores) -> Report:
     """Make the report of an answer of `simlab compare OLD NEW --changed`."""
     moved = changes.moved
     tested = sum(math.isfinite(one.p_value) for one in changes.values)
-    lead = f"{len(moved)} of {several(tested, 'value')} moved" if moved else f"None of {several(tested, 'value')} moved"
+    lead = (
+        f"{len(moved)} of {pluralise(tested, 'value')} moved"
+        if moved
+        else f"None of {pluralise(tested, 'value')} moved"
+    )
     sections = [Section("Values that moved", (_table(moved[:MOST_ROWS]),))] if moved else []
     if changes.keys:
-        rows = tuple((one.key, shown(one.old), shown(one.new)) for one in changes.keys)
+        rows = tuple((one.key, show(one.old), show(one.new)) for one in changes.keys)
         sections.append(Section("Settings that differ", (ReportTable("", ("key", "old", "new"), rows),)))
     sections.append(Section("", (Points(tuple(_notes(changes))),)))
     return Report(
         "Two stores held against each other",
         "Did anything change?",
-        (f"{lead}, in {several(changes.matched, 'cell')} that both stores have.",),
+        (f"{lead}, in {pluralise(changes.matched, 'cell')} that both stores have.",),
         tuple(sections),
     )
 
@@ -35,7 +39,7 @@ def _table(rows: Sequence[ChangedValue]) -> ReportTable:
     return ReportTable(
         "",
         ("measure", *axes, "old", "new", "difference", "p"),
-        tuple((row.measure, *(legible(row.at.get(name, ""), 60) for name in axes), *_numbers(row)) for row in rows),
+        tuple((row.measure, *(clip(row.at.get(name, ""), 60) for name in axes), *_numbers(row)) for row in rows),
     )
 
 
@@ -61,13 +65,13 @@ def _notes(changes: ChangedStores) -> Iterator[str]:
     )
     untested = sum(not math.isfinite(one.p_value) for one in changes.values)
     if untested:
-        yield f"{several(untested, 'value')} without a known error could not be tested: run more worlds."
+        yield f"{pluralise(untested, 'value')} without a known error could not be tested: run more worlds."
     for cells, which in ((changes.only_old, "old"), (changes.only_new, "new")):
         if cells:
-            yield f"{several(cells, 'cell')} only in the {which} store."
+            yield f"{pluralise(cells, 'cell')} only in the {which} store."
     if changes.same_seed:
         same = sum(one.old == one.new for one in changes.values)
         yield (
             f"Both have the same seed, so that errors are shared and small changes may pass: {same} of "
-            f"{several(len(changes.values), 'value')} are the same bits."
+            f"{pluralise(len(changes.values), 'value')} are the same bits."
         )

@@ -17,7 +17,7 @@ from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.answers.conclude_charts import finite
 from simlab.drawing.reports.terms import Block, Points, Prose, Report, ReportTable, Section, Value
-from simlab.messages import legible, several
+from simlab.messages import clip, pluralise
 from simlab.types import InputError
 
 QUESTIONS = {
@@ -211,7 +211,7 @@ def _table_says(conclusion: Conclusion) -> Iterator[str]:
     for remark in words.texts_of(conclusion.read, "remarks"):
         yield f"{remark[0].upper()}{remark[1:]}."
     if unused := words.texts_of(conclusion.read, "unused"):
-        yield f"Not used: {legible(', '.join(unused), 200)}."
+        yield f"Not used: {clip(', '.join(unused), 200)}."
     if ends := words.ends_of_raters(conclusion):
         yield ends
     yield from conclusion.lines
@@ -219,7 +219,7 @@ def _table_says(conclusion: Conclusion) -> Iterator[str]:
 
 def _large(conclusion: Conclusion) -> Iterator[Value]:
     claimed = sum(one.verdict != 0 for one in conclusion.pairs)
-    yield Value(claimed, label=f"of {several(len(conclusion.pairs), 'pair')} claimed")
+    yield Value(claimed, label=f"of {pluralise(len(conclusion.pairs), 'pair')} claimed")
     if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
         unit = numbers.unit_of_differences(conclusion)
         by_pair = words.detectable_by_pair(conclusion)

@@ -12,7 +12,7 @@ from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, ReportTable, Value
 from simlab.drawing.text.tables import number
-from simlab.messages import several
+from simlab.messages import pluralise
 
 MOST_PAIRS, MOST_RATERS = 30, 30
 """So many pairs and raters are drawn; the tables have all."""
@@ -76,7 +76,7 @@ def ordered_systems(conclusion: Conclusion) -> Chart:
             for system in names
             if (one := of.get((name, system))) is not None and math.isfinite(one.value)
         ]
-    said = f"{several(len(systems), 'system')} with their {confidence(conclusion)} intervals, best first"
+    said = f"{pluralise(len(systems), 'system')} with their {confidence(conclusion)} intervals, best first"
     better = "lower" if conclusion.lower_is_better else "higher"
     return _bounded(
         Chart(
@@ -204,7 +204,7 @@ def pairs(conclusion: Conclusion) -> Chart:
             str(conclusion.about.get("difference") or (f"difference, {unit}" if unit else "difference")),
             "pair",
             marks,
-            f"Differences of {several(len(shown), 'pair')} with intervals; {claimed} are claimed, the others open.",
+            f"Differences of {pluralise(len(shown), 'pair')} with intervals; {claimed} are claimed, the others open.",
             "claim",
             target=0.0,
             table=table_of_pairs(conclusion, each, "The better system first; open is not equal"),
@@ -285,7 +285,7 @@ def raters(conclusion: Conclusion) -> Chart | None:
             name,
             "rater",
             marks,
-            f"Leniency of {several(len(shown), 'rater')} with intervals, the most lenient first",
+            f"Leniency of {pluralise(len(shown), 'rater')} with intervals, the most lenient first",
             target=0.0,
             table=ReportTable(
                 "Each rater's scores less those of the others on the same outputs", ("rater", "answers", name), rows
@@ -309,7 +309,7 @@ def metrics(conclusion: Conclusion) -> Chart | None:
     quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in conclusion.metrics))
     if not marks:
         return None
-    alt = f"{quality} of {several(len(conclusion.metrics), 'metric')} for each system, best systems first"
+    alt = f"{quality} of {pluralise(len(conclusion.metrics), 'metric')} for each system, best systems first"
     return _bounded(
         Chart(
             "intervals",

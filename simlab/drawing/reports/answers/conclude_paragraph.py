@@ -16,7 +16,7 @@ from simlab.drawing.reports.answers.conclude_charts import confidence
 from simlab.drawing.text import references
 from simlab.drawing.text.paragraphs import DIGEST, with_references
 from simlab.drawing.text.tables import number
-from simlab.messages import join_words, several
+from simlab.messages import join_words, pluralise
 
 MOST_NAMED = 6
 WAYS = {
@@ -87,7 +87,7 @@ def _found(conclusion: Conclusion) -> Iterator[str]:
         yield words.best(conclusion, conclusion.family, digits)
         return
     claimed, left = sum(one.verdict != 0 for one in pairs), words.open_pairs(pairs)
-    yield f"Of {several(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(conclusion)}."
+    yield f"Of {pluralise(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(conclusion)}."
     if conclusion.withdrawn:
         yield f"{words.unpromised(conclusion).capitalize()}."
     if left:
@@ -98,7 +98,7 @@ def _found(conclusion: Conclusion) -> Iterator[str]:
         if one
     )
     if never := sum(not words.is_compared(one) for one in pairs):
-        yield f"{several(never, 'pair')} never met."
+        yield f"{pluralise(never, 'pair')} never met."
     yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in conclusion.cycles)
     yield from (_of_metric(one) for one in conclusion.metrics)
     for names, other in conclusion.without.items():

@@ -11,7 +11,7 @@ from simlab.answers.standings import Candidate, Family, Interval, Metric, Metric
 from simlab.concluding.simulations import NOT_ASKED, withdrawal
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.text.tables import measured, number
-from simlab.messages import join_words, legible, several
+from simlab.messages import clip, join_words, pluralise
 from simlab.types import COMPARE, JUDGE, RATE
 
 MOST_GROUPED, MOST_GROUPS = 15, 5
@@ -121,7 +121,7 @@ def lead(conclusion: Conclusion) -> str:
         return best(conclusion, conclusion.family, digits)
     claimed, left = sum(one.verdict != 0 for one in conclusion.pairs), len(open_pairs(conclusion.pairs))
     never = [f"{one.first} - {one.second}" for one in conclusion.pairs if not is_compared(one)]
-    counts = f"{claimed:,} of {several(len(conclusion.pairs), 'pair')} claimed, {left:,} open"
+    counts = f"{claimed:,} of {pluralise(len(conclusion.pairs), 'pair')} claimed, {left:,} open"
     counts += f", {len(never):,} never compared ({numbers.listed(never, 1)})" if never else ""
     counts += f" ({unpromised(conclusion)})" if conclusion.withdrawn else ""
     return f"{_who(conclusion)}; {counts}."
@@ -194,10 +194,10 @@ def beside_claims(conclusion: Conclusion) -> list[str]:
     """State what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
     grouped = groups(conclusion)
     apart = "; ".join(", ".join(one) for one in grouped[:MOST_GROUPS])
-    rest = f" ({several(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
+    rest = f" ({pluralise(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
     circles = "; ".join(" > ".join([*one, one[0]]) for one in conclusion.cycles[:MOST_CYCLES])
     more = len(conclusion.cycles) - MOST_CYCLES
-    circles += f"; {several(more, 'cycle')} more" if more > 0 else ""
+    circles += f"; {pluralise(more, 'cycle')} more" if more > 0 else ""
     said = [
         f"Nothing separates {apart}{rest}." if grouped else "",
         stepped_down(conclusion.pairs),
@@ -212,7 +212,7 @@ def beside_claims(conclusion: Conclusion) -> list[str]:
 def best(conclusion: Conclusion, of: Family, digits: int) -> str:
     """State which systems may be the best, and how far behind it each one is at most."""
     may = [one for one in of.candidates if one.may_be_best]
-    said = f"{several(len(may), 'system')} may be the best: {_behind(conclusion, may, digits)}"
+    said = f"{pluralise(len(may), 'system')} may be the best: {_behind(conclusion, may, digits)}"
     others = [one for one in of.candidates if not one.may_be_best]
     said += f"; not the best: {_behind(conclusion, others, digits)}." if others else "."
     near = [one.system for one in of.candidates if one.within]
@@ -253,7 +253,7 @@ def exploratory(conclusion: Conclusion, digits: int) -> str:
     claims = [f"{better} > {worse}" for better, worse in of.claims]
     named = f" ({numbers.listed(claims, MOST_CHANGES)})" if claims else ""
     ranking = f" {tiers(of)}" if of.tiers else ""
-    would = f"{several(len(claims), 'pair')} would be claimed{named}"
+    would = f"{pluralise(len(claims), 'pair')} would be claimed{named}"
     return f"Exploratory, of a family that the plan did not fix ({of.name}), without claims: {would}.{ranking}"
 
 
@@ -356,9 +356,9 @@ def count_answers(conclusion: Conclusion) -> str:
     """State how many answers were read, about what, by whom, on which scale, and which rows count."""
     read = ReadCounts(**conclusion.read)
     names = ("systems", "documents", "items", "raters")
-    about = [several(n, name[:-1]) for name in names if (n := getattr(read, name)) is not None]
-    about += [several(read.gaps, "gap")] if read.gaps else []
-    answers = several(read.used, ANSWERS.get(conclusion.question, "answer"))
+    about = [pluralise(n, name[:-1]) for name in names if (n := getattr(read, name)) is not None]
+    about += [pluralise(read.gaps, "gap")] if read.gaps else []
+    answers = pluralise(read.used, ANSWERS.get(conclusion.question, "answer"))
     said = [f"{answers} of {', '.join(about)}" if about else answers]
     if conclusion.question != COMPARE:
         scale = f"{read.scale[0]:g} to {read.scale[1]:g}, " if read.scale and len(read.scale) > 1 else ""
@@ -369,10 +369,10 @@ def count_answers(conclusion: Conclusion) -> str:
             f"{', '.join(one.name for one in conclusion.metrics)}"
         )
     if read.where:
-        rows = (f"{legible(name, 40)}={legible(' or '.join(values), 80)}" for name, values in read.where.items())
+        rows = (f"{clip(name, 40)}={clip(' or '.join(values), 80)}" for name, values in read.where.items())
         said.append(f"rows with {', '.join(rows)}")
     if read.left_out is not None:
-        said.append(f"left out: {read.left_out.ratings:,} {legible(read.left_out.why, 200)}")
+        said.append(f"left out: {read.left_out.ratings:,} {clip(read.left_out.why, 200)}")
     return "; ".join(said)
 
 
@@ -399,13 +399,11 @@ def compare_with_plan(figure: PlannedFigure) -> tuple[str, str, str]:
     """Write the name of a figure of a plan, what was planned, and what is found, or why that is not known."""
     share = figure.unit == "share"
     found = _figure(figure.found, figure.found_mcse, share=share)
-    said = found if math.isfinite(figure.found) else f"not known ({legible(figure.missing, 120)})"
+    said = found if math.isfinite(figure.found) else f"not known ({clip(figure.missing, 120)})"
     unit = (
-        ""
-        if share or figure.unit == figure.measure or not math.isfinite(figure.found)
-        else f" {legible(figure.unit, 20)}"
+        "" if share or figure.unit == figure.measure or not math.isfinite(figure.found) else f" {clip(figure.unit, 20)}"
     )
-    name = FIGURES.get(figure.measure, legible(figure.measure, 40).replace("_", " "))
+    name = FIGURES.get(figure.measure, clip(figure.measure, 40).replace("_", " "))
     return name, _figure(figure.planned, figure.planned_mcse, share=share), f"{said}{unit}"
 
 
@@ -432,7 +430,7 @@ def ends_of_raters(conclusion: Conclusion) -> str:
         f"{one.rater} {number(one.leniency, digits, sign=True)} ({numbers.span(one.low, one.high, digits)})"
         for one in (known[0], known[-1])
     ]
-    return f"{several(len(known), 'rater')}, against the others on the same outputs: {' to '.join(ends)}."
+    return f"{pluralise(len(known), 'rater')}, against the others on the same outputs: {' to '.join(ends)}."
 
 
 # What simulations say.
@@ -494,7 +492,7 @@ def unmet(conclusion: Conclusion) -> Iterator[str]:
     who, least, missed = conclusion.limits.raters, conclusion.limits.unmet_share, conclusion.limits.one_in_five_unmet
     yield (
         f"Limits: a group of up to {numbers.share(least)} of people may not have been met by "
-        f"{several(who, 'rater')}, and no test knows what it prefers; a group of 20 % is missed by "
+        f"{pluralise(who, 'rater')}, and no test knows what it prefers; a group of 20 % is missed by "
         f"{numbers.share(missed)} of such studies"
     )
 
@@ -519,7 +517,7 @@ def _errors(metric: Metric) -> str:
         f"{error.first} - {error.second} {numbers.measured(error.value, error.low, error.high, digits)}"
         for error in errors[:MOST_ERRORS]
     ]
-    said += [f"{several(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
+    said += [f"{pluralise(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
     scale = (
         "" if metric.bias_factor is None else f", its scores times {number(metric.bias_factor, 2)} to spread as humans'"
     )
@@ -545,7 +543,7 @@ def _largest(rows: Sequence[MetricQuality]) -> str:
     digits = numbers.decimals_of([(row.high - row.low) / 2 for row in rows])
     ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))
     shown = [f"{row.system} {numbers.measured(row.value, row.low, row.high, digits)}" for row in ordered[:MOST_ERRORS]]
-    shown += [f"{several(len(rows) - MOST_ERRORS, 'system')} more"] if len(rows) > MOST_ERRORS else []
+    shown += [f"{pluralise(len(rows) - MOST_ERRORS, 'system')} more"] if len(rows) > MOST_ERRORS else []
     return "; ".join(shown)
 
 

@@ -17,7 +17,7 @@ from simlab.drawing.reports.answers.detect_words import (
     written,
 )
 from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value, value_or_reason
-from simlab.messages import join_words, several
+from simlab.messages import join_words, pluralise
 
 MOST_SENTENCES = 3
 UNREACHED = "out of reach with these settings"
@@ -57,10 +57,10 @@ def _sentences(rows: Sequence[Detection]) -> Iterator[str]:
     if len(rows) <= MOST_SENTENCES:
         yield from (_sentence(rows, row) for row in rows)
     elif not reached:
-        yield f"None of {several(len(rows), 'setting')} is within reach."
+        yield f"None of {pluralise(len(rows), 'setting')} is within reach."
     else:
         gone = f", {len(rows) - len(reached)} of them out of reach" if len(reached) < len(rows) else ""
-        yield f"{several(len(rows), 'setting')} are compared{gone}; all of them are in the table."
+        yield f"{pluralise(len(rows), 'setting')} are compared{gone}; all of them are in the table."
         yield from (f"{word}: {_sentence(rows, row)}" for word, row in _ends(reached))
 
 
@@ -160,7 +160,7 @@ def _reservations(rows: Sequence[Detection]) -> Iterator[str]:
     if any(row.flipped for row in rows):
         yield "A metric with rho + eta < 1 was turned round: what it calls adequate counts as inadequate."
     if missing := sum(not row.is_reached for row in rows):
-        yield f"{several(missing, 'setting')} of {len(rows):,}: {UNREACHED}."
+        yield f"{pluralise(missing, 'setting')} of {len(rows):,}: {UNREACHED}."
     yield (
         "Calculated, without simulation: no sampling error. Every rating counts as one of an output of its own; raters "
         "who differ, or several ratings of an output, make a study find less."

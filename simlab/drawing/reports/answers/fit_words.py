@@ -8,7 +8,7 @@ from math import isfinite
 from simlab.answers.fit import CheckedTrait, Component, Fit, LawScore, PilotSpeeds, PredictionError
 from simlab.answers.tables import ReadTable
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 
 SHARE = "equal_outputs_tie"
 MOST_SOURCES = 3
@@ -48,22 +48,22 @@ def known_components(fit: Fit) -> list[Component]:
 def understood(fit: Fit) -> str:
     """State what was read: how many ratings of what by whom, on which scale."""
     read = fit.read
-    counts = [several(read.systems, "system"), *_counts(read)]
-    raters = "raters not named" if read.raters is None else several(read.raters, "rater")
-    what = f"{several(read.used, 'comparison' if fit.compares else 'rating')} of {', '.join([*counts, raters])}"
+    counts = [pluralise(read.systems, "system"), *_counts(read)]
+    raters = "raters not named" if read.raters is None else pluralise(read.raters, "rater")
+    what = f"{pluralise(read.used, 'comparison' if fit.compares else 'rating')} of {', '.join([*counts, raters])}"
     return "; ".join([what, *_rest(read)])
 
 
 def _counts(read: ReadTable) -> list[str]:
     counts = ((read.pairs, "pair"), (read.documents, "document"), (read.items, "item"))
-    return [several(count, word) for count, word in counts if count is not None]
+    return [pluralise(count, word) for count, word in counts if count is not None]
 
 
 def _rest(read: ReadTable) -> list[str]:
     scale = [f"{read.scale[0]:g} to {read.scale[1]:g}"] if read.scale else []
     better = [f"{read.better} is better"] if read.better else []
     ties = [f"{tables.number(read.ties, 2)} ties"] if read.ties is not None else []
-    gaps = [several(read.gaps, "gap")] if read.gaps else []
+    gaps = [pluralise(read.gaps, "gap")] if read.gaps else []
     return [*([", ".join([*scale, *better])] if scale or better else []), *ties, *gaps]
 
 
@@ -200,7 +200,7 @@ def trade(fit: Fit) -> str:
     if not fit.each or fit.price is None:
         return ""
     best = max(fit.each, key=lambda row: row.best)
-    said = f"of {ratings_of_system(fit):.0f} ratings a system, {several(best.each, 'rating')} of each output"
+    said = f"of {ratings_of_system(fit):.0f} ratings a system, {pluralise(best.each, 'rating')} of each output"
     said = f"{said[0].upper()}{said[1:]} {'is' if best.each == 1 else 'are'} best"
     return f"{said} (in {tables.number(best.best, 2)} of the draws); {_price(fit.price)}."
 

@@ -20,7 +20,7 @@ from simlab.drawing.reports.terms import (
     value_or_reason,
 )
 from simlab.drawing.text import tables
-from simlab.messages import join_words, several
+from simlab.messages import join_words, pluralise
 
 UNSCORED = "no trial has two finite scores"
 MOST_SENTENCES, MOST_LINES, MOST_CHARTS = 8, 8, 12
@@ -94,14 +94,15 @@ def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
     passed = {name: (sum(row.passed for row in own), sum(row.n for row in own)) for name, own in of_metric.items()}
     best = max(passed.values(), key=lambda counts: (counts[0] / counts[1], counts[1]))
     first = [name for name, counts in passed.items() if counts == best]
-    of = f"{several(len(_names(known, 'corruption')), 'corruption')}, with {several(known[0].references, 'reference')}"
-    most = f" most of {several(len(passed), 'metric')}:" if len(first) < len(passed) else ""
+    references = pluralise(known[0].references, "reference")
+    of = f"{pluralise(len(_names(known, 'corruption')), 'corruption')}, with {references}"
+    most = f" most of {pluralise(len(passed), 'metric')}:" if len(first) < len(passed) else ""
     verb = "passes" if len(first) == 1 else "pass"
-    yield f"{join_words(first)} {verb}{most} {best[0]:,} of {several(best[1], 'trial')} of {of}."
+    yield f"{join_words(first)} {verb}{most} {best[0]:,} of {pluralise(best[1], 'trial')} of {of}."
     for name, own in list(of_metric.items())[:MOST_SENTENCES]:
         yield _ends_of(name, own)
     if len(of_metric) > MOST_SENTENCES:
-        yield f"{several(len(of_metric) - MOST_SENTENCES, 'further metric')}: in the table."
+        yield f"{pluralise(len(of_metric) - MOST_SENTENCES, 'further metric')}: in the table."
 
 
 def _ends_of(metric: str, rows: Sequence[PassRate]) -> str:
@@ -141,7 +142,7 @@ def _blocks(rows: Sequence[PassRate]) -> Iterator[Block]:
         yield _chart(title, group, table)
     if len(groups) > MOST_CHARTS:
         yield Points(
-            (f"{several(len(groups) - MOST_CHARTS, 'further figure')} are left out; the table has all rates.",)
+            (f"{pluralise(len(groups) - MOST_CHARTS, 'further figure')} are left out; the table has all rates.",)
         )
     yield Points((f"{table.caption}.",))
 
@@ -167,7 +168,7 @@ def _chart(title: str, rows: Sequence[PassRate], table: ReportTable) -> Chart:
     least, most = (pick(rows, key=lambda row: row.pass_rate) for pick in (min, max))
     alt = f"From {_rate(least)}, {least.metric} on {least.corruption}, to {_rate(most)}, {most.metric}."
     question = f"How often do metrics pass {title}?"
-    axis = f"pass rate with {several(rows[0].references, 'reference')}, 95 % interval"
+    axis = f"pass rate with {pluralise(rows[0].references, 'reference')}, 95 % interval"
     return Chart(
         "intervals",
         question,
@@ -191,7 +192,7 @@ def _table(rows: Sequence[PassRate]) -> ReportTable:
         (*names, *(_value(held[n]) if n in held else None for n in counts), _span([one.n for one in held.values()]))
         for names, held in by_row.items()
     )
-    columns = ("corruption", "kind", "metric", *(several(n, "reference") for n in counts), "n")
+    columns = ("corruption", "kind", "metric", *(pluralise(n, "reference") for n in counts), "n")
     return ReportTable(
         "Pass rates with exact 95 % binomial intervals; n = trials with two finite scores", columns, body
     )
@@ -205,7 +206,7 @@ def _reservations(rows: Sequence[PassRate]) -> Iterator[str]:
     """State where there are few trials, and what is counted beside the rates, metric by metric."""
     few = [row for row in rows if row.n < FEW]
     if few:
-        of = f"{len(_names(few, 'corruption'))} of {several(len(_names(rows, 'corruption')), 'corruption')}"
+        of = f"{len(_names(few, 'corruption'))} of {pluralise(len(_names(rows, 'corruption')), 'corruption')}"
         counts = _span([row.n for row in few])
         yield f"Fewer than {FEW} trials ({counts}) have scores in {of}: intervals of their rates are wide."
     for name, title in COUNTED.items():

@@ -9,7 +9,7 @@ from simlab.answers.mutt import ALL, EqualVerdicts, MetricAgreement
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Chart, ChartPoint, Points, Report, ReportTable, Section, Value, value_or_reason
 from simlab.drawing.text import tables
-from simlab.messages import several
+from simlab.messages import pluralise
 
 MOST_MARKS = 60
 NONE = "no trial has scores of both"
@@ -51,11 +51,13 @@ def _sentences(known: Sequence[EqualVerdicts]) -> Iterator[str]:
     if not known:
         yield f"No two metrics can be compared: {NONE}."
         return
-    yield f"{several(len(known), 'pair')} of metrics are compared, with {several(known[0].references, 'reference')}."
+    yield (
+        f"{pluralise(len(known), 'pair')} of metrics are compared, with {pluralise(known[0].references, 'reference')}."
+    )
     ends = _ends(known)
     for row, word in zip(ends, (" most", " least") if len(ends) > 1 else ("",), strict=True):
         others = sum(one.agreement == row.agreement for one in known) - 1
-        also = f", as do {several(others, 'further pair')}" if others else ""
+        also = f", as do {pluralise(others, 'further pair')}" if others else ""
         yield f"{row.metric} and {row.other} agree{word}{also}: {_told(row)}."
 
 
@@ -63,7 +65,7 @@ def _told(row: EqualVerdicts) -> str:
     phi = tables.measured(row.correlation, row.correlation_error, 2)
     said = f"correlation {phi}" if isfinite(row.correlation) else f"no correlation, since {row.reason}"
     equal = tables.measured(row.agreement, row.agreement_error, 2)
-    return f"verdicts are equal in {equal} of {several(row.n, 'trial')} ({said})"
+    return f"verdicts are equal in {equal} of {pluralise(row.n, 'trial')} ({said})"
 
 
 def _value(row: EqualVerdicts, name: str, label: str = "") -> Value:

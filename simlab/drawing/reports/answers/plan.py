@@ -14,7 +14,7 @@ from simlab.drawing.reports.terms import Block, Points, Prose, Report, Section, 
 from simlab.drawing.text import paragraphs, plan_designs, plan_paragraphs, plan_words
 from simlab.drawing.text.references import METHODS
 from simlab.drawing.text.tables import number
-from simlab.messages import several
+from simlab.messages import pluralise
 
 SIMULATED = ("Card et al. 2020", "Morris et al. 2019", "Riley et al. 2024")
 """What every plan rests on."""
@@ -70,7 +70,7 @@ def _large(plan: StudyPlan) -> Iterator[Value]:
             label = "it takes" if name != "money" else "it costs" if unit else "money that it costs"
             yield plan_tables.amount(plan.figures[name], label, unit)
     if plan.reached and math.isfinite(plan.cheapest):
-        of = several(plan.designs, "design")
+        of = pluralise(plan.designs, "design")
         yield Value(plan.cheapest, label=f"probability that none of {of} is 5 % cheaper")
 
 
@@ -90,7 +90,7 @@ def _reservations(plan: StudyPlan) -> Iterator[str]:
     for one in plausible[:MOST_CHANGES]:
         yield f"within what is plausible the advice changes: if {one.said}, {plan_words.then(one, plan)}"
     if (more := len(plausible) - MOST_CHANGES) > 0:
-        yield f"{several(more, 'other assumption')} would change it within what is plausible, too"
+        yield f"{pluralise(more, 'other assumption')} would change it within what is plausible, too"
 
 
 def _cited(plan: StudyPlan, study: Mapping[str, Any]) -> list[str]:
@@ -159,7 +159,7 @@ def _met(plan: StudyPlan) -> str:
     who = "All rows met" if plan.runners else "This design met"
     each = f" ({studies:,} studies)" if studies > worlds else ""
     errors = "±: Monte-Carlo standard error; ≥, ≤: 95 % bounds where nothing varied"
-    return f"{who} the same {several(worlds, 'world')}{each}, new to the search; {errors}."
+    return f"{who} the same {pluralise(worlds, 'world')}{each}, new to the search; {errors}."
 
 
 def _times(plan: StudyPlan) -> str:

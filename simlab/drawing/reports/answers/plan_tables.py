@@ -9,7 +9,7 @@ from simlab.answers.plan import ACCOUNTS, EACH, DesignRow, Figure, Figures, Stud
 from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, ReportTable, Value, value_or_reason
 from simlab.drawing.text import plan_designs, plan_words
 from simlab.drawing.text.tables import number
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.planning.terms import Design, family
 
 USUAL = ("power", "no_wrong_claim")
@@ -202,7 +202,7 @@ def _alt(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
     reach = sum(one.reaches for one in seen)
     takes = _account(across, plan).partition(",")[0]
     return (
-        f"{several(len(seen), 'design')} by their {takes}: {plan_words.heading(target.measure)} from "
+        f"{pluralise(len(seen), 'design')} by their {takes}: {plan_words.heading(target.measure)} from "
         f"{number(least, 2)} to {number(most, 2)}; {reach} reach all targets, {sum(one.front for one in seen)} are on "
         "the front."
     )

@@ -9,7 +9,7 @@ from simlab.drawing.reports import cells, references
 from simlab.drawing.reports.answers import query_statistics
 from simlab.drawing.reports.terms import Points, Report, ReportTable, Section
 from simlab.drawing.wording import say_drawn
-from simlab.messages import join_words, several, word
+from simlab.messages import join_words, pluralise, word
 
 MOST_MARKED = 6
 """So many cells of a pivot are named that lie within the error of a bound; in other tables each row says so."""
@@ -48,12 +48,14 @@ def _sentences(cells: QueriedCells) -> Iterator[str]:
         if cells.nearest:
             yield f"Nearest: {'; '.join(_describe_cell(cells, cell) for cell in cells.nearest)}."
     elif cells.conditions and (cells.bounded or cells.sort):
-        yield f"{cells.found:,} of {several(cells.total, 'cell')} {'has' if cells.found == 1 else 'have'} {conditions}."
+        yield (
+            f"{cells.found:,} of {pluralise(cells.total, 'cell')} {'has' if cells.found == 1 else 'have'} {conditions}."
+        )
     if cells.sort and cells.cells:
         order = f"the greatest {cells.sort[1:]}" if cells.sort.startswith("-") else f"the least {cells.sort}"
         yield f"With {order}: {_describe_cell(cells, cells.cells[0])}."
     if marked := len(_marked(cells)):
-        yield f"{several(marked, 'cell')} of these {'is' if marked == 1 else 'are'} within the error of a bound."
+        yield f"{pluralise(marked, 'cell')} of these {'is' if marked == 1 else 'are'} within the error of a bound."
     if cells.missed:
         named = "; ".join(_describe_cell(cells, cell) for cell in cells.missed_within_error)
         more = f"; and {cells.missed - len(cells.missed_within_error):,} more" * (

@@ -10,7 +10,7 @@ from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, Points, Report, ReportTable, Section, Value
 from simlab.drawing.reports.values import said
 from simlab.drawing.wording import say_drawn
-from simlab.messages import several, word
+from simlab.messages import pluralise, word
 
 Row = Mapping[str, Any]
 
@@ -43,7 +43,8 @@ def _sentences(statistics: CellStatistics) -> Iterator[str]:
     if statistics.statistic == "solve":
         crossed = sum(row["reach"] == "crossed" for row in statistics.rows)
         yield (
-            f"Crossed within the sweep for {crossed:,} of {several(len(statistics.rows), 'setting')} of the other axes."
+            f"Crossed within the sweep for {crossed:,} of {pluralise(len(statistics.rows), 'setting')} of the other "
+            "axes."
         )
 
 
@@ -53,7 +54,7 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
         worlds = min(row["worlds"] for row in statistics.rows)
         studies = min(row["studies"] for row in statistics.rows)
         least = min(row["reliability"] or 0.0 for row in statistics.rows)
-        counted = f"{several(worlds, 'world')} of {studies:,} {'study' if studies == 1 else 'studies'} or more"
+        counted = f"{pluralise(worlds, 'world')} of {studies:,} {'study' if studies == 1 else 'studies'} or more"
         yield (
             f"± standard error over worlds, {100 * statistics.level:.0f} % intervals; {counted} behind each value, the "
             f"noise of studies removed: {100 * (1 - least):.0f} % at most of the variance of worlds' means is noise"
@@ -64,7 +65,7 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
         sides = {row["side"] for row in statistics.rows}
         met = {"from": "; met from there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
         counts = sorted({int(row["cells"]) for row in statistics.rows})
-        cells = several(counts[0], "cell") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} cells"
+        cells = pluralise(counts[0], "cell") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} cells"
         yield f"{100 * statistics.level:.0f} % intervals, by {cells} along the axis{met}"
 
 

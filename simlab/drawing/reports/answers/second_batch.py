@@ -5,20 +5,20 @@ from __future__ import annotations
 from simlab.answers.plan import SecondStudy
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Report, ReportTable, Section, Value
-from simlab.messages import several
+from simlab.messages import pluralise
 
 
 def report(second: SecondStudy) -> Report:
     """Make the report of a second study."""
     return Report(
         "Second study",
-        f"Which further ratings settle {several(len(second.pairs), 'open pair')}?",
+        f"Which further ratings settle {pluralise(len(second.pairs), 'open pair')}?",
         (f"This study {second.why}.",),
         (Section("Pairs to settle", (_table(second),)),),
         second.plain(),
         figures=(
             Value(second.documents, label="new documents"),
-            Value(second.ratings, label=f"ratings of {several(len(second.systems), 'system')}"),
+            Value(second.ratings, label=f"ratings of {pluralise(len(second.systems), 'system')}"),
         ),
         held_fixed=(
             "what the first study estimated: how far these systems are apart, and how raters and documents differ",

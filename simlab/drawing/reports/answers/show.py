@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from simlab.answers.show import StoredSweep, StoredSweeps
 from simlab.drawing.reports.terms import Block, Cell, Code, Prose, Report, ReportTable, Section
 from simlab.drawing.wording import say_drawn
-from simlab.messages import legible, several, size, word
+from simlab.messages import clip, pluralise, size, word
 
 LEAST_SIZE = 2**20 / 10
 """What is smaller is written as so much, [bytes]."""
@@ -20,7 +20,7 @@ def report(sweeps: StoredSweeps) -> Report:
     """Make the report of an answer of `simlab show FOLDER`."""
     read = [row for row in sweeps.rows if row.problem is None]
     unfinished = sum(row.done < row.asked for row in read)
-    said = f"{several(len(sweeps.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
+    said = f"{pluralise(len(sweeps.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
     said += f", {unfinished} of them unfinished" if unfinished else ""
     lines = [f"{said}."]
     if dirty := sum(row.dirty for row in read):
@@ -32,7 +32,7 @@ def report(sweeps: StoredSweeps) -> Report:
         tuple(lines),
         tuple(sections if read else ()),
         reservations=tuple(
-            f"{legible(row.store)}: not read: {row.problem}" for row in sweeps.rows if row.problem is not None
+            f"{clip(row.store)}: not read: {row.problem}" for row in sweeps.rows if row.problem is not None
         ),
     )
 
@@ -45,20 +45,20 @@ def _table(rows: Sequence[StoredSweep]) -> ReportTable:
 def _line(row: StoredSweep) -> tuple[Cell, ...]:
     cells = f"{row.asked:,}" if row.done >= row.asked else f"{row.done:,} of {row.asked:,}"
     precise = f"{row.measure} ± {row.mcse:.2g}" if math.isfinite(row.mcse) and row.mcse else row.measure
-    by = f"{legible(row.simlab, 20)}{' dirty' if row.dirty else ''}"
-    return legible(row.store), legible(row.sweep, 60), cells, precise, by, size(max(row.bytes, LEAST_SIZE))
+    by = f"{clip(row.simlab, 20)}{' dirty' if row.dirty else ''}"
+    return clip(row.store), clip(row.sweep, 60), cells, precise, by, size(max(row.bytes, LEAST_SIZE))
 
 
 def _told(rows: Sequence[StoredSweep]) -> Iterator[Block]:
     """Describe each store by its question, its axes, and the command that fills it."""
     for row in rows:
-        question = legible(row.question or "one study", 1000).rstrip(".")
+        question = clip(row.question or "one study", 1000).rstrip(".")
         axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())
-        by = f" By {legible(axes, 1000)}." if axes else ""
+        by = f" By {clip(axes, 1000)}." if axes else ""
         more = [*say_drawn(row.drawn), *([row.adapted] if row.adapted else [])]
-        told = legible("".join(f" {line[0].upper()}{line[1:]}." for line in more), 1000)
-        yield Prose(f"{legible(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{told}")
-        yield Code(f"    {legible(row.command or '(the command is not noted)', 2000)}", "console")
+        told = clip("".join(f" {line[0].upper()}{line[1:]}." for line in more), 1000)
+        yield Prose(f"{clip(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{told}")
+        yield Code(f"    {clip(row.command or '(the command is not noted)', 2000)}", "console")
 
 
 def _values(values: Sequence[object]) -> str:

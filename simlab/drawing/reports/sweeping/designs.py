@@ -9,7 +9,7 @@ from typing import Any
 from simlab.drawing.reports.sweeping.seeing import StoreView
 from simlab.drawing.reports.terms import Prose, ReportTable, Section
 from simlab.drawing.wording import axis_label, value_label
-from simlab.messages import flat, shown
+from simlab.messages import flatten, show
 from simlab.parts import name_of
 from simlab.store.coordinates import as_written
 
@@ -48,15 +48,15 @@ def settings(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     sweep, config = (json.loads(str(attributes.get(name, "{}"))) for name in ("sweep", "config"))
     numbers = [(word, sweep[word]) for word in ("worlds", "pools", "document_draws", "studies") if sweep.get(word)]
     if "calculation" in sweep:
-        return tuple((key, shown(value)) for key, value in flat(config or sweep["calculation"]) if value is not None)
+        return tuple((key, show(value)) for key, value in flatten(config or sweep["calculation"]) if value is not None)
     sections = [name for name in MATTER if isinstance(config.get(name), Mapping)]
     keys = [pair for name in sections for pair in _keys(name, config[name])]
-    return tuple((key, shown(value)) for key, value in [*numbers, *keys])
+    return tuple((key, show(value)) for key, value in [*numbers, *keys])
 
 
 def _keys(name: str, held: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         (key.removesuffix("._target_"), name_of({"_target_": value}) if key.endswith("_target_") else value)
-        for key, value in flat({name: held})
+        for key, value in flatten({name: held})
         if value is not None and value not in ([], {})
     ]
