@@ -106,7 +106,7 @@ def compute_normal_orthant(h: Floats | float, k: Floats | float, correlation: Fl
 
     Source: Owen 1956, by his function T.
 
-    >>> float(normal_orthant(0.0, 0.0, 0.5).round(12)) == round(1 / 3, 12)
+    >>> float(compute_normal_orthant(0.0, 0.0, 0.5).round(12)) == round(1 / 3, 12)
     True
     """
     from scipy.special import ndtr, owens_t

@@ -21,7 +21,7 @@ class Reservation(UserWarning):
 def show(value: object, limit: int = 60) -> str:
     """Write a value as it would be typed, shortened; text that could be mistaken for another value in quotes.
 
-    >>> shown(None), shown("20"), shown("mean"), shown([1, True])
+    >>> show(None), show("20"), show("mean"), show([1, True])
     ('null', "'20'", 'mean', '[1,true]')
     """
     if isinstance(value, list | tuple):
@@ -56,7 +56,7 @@ def split_values(text: str) -> list[str]:
 def flatten(section: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, Any]]:
     """Go through a nested config: every key in full, with its value.
 
-    >>> list(flat({"seed": 1, "design": {"documents": 5}}))
+    >>> list(flatten({"seed": 1, "design": {"documents": 5}}))
     [('seed', 1), ('design.documents', 5)]
     """
     for key, value in section.items():
@@ -80,7 +80,7 @@ def clip(text: object, limit: int = 300) -> str:
 def find_nearest(word: str, choices: Iterable[str]) -> str | None:
     """Find the choice that was probably meant: same last part, else similar letters.
 
-    >>> nearest("documents", ["design.documents", "design.grouping"]), nearest("sytems", ["systems"])
+    >>> find_nearest("documents", ["design.documents", "design.grouping"]), find_nearest("sytems", ["systems"])
     ('design.documents', 'systems')
     """
     listed = list(choices)
@@ -96,7 +96,7 @@ def find_nearest(word: str, choices: Iterable[str]) -> str | None:
 def suggest(word: str, choices: Iterable[str], otherwise: str = "choose from", limit: int = 10_000) -> str:
     """Suggest the nearest choice, or list them all where none is near: `otherwise` and their names, up to a length.
 
-    >>> or_nearest("sytems", ["systems", "raters"]), or_nearest("x", ["systems", "raters"], "it has")
+    >>> suggest("sytems", ["systems", "raters"]), suggest("x", ["systems", "raters"], "it has")
     ('did you mean systems?', 'it has systems, raters')
     """
     listed = list(choices)
@@ -107,7 +107,7 @@ def suggest(word: str, choices: Iterable[str], otherwise: str = "choose from", l
 def order_naturally(name: str) -> list[tuple[int, str]]:
     """Return the key that sorts names in natural order.
 
-    >>> sorted(["rater10", "rater2", "rater1"], key=natural)
+    >>> sorted(["rater10", "rater2", "rater1"], key=order_naturally)
     ['rater1', 'rater2', 'rater10']
     """
     # Runs of digits compare by length, then digit by digit: as numbers, however long. The name breaks ties ("01", "1").
@@ -124,7 +124,7 @@ def number_naturally(names: Iterable[str]) -> dict[str, int]:
 def describe_replication(sizes: Mapping[str, Any], sign: str = "×") -> str:
     """State how often a cell is carried out, from what a sweep declares; one pool and one draw are not named.
 
-    >>> replicated({"worlds": 5, "studies": 50}), replicated({"worlds": 5, "pools": 2, "studies": 10}, "x")
+    >>> describe_replication({"worlds": 5, "studies": 50}), describe_replication({"worlds": 5, "pools": 2, "studies": 10}, "x")
     ('5 worlds × 50 studies', '5 worlds x 2 pools x 10 studies')
     """
     crossed = [f"{sizes[key]} {words}" for key, words in _CROSSED.items() if sizes.get(key, 1) > 1]
@@ -135,7 +135,7 @@ def describe_replication(sizes: Mapping[str, Any], sign: str = "×") -> str:
 def name_things(word: str, n: int) -> tuple[str, ...]:
     """Name n things by a word and a number, all of one length.
 
-    >>> numbered("system", 2)
+    >>> name_things("system", 2)
     ('system1', 'system2')
     """
     return tuple(f"{word}{i + 1:0{len(str(n))}d}" for i in range(n))
@@ -144,7 +144,7 @@ def name_things(word: str, n: int) -> tuple[str, ...]:
 def quote_override(key: str, text: str) -> str:
     """Write `key=text` so that a shell and the override grammar both take the text literally.
 
-    >>> print(in_quotes("systems.path", "/data/a,b (1).tsv"))
+    >>> print(quote_override("systems.path", "/data/a,b (1).tsv"))
     'systems.path="/data/a,b (1).tsv"'
     """
     # Backslashes count only before a quote, the closing one included; there each is doubled.
@@ -165,7 +165,7 @@ def join_words(words: Sequence[str]) -> str:
 def pluralise(n: int, word: str) -> str:
     """Count things in words.
 
-    >>> several(1, "rater"), several(2000, "rater")
+    >>> pluralise(1, "rater"), pluralise(2000, "rater")
     ('1 rater', '2,000 raters')
     """
     return f"{n:,} {word}{'' if n == 1 else 's'}"

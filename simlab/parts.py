@@ -89,7 +89,7 @@ def read_data_type(part: Callable[..., Any]) -> Any:
     """Return what a part says its data is, the annotation of its second parameter; None where it says nothing.
 
     >>> def mine(rng, total: float, *, keys: int): ...
-    >>> data_of(mine)
+    >>> read_data_type(mine)
     <class 'float'>
     """
     data = [name for name, one in inspect.signature(part).parameters.items() if one.kind is not one.KEYWORD_ONLY][1:2]

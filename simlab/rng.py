@@ -30,7 +30,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
 def recall(seed: int, *path: str | int) -> np.random.Generator:
     """Return the generator that lives at an address, for what many cells draw alike: see `Remembered`.
 
-    >>> bool((remembered(1, "a").random(3) == stream(1, "a").random(3)).all())
+    >>> bool((recall(1, "a").random(3) == stream(1, "a").random(3)).all())
     True
     """
     return cast(np.random.Generator, Remembered(seed, address(*path)))
