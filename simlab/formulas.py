@@ -169,6 +169,17 @@ def passes(p_value: Array, level: float) -> Bools:
     return np.asarray(p_value <= level + SLACK)
 
 
+def grade_preferences(outcome: Array, bins: int) -> Floats:
+    """Return how far a metric prefers the first of two outputs: +1 (outcome 0) to -1 (outcome 2 * bins).
+
+    What is negative was not said, and counts 0.
+
+    >>> grade_preferences(np.array([0, 1, 2, 3, 4, -1]), 2).tolist()
+    [1.0, 0.5, 0.0, -0.5, -1.0, 0.0]
+    """
+    return np.where(outcome < 0, 0.0, 1 - np.asarray(outcome) / bins)
+
+
 def sign(difference: Array) -> Array:
     """Return the sign of differences (int8), 0 where only rounding makes one.
 

@@ -53,13 +53,13 @@ def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
 
     Assumes that the metric never errs. Source: Deriu et al. 2023, section 1. Raises InputError without a metric.
     """
-    counts = evidence.metric[:, :1] + evidence.confusion[:, :1].sum(-1)
+    counts = _merge_sizes(evidence.metric[:, :1] + evidence.confusion[:, :1].sum(-1))
     if not counts.any():
         raise InputError("decision=naive needs a metric, and metric=none has none; choose metric=mu_matrix or another")
     verdict = np.repeat(_signs(counts, passes(_test(form)(counts), level)), evidence.human.shape[1], axis=1)
 
     def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
-        total = metric + confusion.sum(-1)
+        total = _merge_sizes(metric + confusion.sum(-1))
         rate = total / np.maximum(total.sum(-1, keepdims=True), 1)
         return Summary(rate, *_beta_bounds(total))
 
@@ -108,9 +108,10 @@ def bayes(
     """Decide as `human_only` does, from the posterior given human and metric ratings.
 
     The metric's mixture matrix is learned from the outputs that both rated: pair by pair, or with the help of the other
-    pairs of the campaign (`sharing`, see `preferences.posterior`); or it is known: `mu[metric][oracle]`. Assumes that
-    the metric errs alike on all outputs of a pair, and that humans are the oracle or err as `rater[human][oracle]`
-    says.
+    pairs of the campaign (`sharing`, see `preferences.posterior`); or it is known: `mu[metric][oracle]`. A metric that
+    tells sizes of its differences apart has a row for each, and one pseudo-count for each row and human outcome keeps
+    few outputs that both rated from being believed too much. Assumes that the metric errs alike on all outputs of a
+    pair (with sizes: on those of a size), and that humans are the oracle or err as `rater[human][oracle]` says.
     `two_outcomes`: the metric cannot draw. `posterior=nuts` samples the published model by NumPyro, some thousand times
     as dear; of a pair whose chains disagree (R-hat above 1.05) nothing is said. Source: Deriu et al. 2023, section 3
     and algorithm 1.
@@ -118,6 +119,7 @@ def bayes(
     Raises InputError for a `rater` or `mu` that is no confusion matrix, for a metric that does what it is said not to
     do, and for keys that do not go together.
     """
+    _refuse_unknown_sizes(evidence, mu, posterior)
     _refuse_what_cannot_be(evidence, two_outcomes, rater, mu, sharing)
     if posterior == "nuts":
         decide, summarise = _sample_posteriors(level, two_outcomes, rater, mu, sharing)
@@ -205,10 +207,18 @@ def _find_verdict(theta: Floats, level: float) -> Array:
     return (theta > 1 - level / 2).astype(np.int8) - (theta < level / 2).astype(np.int8)
 
 
+def _refuse_unknown_sizes(evidence: Evidence, mu: list[list[float]] | None, posterior: str) -> None:
+    bins = evidence.metric.shape[-1] // 2
+    if bins > 1 and (mu is not None or posterior == "nuts"):
+        key = "decision.mu" if mu is not None else "decision.posterior=nuts"
+        raise InputError(f"{key} knows no sizes of differences, and metric.bins={bins} tells them apart; set it to 1")
+
+
 def _refuse_what_cannot_be(
     evidence: Evidence, two_outcomes: bool, rater: list[list[float]] | None, mu: list[list[float]] | None, sharing: str
 ) -> None:
-    if two_outcomes and (evidence.metric[..., 1].any() or evidence.confusion[..., 1, :].any()):
+    draw = evidence.metric.shape[-1] // 2
+    if two_outcomes and (evidence.metric[..., draw].any() or evidence.confusion[..., draw, :].any()):
         raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
     if rater is not None:
         read_stochastic(rater, "decision.rater", one=True)
@@ -381,6 +391,12 @@ def probability_beyond_margin(counts: Array, margin: float) -> Floats:
     density = np.exp((a - 1) * np.log(np.maximum(r, 1e-300)) + xlog1py(b - 1, -np.minimum(r, 1 - 1e-16)) - betaln(a, b))
     passed = 1 - betainc(wins + 1, losses + 1, np.clip((1 + margin / np.maximum(r, 1e-300)) / 2, 0, 1))
     return np.asarray(np.clip((inside * density * passed).sum(-1), 0, 1))
+
+
+def _merge_sizes(counts: Array) -> Array:
+    """Count a metric's wins, draws and losses, `[..., outcome]`, of whatever size."""
+    bins = counts.shape[-1] // 2
+    return np.stack([counts[..., :bins].sum(-1), counts[..., bins], counts[..., bins + 1 :].sum(-1)], axis=-1)
 
 
 def _signs(counts: Array, significant: Bools) -> Array:

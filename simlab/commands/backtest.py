@@ -319,7 +319,15 @@ def _read_metric(table: Path | None, column: str, told: ColumnOverrides, plan: B
     columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items() if ours != "score") or None
     path = str(table)
     rng = stream(plan.seed, "backtest", "papers", "column")
-    world = recorded(rng, plan.world, path=path, column=column, margin=0.0, better=None, columns=columns, sha256=None)
+    read: dict[str, Any] = {
+        "path": path,
+        "column": column,
+        "columns": columns,
+        "margin": 0.0,
+        "bins": 1,
+        "better": None,
+    }
+    world = recorded(rng, plan.world, sha256=None, **read)
     return np.asarray(world.metric, float)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.formulas import grade_preferences
 from simlab.types import Array, Bools, Evidence, Floats, Ints, TestSet, Trail
 
 GAP = -1
@@ -54,32 +55,38 @@ def _whole_documents(rng: np.random.Generator, document: Ints, n_orders: int) ->
     return np.argsort(place[:, document] * len(document) + within, axis=1)
 
 
-def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | None = None) -> Evidence:
+def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | None = None, bins: int = 1) -> Evidence:
     """Count what would be known of each pair at each look; with `places`, keep it output by output. Rows are pairs.
 
+    `bins` is how many sizes of its differences the metric tells apart.
     Metric ratings of outputs that have a human rating count as confusions, never as metric ratings.
     Source: Deriu et al. 2023, appendix A.
     """
     items = order[:, : annotations[-1]]
     human = np.take_along_axis(test_set.human, items, axis=1)
     item = np.where(human >= 0, items, GAP)
-    counts = count_looks(human, look_up_preferences(test_set.metric, item), test_set.metric, annotations)
-    return counts if places is None else replace(counts, trail=follow(human, item, test_set.metric, places))
+    counts = count_looks(human, look_up_preferences(test_set.metric, item), test_set.metric, annotations, bins)
+    return counts if places is None else replace(counts, trail=follow(human, item, test_set.metric, places, bins))
 
 
-def count_looks(human: Array, metric: Array | None, verdicts: Array | None, annotations: Ints) -> Evidence:
+def count_looks(
+    human: Array, metric: Array | None, verdicts: Array | None, annotations: Ints, bins: int = 1
+) -> Evidence:
     """Count outcomes of the first annotations of each pair at each look.
 
     `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item items about (negative: none), and
-    `verdicts[pair, item]` is what the metric says of all items; the last two are None without a metric.
+    `verdicts[pair, item]` is what the metric says of all items; the last two are None without a metric. With `bins`
+    sizes it has 2 * bins + 1 outcomes.
     """
+    n = 2 * bins + 1
     counts = _count_cumulatively(human, 3, annotations)
     if metric is None or verdicts is None:
-        return Evidence(annotations, counts, np.zeros((*counts.shape, 3), np.int64), np.zeros_like(counts))
+        looks = counts.shape[:2]
+        return Evidence(annotations, counts, np.zeros((*looks, n, 3), np.int64), np.zeros((*looks, n), np.int64))
     both = (human >= 0) & (metric >= 0)
-    confusion = _count_cumulatively(np.where(both, 3 * metric + human, -1), 9, annotations)
-    confusion = confusion.reshape(*confusion.shape[:-1], 3, 3)
-    total = np.stack([(verdicts == outcome).sum(1) for outcome in range(3)], axis=1)
+    confusion = _count_cumulatively(np.where(both, 3 * metric + human, -1), 3 * n, annotations)
+    confusion = confusion.reshape(*confusion.shape[:-1], n, 3)
+    total = np.stack([(verdicts == outcome).sum(1) for outcome in range(n)], axis=1)
     return Evidence(annotations, counts, confusion, total[:, None] - confusion.sum(-1))
 
 
@@ -131,27 +138,28 @@ def make_places(
     return Places(document, can_be_rated, np.arange(n_rest) if rest_document is None else rest_document)
 
 
-def follow(human: Array, item: Ints, verdicts: Array | None, places: Places) -> Trail:
+def follow(human: Array, item: Ints, verdicts: Array | None, places: Places, bins: int = 1) -> Trail:
     """Follow each pair through the outputs it was asked about; rows are pairs.
 
     `human[pair, k]` is what was said of the k-th output asked about, `item[pair, k]` which one it is (-1: none came);
     `verdicts[pair, output]` what the metric says of all outputs (None without one), those that humans can be
-    asked about first.
+    asked about first; it tells `bins` sizes of its differences apart.
     """
+    said = look_up_preferences(verdicts, item)
     came, document = item >= 0, places.document
     n_pairs, n_items = len(human), len(document)
     size = _document_sizes(places, n_pairs)
     at = np.where(came, document[item], -1)
     return Trail(
         human=np.where(came, human, -1),
-        metric=look_up_preferences(verdicts, item),
+        metric=None if said is None else grade_preferences(said, bins),
         document=at,
         document_size=np.where(came, np.take_along_axis(size, at, axis=1), 0),
         n_outputs=size.sum(1),
         n_documents=(size > 0).sum(1),
         largest_document=size.max(1),
-        metric_total=_metric_total(verdicts, places, n_pairs),
-        rest=None if verdicts is None else verdicts[:, n_items:],
+        metric_total=_metric_total(verdicts, places, n_pairs, bins),
+        rest=None if verdicts is None else grade_preferences(verdicts[:, n_items:], bins),
         rest_document=places.rest_document,
     )
 
@@ -172,14 +180,14 @@ def _document_sizes(places: Places, n_pairs: int) -> Ints:
     return np.stack([np.bincount(places.document[row], minlength=n_documents) for row in places.can_be_rated])
 
 
-def _metric_total(preferences: Array | None, places: Places, n_pairs: int) -> Floats:
+def _metric_total(preferences: Array | None, places: Places, n_pairs: int, bins: int) -> Floats:
     """Sum up the metric's preferences over the outputs that can be rated; NaN where it has not seen all."""
     if preferences is None or preferences.shape[1] < len(places.document):
         return np.full(n_pairs, np.nan)
     on_set = preferences[:, : len(places.document)]
     can = np.True_ if places.can_be_rated is None else places.can_be_rated
     unknown = ((on_set < 0) & can).any(1)
-    return np.where(unknown, np.nan, ((on_set == 0) & can).sum(1) - ((on_set == 2) & can).sum(1))
+    return np.where(unknown, np.nan, (grade_preferences(on_set, bins) * can).sum(1))
 
 
 def truncate_evidence(evidence: Evidence, end: Ints) -> Evidence:
@@ -193,7 +201,7 @@ def truncate_evidence(evidence: Evidence, end: Ints) -> Evidence:
         trail = replace(
             trail,
             human=np.where(read, trail.human, -1),
-            metric=None if trail.metric is None else np.where(read, trail.metric, -1),
+            metric=None if trail.metric is None else np.where(read, trail.metric, 0.0),
             document=np.where(read, trail.document, -1),
             document_size=np.where(read, trail.document_size, 0),
         )

@@ -98,24 +98,25 @@ class Trail:
     """Hold what came about each pair, one output after the other: rules that bet on the next one need it.
 
     `human[row, k]` is what raters said of the k-th output asked about (0, 1, 2 = `>`, `=`, `<`; -1: nothing came),
-    `metric[row, k]` what the metric says of it (-1: nothing); None without a metric. `document[row, k]` is its document
+    `metric[row, k]` how far the metric prefers the first (+1 to -1; 0: not at all, or nothing said); None without a
+    metric. `document[row, k]` is its document
     (-1: nothing came), and `document_size[row, k]` how many outputs of that document can be asked about.
 
     The test set of a row has `n_outputs[row]` outputs in `n_documents[row]` documents that can be asked about, at most
-    `largest_document[row]` in one; `metric_total[row]` sums up the metric's preferences (+1, 0, -1) over them (NaN: it
-    has not seen all of them). `rest[row, j]` is what the metric says of further outputs, which no human is asked about,
-    and `rest_document[j]` the document of each.
+    `largest_document[row]` in one; `metric_total[row]` sums up the metric's preferences over them (NaN: it
+    has not seen all of them). `rest[row, j]` are its preferences about further outputs, which no human is asked
+    about, and `rest_document[j]` the document of each.
     """
 
     human: Array
-    metric: Array | None
+    metric: Floats | None
     document: Ints
     document_size: Ints
     n_outputs: Ints
     n_documents: Ints
     largest_document: Ints
     metric_total: Floats
-    rest: Array | None
+    rest: Floats | None
     rest_document: Ints
 
 
@@ -125,7 +126,8 @@ class Evidence:
 
     `annotations[look]` human ratings per pair, 0 at look 0; `human[row, look, outcome]` their counts (`>`, `=`, `<`);
     `confusion[row, look, metric outcome, human outcome]` the counts of the outputs that both rated, and
-    `metric[row, look, outcome]` those of outputs with the metric's rating only; both zero without a metric. A row is
+    `metric[row, look, outcome]` those of outputs with the metric's rating only; both zero without a metric. A metric
+    has three outcomes, or 2 K + 1 where it tells K sizes of its differences apart, largest `>` first. A row is
     a pair in a campaign; rows of a campaign stand together, and there are `campaigns` of them. Integers. `trail` holds
     the same output by output (None: nobody kept it).
     """

@@ -236,7 +236,8 @@ class MetricLaw:
     `correlation[system]` to their latent score, and prefers by the sign of the difference beyond `margin` (in standard
     deviations of the metric's score). It rates the first `n_outputs` outputs, those that humans can rate first.
     `recorded[pair, output]` is what a real one said of them (0, 1, 2 = `>`, `=`, `<`; -1: nothing), and
-    `rest_document[k]` the document of the k-th output that humans cannot rate.
+    `rest_document[k]` the document of the k-th output that humans cannot rate. With `bins` sizes of a difference it is
+    0 (the largest `>`) to 2 * bins (the largest `<`), draws in the middle.
     """
 
     n_outputs: int
@@ -245,12 +246,13 @@ class MetricLaw:
     margin: float = 0.0
     recorded: Array | None = None
     rest_document: Ints | None = None
+    bins: int = 1
 
     @property
     def draws(self) -> bool:
         """True if the metric can call two outputs as good."""
         if self.recorded is not None:
-            return bool((self.recorded == 1).any())
+            return bool((self.recorded == self.bins).any())
         return bool(self.mu[:, 1].any()) if self.mu is not None else self.margin != 0
 
 
@@ -259,7 +261,7 @@ class TestSet:
     """Hold the potential answers about a test set: outcomes 0, 1, 2 = `>`, `=`, `<`, -1 = a gap.
 
     `human[pair, item]` for the outputs that humans can rate, `metric[pair, item]` for those that the metric rates
-    (the same first), None without a metric.
+    (the same first), None without a metric; its outcomes are more where it tells sizes apart (see `MetricLaw`).
     """
 
     __test__ = False

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from simlab import files
 from simlab.messages import clip, pluralise
@@ -17,13 +18,14 @@ from simlab.tables.metric_scores import FAMILY, AlignedScores, Item, MetricScore
 from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
 from simlab.world.judged_scores import add_recorded_metric
-from simlab.world.laws.comparisons import compare
+from simlab.world.laws.comparisons import compare_sizes
 from simlab.world.metrics import IDEAL
 
 NONE, MADE_UP = "none", "ideal"
 """Stand in the place of a column: no metric, and the ideal one of Deriu et al. 2023."""
 NO_COLUMNS = (NONE, MADE_UP)
 Better = Literal["higher", "lower"]
+Bins = Annotated[int, Ge(1), Le(3)]
 
 
 def recorded(
@@ -33,6 +35,7 @@ def recorded(
     path: str | None,
     column: str | None,
     margin: Spread,
+    bins: Bins,
     better: Better | None,
     columns: str | None,
     sha256: str | None,
@@ -41,7 +44,8 @@ def recorded(
 
     `path` is a table whose `column` has the scores, or a file of segment scores of mt-metrics-eval, where `column`
     names the metric. Of two outputs the one with the higher score is preferred, up to a `margin`, within which they are
-    as good (Deriu et al. 2023, definition 5); outputs that no human rated have their metric's word alone. Where outputs
+    as good (Deriu et al. 2023, definition 5), and of sizes that `bins` tells apart (see `compare_sizes`); outputs that
+    no human rated have their metric's word alone. Where outputs
     are rated one by one the scores correct the ratings, and every output that humans rated needs one. `better` says
     which scores are better (None: higher); `columns` (`ours=theirs,...`) how the table calls the others.
 
@@ -59,13 +63,16 @@ def recorded(
         return world
     if sha256 is not None:
         files.refuse_change(files.digest(file), sha256, clip(file))
+    if bins > 1 and (column == MADE_UP or COMPARE not in world.answers):
+        reason = "metric.column=ideal gives no scores" if column == MADE_UP else "outputs are rated one by one here"
+        raise InputError(f"metric.bins={bins} is for scores that are compared, and {reason}; set it to 1")
     if column == MADE_UP:
         return _make_ideal(world, items, _segments(file, state, tuple(of.items())))
     names = world.frame.system_names
     scores = _scores(file, state, own, better, tuple(of.items()))
     beside = laid(scores, names, items)
     if COMPARE in world.answers:
-        return _compare_scores(world, beside, margin)
+        return _compare_scores(world, beside, margin, bins)
     if margin > 0:
         raise InputError(f"metric.margin={margin:g} is for outputs that are compared; here they are rated: set it to 0")
     if JUDGE in world.answers:
@@ -127,11 +134,12 @@ def _segments(file: Path, state: files.FileState, columns: tuple[tuple[str, str]
     return segments(file, dict(columns))
 
 
-def _compare_scores(world: World, beside: AlignedScores, margin: float) -> World:
+def _compare_scores(world: World, beside: AlignedScores, margin: float, bins: int) -> World:
     """Compare scores pair by pair: outputs that humans rated first, then the rest."""
-    said = compare(np.concatenate([beside.score, beside.rest], axis=1), margin)
+    said = compare_sizes(np.concatenate([beside.score, beside.rest], axis=1), margin, bins)
     said.flags.writeable = False
-    return replace(world, metric=MetricLaw(said.shape[1], recorded=said, rest_document=beside.rest_document))
+    law = MetricLaw(said.shape[1], recorded=said, rest_document=beside.rest_document, bins=bins)
+    return replace(world, metric=law)
 
 
 def _make_ideal(world: World, items: tuple[Item, ...], listed: tuple[Item, ...]) -> World:

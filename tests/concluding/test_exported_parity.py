@@ -11,6 +11,7 @@ import pytest
 from exported_designs import Config, judgements, partial_pooling, preferences, ratings
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
+from metric_tables import csv
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding import campaigns
@@ -19,6 +20,7 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import LoadedPlan, read_plan
 from simlab.concluding.sheets import ENDINGS
 from simlab.concluding.wanted import ConcludeOptions
+from simlab.config import compose
 from simlab.engine.replaying import collected
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
@@ -135,3 +137,15 @@ def _try(kind: str, data: st.DataObject, folder: Path) -> None:
 def test_partial_pooling_is_concluded_as_in_the_store(seed: int, calibration: str, tmp_path: Path) -> None:
     config, place = partial_pooling(seed, calibration), Place(0, study=1)
     alike(config, place, stored(config, place), tmp_path)
+
+
+def test_sizes_of_a_metrics_differences_come_back_from_a_table(tmp_path: Path) -> None:
+    words = "systems=recorded", f"systems.path={csv(tmp_path)}", "metric=recorded"
+    sizes = "metric.column=bleu", "metric.bins=3", "budget.annotations_per_pair=4", "budget.batch_size=2"
+    config = dict(compose([*words, *sizes, "decision=group_sequential", "decision.metric=correct"]))
+    place = Place(0)
+    came = collected(config, place)
+    assert set(np.unique(came.metric)) - {0, 1, 2}
+    alike(config, place, stored(config, place), tmp_path)
+    table = (tmp_path / "campaign.csv").read_text(encoding="utf-8")
+    assert ">>>" in table

@@ -43,6 +43,19 @@ def test_scores_are_compared_with_a_margin(tmp_path: Path, margin: float, wanted
     assert law.rest_document.tolist() == [0]
 
 
+BY_SIZE = [[1, 3, 0, 1, 2], [0, 0, 0, 4, 2], [0, 0, 1, 4, 4]]
+"""Halves of the 13 differences that are no draws (.05 to .7, cut at .4): 0 and 4 are the large ones."""
+
+
+def test_sizes_of_differences_are_cut_where_half_are_larger(tmp_path: Path) -> None:
+    law = world(csv(tmp_path), "metric.bins=2").metric
+    difference = np.array([[0.1, -0.1, 0.05, 0, 0.7], [0.6, 0.4, 0.3, -0.7, 0.5], [0.5, 0.5, 0.25, -0.7, -0.2]])
+    size = np.abs(difference) > np.median(np.abs(difference[difference != 0]))
+    assert law.recorded.tolist() == (2 - np.sign(difference) * (1 + size)).astype(int).tolist()
+    assert (law.bins, law.draws) == (2, True)
+    assert world(csv(tmp_path), "metric.bins=1").metric.recorded.tolist() == BY_SIGN
+
+
 def test_lower_scores_can_be_the_better_ones(tmp_path: Path) -> None:
     turned = 2 - np.array(BY_SIGN)
     assert world(csv(tmp_path), "metric.better=lower").metric.recorded.tolist() == turned.tolist()
@@ -135,6 +148,9 @@ REFUSED = {
     "question=rate systems=recorded systems.path={full} metric=recorded metric.column=ideal": "choose question=compare",
     "question=rate systems=recorded systems.path={full} metric=recorded metric.column=bleu metric.margin=1": "to 0",
     "systems=recorded systems.path={table} metric=recorded metric.column=bleu decision=bayes worlds=2": "one world",
+    "systems=recorded systems.path={table} metric=recorded metric.column=ideal metric.bins=2": "gives no scores",
+    "systems=recorded systems.path={table} metric=recorded metric.column=bleu metric.bins=4": "metric.bins",
+    "question=rate systems=recorded systems.path={full} metric=recorded metric.column=bleu metric.bins=2": "one by one",
 }
 
 

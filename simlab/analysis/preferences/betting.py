@@ -179,7 +179,8 @@ def require_trail(evidence: Evidence) -> Trail:
 
 def list_steps(trail: Trail, planned: int, unit: Unit) -> Steps:
     """List the steps that were taken of `planned` outputs; a document counts once all that can come of it has come."""
-    came, y, g = trail.document >= 0, PREFERENCE[trail.human], metric_preferences(trail.metric, trail.human)
+    came, y, g = trail.document >= 0, PREFERENCE[trail.human], trail.metric
+    g = np.zeros(y.shape) if g is None else g
     if unit == "output":
         read = np.where(came, np.arange(1, y.shape[1] + 1), NEVER)
         return Steps(y, g, came.astype(float), read, trail.n_outputs, np.full(len(y), max(planned, 1)))
@@ -198,11 +199,6 @@ def list_steps(trail: Trail, planned: int, unit: Unit) -> Steps:
     return Steps(y, g, share, np.where(whole, read, NEVER), trail.n_documents, np.maximum(steps, 1))
 
 
-def metric_preferences(metric: Array | None, like: Array) -> Floats:
-    """Return the metric's preferences, 0 where it has none."""
-    return np.zeros(like.shape) if metric is None else PREFERENCE[metric]
-
-
 def expected_preferences(steps: Steps, trail: Trail, estimand: Estimand, unit: Unit) -> Floats:
     """Return what the metric is to say at each step on average, given what was seen: `h[row, step]`.
 
@@ -218,7 +214,7 @@ def expected_preferences(steps: Steps, trail: Trail, estimand: Estimand, unit: U
         largest = trail.largest_document if unit == "document" else 1
         left = np.maximum(steps.available[:, None] - np.arange(steps.y.shape[1]), 1)
         return np.asarray(((trail.metric_total / largest)[:, None] - sum_before(steps.g)) / left)
-    rest = PREFERENCE[trail.rest] if unit == "output" else _document_means(trail)
+    rest = trail.rest if unit == "output" else _document_means(trail)
     return _share_out_rest(rest, steps)
 
 
@@ -242,7 +238,7 @@ def _document_means(trail: Trail) -> Floats:
         return np.zeros((len(trail.human), 0))
     start = np.flatnonzero(np.diff(trail.rest_document, prepend=-1))
     size = np.diff(np.append(start, len(trail.rest_document)))
-    return np.asarray(np.add.reduceat(PREFERENCE[trail.rest], start, axis=1) / size)
+    return np.asarray(np.add.reduceat(trail.rest, start, axis=1) / size)
 
 
 def _document_number(document: Ints) -> Ints:

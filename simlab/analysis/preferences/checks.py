@@ -13,10 +13,10 @@ from simlab.types import Array, Floats, InputError
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCounts:
-    """Hold checked counts as rows `human[row, 3]`, `confusion[row, 3, 3]`, `metric[row, 3]`; `shape` they came in.
+    """Hold checked counts as rows `human[row, 3]`, `confusion[row, m, 3]`, `metric[row, m]`; `shape` they came in.
 
-    Known are `mu[row, 3, 3]` or, by pseudo-counts, what its columns are like (`prior[row, 3, 3]`; None: uniform), and
-    how raters err.
+    m is 3, or more where sizes of the metric's differences are told apart. Known are `mu[row, 3, 3]` or, by
+    pseudo-counts, what its columns are like (`prior[row, m, 3]`; None: uniform), and how raters err.
     """
 
     shape: tuple[int, ...]
@@ -49,9 +49,12 @@ def check_counts(
 ) -> OutcomeCounts:
     """Return counts that can be; raise InputError, naming the argument, for those that cannot."""
     n = _counts(human, "human", (3,))
-    c = np.zeros((3, 3)) if confusion is None else _counts(confusion, "confusion", (3, 3))
-    m = np.zeros(3) if metric is None else _counts(metric, "metric", (3,))
+    m_outcomes = _count_outcomes(metric)
+    c = np.zeros((m_outcomes, 3)) if confusion is None else _counts(confusion, "confusion", (m_outcomes, 3))
+    m = np.zeros(m_outcomes) if metric is None else _counts(metric, "metric", (m_outcomes,))
     known = None if mu is None else read_stochastic(mu, "mu")
+    if known is not None and m_outcomes > 3:
+        raise InputError(f"mu has 3 rows, and the metric says {m_outcomes} different things; leave mu out")
     leading = [n.shape[:-1], c.shape[:-2], m.shape[:-1], () if known is None else known.shape[:-2]]
     try:
         shape = np.broadcast_shapes(*leading)
@@ -59,19 +62,25 @@ def check_counts(
         raise InputError(
             f"human, confusion and metric have leading shapes {leading} that do not fit together"
         ) from error
-    human_rows, metric_rows = (np.broadcast_to(array, (*shape, 3)).reshape(-1, 3) for array in (n, m))
-    confusion_rows = np.broadcast_to(c, (*shape, 3, 3)).reshape(-1, 3, 3)
+    human_rows, metric_rows, confusion_rows = (
+        np.broadcast_to(array, (*shape, *last)).reshape(-1, *last)
+        for array, last in ((n, (3,)), (m, (m_outcomes,)), (c, (m_outcomes, 3)))
+    )
     if (known is None and not elsewhere) or (known is not None and rater is not None):
         _refuse_excess(human_rows, confusion_rows)
     if elsewhere and rater is not None and known is None:
         raise InputError(
             "elsewhere=True with rater: confusion counts of raters who err are about this study's p; leave one"
         )
-    if two_outcomes and (confusion_rows[:, 1].any() or metric_rows[:, 1].any()):
+    draw = m_outcomes // 2
+    if two_outcomes and (confusion_rows[:, draw].any() or metric_rows[:, draw].any()):
         raise InputError("two_outcomes=True says that the metric cannot draw, but it did; leave two_outcomes out")
     if known is not None:
         known = np.broadcast_to(known, (*shape, 3, 3)).reshape(-1, 3, 3)
-    before = None if prior is None else np.broadcast_to(_pseudo_counts(prior), (*shape, 3, 3)).reshape(-1, 3, 3)
+    cells = (m_outcomes, 3)
+    before = (
+        None if prior is None else np.broadcast_to(_pseudo_counts(prior, cells), (*shape, *cells)).reshape(-1, *cells)
+    )
     return OutcomeCounts(
         shape,
         np.array(human_rows),
@@ -84,11 +93,17 @@ def check_counts(
     )
 
 
-def _pseudo_counts(given: ArrayLike) -> Floats:
+def _count_outcomes(metric: ArrayLike | None) -> int:
+    """Return how many things a metric can say: an odd number, draws in the middle."""
+    n = 3 if metric is None else (np.shape(metric) or (3,))[-1]
+    return n if n in (5, 7) else 3
+
+
+def _pseudo_counts(given: ArrayLike, cells: tuple[int, int]) -> Floats:
     before = np.asarray(given, float)
-    if before.shape[-2:] != (3, 3) or not (np.isfinite(before) & (before > 0)).all():
+    if before.shape[-2:] != cells or not (np.isfinite(before) & (before > 0)).all():
         raise InputError(
-            "prior must be 3 x 3 for each pair, pseudo-counts above 0: rows the metric, columns the oracle"
+            f"prior must be {cells[0]} x 3 for each pair, pseudo-counts above 0: rows the metric, columns the oracle"
         )
     return before
 

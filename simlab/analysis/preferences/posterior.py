@@ -153,7 +153,7 @@ def posterior_summary(
     a = counts.human + 1
     b = a.sum(1, keepdims=True) - a
     mean, low, high = a / (a + b), betaincinv(a, b, edges[0]), betaincinv(a, b, edges[1])
-    plain = rater is None and prior is None
+    plain = rater is None and prior is None and counts.metric.shape[1] == 3
     informed = counts.metric.any(1)
     rows = np.flatnonzero(informed & (mu is None))
     thin = np.flatnonzero((informed & (mu is not None)) | (~informed & (rater is not None)))
@@ -209,10 +209,11 @@ def priors(confusion: Ints | Floats, pairs: int, sharing: Sharing, *, two_outcom
     >>> priors(counts, 3, "joint", two_outcomes=False)[0].tolist()
     [[29.0, 1.0, 1.0], [1.0, 5.0, 1.0], [1.0, 1.0, 29.0]]
     """
-    uniform = np.ones((len(confusion), 3, 3))
+    n_outcomes = confusion.shape[1]
+    uniform = np.ones((len(confusion), n_outcomes, 3))
     if sharing == "own" or pairs < 2:
         return uniform
-    kept = [0, 2] if two_outcomes else [0, 1, 2]
+    kept = reversal.kept_outcomes(n_outcomes, two_outcomes=two_outcomes)
     columns = _columns(np.asarray(confusion, float)[:, kept].reshape(-1, pairs, len(kept), 3))
     decided, drawn = _draw_jointly(columns) if sharing == "joint" else _dirichlet_of_further_pair(columns)
     found = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)

@@ -147,7 +147,8 @@ class RefinedRows:
 
     def _along_lines(self, rows: Array) -> Bools:
         """Mark where lines do: where all that humans rated the metric rated, too; else weights are too steep."""
-        if self.counts.prior is not None or self.counts.rater is not None:
+        counts = self.counts
+        if counts.prior is not None or counts.rater is not None or counts.metric.shape[1] > 3:
             return np.zeros(len(rows), bool)
         human, confusion, _ = self._at(rows)
         return np.asarray((confusion.sum(1) == human).all(1))
@@ -207,10 +208,9 @@ class RefinedRows:
 
         human, confusion, metric = self.counts.human[row], self.counts.confusion[row], self.counts.metric[row]
         rater = np.eye(3) if self.counts.rater is None else self.counts.rater
-        prior = np.ones((3, 3)) if self.counts.prior is None else self.counts.prior[row]
-        pair = TemperedPair(
-            human, confusion, metric, a, rater, (0, 2) if self.counts.two_outcomes else (0, 1, 2), prior
-        )
+        prior = np.ones_like(confusion) if self.counts.prior is None else self.counts.prior[row]
+        kept = reversal.kept_outcomes(len(metric), two_outcomes=self.counts.two_outcomes)
+        pair = TemperedPair(human, confusion, metric, a, rater, tuple(kept), prior)
         means = sample(pair, (ERROR, ERROR_NEAR), self.level, self.seed)
         theta = means[:, 0].mean()
         self.theta[row], self.mean[row], self.second[row] = theta, means[:, 1:4].mean(0), means[:, 4:7].mean(0)

@@ -78,6 +78,15 @@ class ReversalDraws(NamedTuple):
     scale: Floats
 
 
+def kept_outcomes(n_outcomes: int, *, two_outcomes: bool) -> list[int]:
+    """List the outcomes of a metric that there are: all, or those on either side of the draw.
+
+    >>> kept_outcomes(5, two_outcomes=True)
+    [0, 1, 3, 4]
+    """
+    return [k for k in range(n_outcomes) if not two_outcomes or k != n_outcomes // 2]
+
+
 def proposal(human: Floats, confusion: Floats, *, two_outcomes: bool) -> Floats:
     """Choose `A[row, metric outcome, oracle outcome]`, close to the counts and never above them by more than 1.
 
@@ -86,11 +95,11 @@ def proposal(human: Floats, confusion: Floats, *, two_outcomes: bool) -> Floats:
     counts spreads one pseudo-count evenly. Columns with more counts than human ratings (confusion counts from
     elsewhere) are scaled down, since p would be weighted without bound.
     """
-    rows = np.array([True, not two_outcomes, True])
+    rows = np.isin(np.arange(confusion.shape[1]), kept_outcomes(confusion.shape[1], two_outcomes=two_outcomes))
     k = int(rows.sum())
     largest = np.where(rows[:, None], confusion, -1.0).argmax(1)[:, None]
     known = (confusion.sum(1) > 0) & (human > 0)
-    extra = np.repeat(np.where(known, 1.0, 1.0 / k)[:, None], 3, axis=1)
+    extra = np.repeat(np.where(known, 1.0, 1.0 / k)[:, None], len(rows), axis=1)
     np.put_along_axis(extra, largest, np.where(known, 0.0, 1.0 / k)[:, None], 1)
     a = np.where(rows[:, None], confusion + extra, 0.0)
     most = human + np.where(known, k - 1, 1)

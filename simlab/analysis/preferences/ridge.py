@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import gammaincinv, ndtri
 
 from simlab.analysis.preferences import reversal
-from simlab.analysis.preferences.reversal import LATTICE, REPLICATES, SUMS
+from simlab.analysis.preferences.reversal import LATTICE, REPLICATES, SUMS, kept_outcomes
 from simlab.rng import stream
 from simlab.types import Array, Floats
 
@@ -66,7 +66,7 @@ class RidgeModel:
         two_outcomes: bool,
     ) -> RidgeModel:
         """Lay out counts `[row, ...]`; no prior is a uniform one, no rater an oracle."""
-        kept = [0, 2] if two_outcomes else [0, 1, 2]
+        kept = kept_outcomes(confusion.shape[1], two_outcomes=two_outcomes)
         before = np.ones_like(confusion) if prior is None else prior
         known = np.eye(3) if rater is None else rater
         joint, before = confusion[:, kept], before[:, kept]

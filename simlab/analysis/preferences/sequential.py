@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, ndtr, ndtri, stdtr
 
 from simlab.analysis.preferences.betting import document_totals, require_trail
+from simlab.formulas import grade_preferences
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Verdicts
 
 Spending: TypeAlias = Literal["obrien_fleming", "pocock"]
@@ -28,7 +29,8 @@ LEANINGS = (0.0, 0.25, 0.5, 0.75)
 """Stakes on the mean, both ways, and coefficients of the metric, over which the bets are spread evenly."""
 _SIGN = np.array([1.0, 0.0, -1.0])
 _SMOOTHING = 1 / 3
-"""Added to each of nine confusion counts for variances: ten outputs without an error do not say that there is none."""
+"""Added to each of nine confusion counts for variances (3 in all where there are more): ten outputs without an
+error do not say that there is none."""
 _GRID = 241
 _NOTHING = 1e-14
 """What is spent at a look that nobody could reach is not spent."""
@@ -56,16 +58,21 @@ def betting_evidence(evidence: Evidence) -> Floats:
     al. 2023 (prediction-powered means).
     """
     total = evidence.metric[:, 0] + evidence.confusion[:, 0].sum(-1)
-    mean = (total[:, 0] - total[:, 2]) / np.maximum(total.sum(-1), 1)
-    sign = np.array([1.0, 0.0, -1.0])
+    sign, graded = _SIGN, grade_outcomes(total.shape[-1])
+    mean = total @ graded / np.maximum(total.sum(-1), 1)
     alone = evidence.human - evidence.confusion.sum(-2)
     logs = []
     for stake in (*BETS, *(-bet for bet in BETS)):
         for leaning in LEANINGS:
-            y = sign[None, None, :] - leaning * (sign[None, :, None] - mean[:, None, None])
+            y = sign[None, None, :] - leaning * (graded[None, :, None] - mean[:, None, None])
             both = np.einsum("rkch,rch->rk", evidence.confusion, np.log1p(stake * y))
             logs.append(both + alone @ np.log1p(stake * sign))
     return np.asarray(logsumexp(np.stack(logs), axis=0) - np.log(len(logs)))
+
+
+def grade_outcomes(n: int) -> Floats:
+    """Return what each of a metric's n outcomes counts: +1 for the largest `>` to -1 for the largest `<`."""
+    return grade_preferences(np.arange(n), n // 2)
 
 
 def has_crossed_boundary(evidence: Evidence, level: float, spending: Spending) -> Bools:
@@ -231,9 +238,10 @@ def corrected_statistic(evidence: Evidence) -> Floats:
         raise InputError("decision.metric=correct needs a metric, and metric=none has none; set it to ignore")
     n, n_all = evidence.human.sum(-1), np.maximum(total.sum(-1), 1)
     both = evidence.confusion.sum((-1, -2))
-    at, rate = total @ _SIGN / n_all, np.maximum(n, 1)
-    x, g = _SIGN[None, :], _SIGN[:, None] - at[..., None, None]
-    smooth = evidence.confusion + _SMOOTHING
+    graded = grade_outcomes(total.shape[-1])
+    at, rate = total @ graded / n_all, np.maximum(n, 1)
+    x, g = _SIGN[None, :], graded[:, None] - at[..., None, None]
+    smooth = evidence.confusion + _SMOOTHING * 3 / len(graded)
     weight = smooth / smooth.sum((-1, -2), keepdims=True)
     mean_x, mean_g = (weight * x).sum((-1, -2)), (weight * g).sum((-1, -2))
     variance_g = (weight * g**2).sum((-1, -2)) - mean_g**2

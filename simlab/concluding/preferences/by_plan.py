@@ -262,7 +262,7 @@ def _collected(
     none = np.full(len(pair), -1)
     value = np.where(turned, 2 - preferences.outcome, preferences.outcome)[by_pair]
     seen = Seen(pair[by_pair], number, preferences.rater[by_pair], value, none, order=order)
-    metric = _metric(preferences, n_named, where) if with_metric else None
+    metric = _metric(preferences, n_named, config, where) if with_metric else None
     # As many outputs as the plan asks about, so that its looks are those of the table.
     n_items = max(n_named, int(config["budget"]["annotations_per_pair"]), int(number.max()) + 1)
     frame = Frame(
@@ -294,12 +294,20 @@ def _human_first(preferences: Preferences) -> Ints:
     return place
 
 
-def _metric(preferences: Preferences, n_named: int, where: str) -> Array:
-    """Lay out what the one metric says of all outputs; raise InputError where it lacks some that humans compared."""
+def _metric(preferences: Preferences, n_named: int, config: Mapping[str, Any], where: str) -> Array:
+    """Lay out what the one metric says of all outputs; raise InputError where it lacks some that humans compared.
+
+    Of a plan that tells sizes of differences apart, too: a table of comparisons has none.
+    """
     if len(preferences.metrics) != 1 or not n_named:
         raise InputError(
             f"{where}: the plan's rule uses a metric, and the table has "
             f"{pluralise(len(preferences.metrics), 'metric')} beside named items; name one with --metric COLUMN"
+        )
+    if (bins := config["metric"].get("bins", 1)) > 1:
+        raise InputError(
+            f"{where}: the plan's rule tells {bins} sizes of the metric's differences apart (metric.bins), and a table "
+            "of comparisons says who was preferred, not by how much; plan with metric.bins=1"
         )
     of: WinnerComparisons = next(iter(preferences.metrics.values()))
     pair, n_pairs = (

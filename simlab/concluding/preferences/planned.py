@@ -30,6 +30,7 @@ class _Layout(NamedTuple):
     documents: Ints | None
     metric: Array | None
     signs: bool
+    bins: int
 
 
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
@@ -38,7 +39,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     `order` counts the comparisons of each two systems as they were asked for, from 0; `document` is there where outputs
     come in documents, `at` (hours from the start) where they came on a clock.
     """
-    frame, seen, layout = collected.frame, collected.seen, _layout(collected)
+    frame, seen, layout = collected.frame, collected.seen, _layout(collected, _bins(config))
     order = np.zeros_like(seen.unit) if seen.order is None else seen.order
     came = np.lexsort((order, seen.unit, order // config["budget"]["batch_size"]))
     columns = ["item", "system_a", "system_b", "winner", "order"]
@@ -54,12 +55,16 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     return Sheet("comparison", tuple(columns), [*rows, *alone], len(rows))
 
 
-def _layout(collected: Collected) -> _Layout:
+def _bins(config: Mapping[str, Any]) -> int:
+    return int(config["metric"].get("bins", 1))
+
+
+def _layout(collected: Collected, bins: int) -> _Layout:
     names = collected.frame.system_names
     # A system that bears the name of an outcome would be mistaken for it.
     signs = any(name.lower() in SHARES or place_of(name) >= 0 for name in names)
     first, second = np.triu_indices(len(names), 1)
-    return _Layout(names, first, second, documents_of(collected), collected.metric, signs)
+    return _Layout(names, first, second, documents_of(collected), collected.metric, signs, bins)
 
 
 def _row(layout: _Layout, pair: int, item: int, value: int | None, order: int | None) -> list[Any]:
@@ -68,8 +73,14 @@ def _row(layout: _Layout, pair: int, item: int, value: int | None, order: int | 
     row = [item + 1, *names, None if value is None else words[value], order]
     row += [] if layout.documents is None else [int(layout.documents[item]) + 1]
     if layout.metric is not None:
-        row.append(words[layout.metric[pair, item]] if item < layout.metric.shape[1] else None)
+        row.append(_word_of(layout, layout.metric[pair, item], words) if item < layout.metric.shape[1] else None)
     return row
+
+
+def _word_of(layout: _Layout, code: int, words: tuple[str, ...]) -> str:
+    """Write a metric's preference: who won, or as many signs as its size has where sizes are told apart."""
+    size = layout.bins - int(code)
+    return words[code] if layout.bins == 1 else (SIGNS[0] * size or SIGNS[2] * -size or SIGNS[1])
 
 
 def _of_metric(layout: _Layout, seen: Seen, n_items: int) -> Iterator[list[Any]]:
@@ -124,7 +135,9 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
         at=in_type([number(rows, "at", k) for k in at], info, "at") if "at" in info.types else None,
     )
     paid = less_paid(info.paid, info.answers - n, prices_of(config["budget"], COMPARE))
-    metric = _metric(rows, info, pair, item, _codes(rows, "metric", first, second) if info.metric else said)
+    metric = _metric(
+        rows, info, pair, item, _codes(rows, "metric", first, second, _bins(config)) if info.metric else said
+    )
     held = Collected(info.frame, None, None, seen, metric, info.known, paid, info.streams)
     short = info.answers - n
     return Read(held, info.answers, [f"{short:,} of {info.answers:,} comparisons are missing"] if short else [])
@@ -176,19 +189,25 @@ def _items(rows: SheetRows, info: CampaignInfo) -> Ints:
     return np.array([names[name] for name in cells], np.int64)
 
 
-def _codes(rows: SheetRows, name: str, first: Ints, second: Ints) -> Ints:
-    """Read who won, 0 to 2 as the first, the tie, the second of the pair in its order; -1 where nothing came."""
+def _codes(rows: SheetRows, name: str, first: Ints, second: Ints, bins: int = 1) -> Ints:
+    """Read who won, 0 to 2 as the first, the tie, the second of the pair in its order; -1 where nothing came.
+
+    With `bins` sizes 0 to 2 * bins, from as many `>` as the largest has.
+    """
     cells, turned = column(rows, name), first > second
     systems = list(zip(column(rows, "system_a"), column(rows, "system_b"), strict=True))
     codes = np.full(len(cells), -1)
+    signs = [SIGNS[0] * k for k in range(bins, 0, -1)] + [SIGNS[1]] + [SIGNS[2] * (k + 1) for k in range(bins)]
     for k, text in enumerate(cells):
-        if text in systems[k]:
+        if bins > 1 and text in signs:
+            codes[k] = signs.index(text)
+        elif bins == 1 and text in systems[k]:
             codes[k] = 2 * systems[k].index(text)
-        elif (place := SHARES.get(text, place_of(text))) >= 0:
+        elif bins == 1 and (place := SHARES.get(text, place_of(text))) >= 0:
             codes[k] = place
         elif not missing(text):
             raise InputError(f"{rows.at(k)}: {name}={clip(text, 40)} names none of the two, nor a tie; mend the line")
-    return np.where(turned & (codes >= 0), 2 - codes, codes)
+    return np.where(turned & (codes >= 0), 2 * bins - codes, codes)
 
 
 def _order(rows: SheetRows, pair: Ints, came: Ints) -> Ints:

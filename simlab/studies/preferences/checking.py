@@ -123,11 +123,13 @@ def _refuse_broken_promises(config: Mapping[str, Any], contest: Contest) -> None
 
 def _ask_once(config: Mapping[str, Any], world: World, wanted: int) -> None:
     """Let the decision rule say, before anything is run, whether it can work with such a metric and its own keys."""
-    none = np.zeros((1, 1, 3), np.int64)
-    metric = none + (world.metric is not None)
+    bins = 1 if world.metric is None else world.metric.bins
+    none, outcomes = np.zeros((1, 1, 3), np.int64), 2 * bins + 1
+    metric = np.full((1, 1, outcomes), int(world.metric is not None))
     if world.metric is not None and not world.metric.draws:
-        metric[..., 1] = 0
-    trial = Evidence(np.array([wanted]), none, none[..., None] * none, metric, trail=_nothing_came(world))
+        metric[..., bins] = 0
+    confusion = np.zeros((1, 1, outcomes, 3), np.int64)
+    trial = Evidence(np.array([wanted]), none, confusion, metric, trail=_nothing_came(world))
     bind(config["decision"], config.get("plugins", ()))(trial)
 
 

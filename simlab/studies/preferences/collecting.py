@@ -74,20 +74,21 @@ def lay(prepared: PreparedPreferences, world: World, place: Place) -> TestSet | 
 
 
 def _drawn(world: World, rng: np.random.Generator, others: np.random.Generator | None) -> TestSet:
-    return _compared(require_comparisons(world).draw(rng, world.metric, others))
+    bins = 1 if world.metric is None else world.metric.bins
+    return _compared(require_comparisons(world).draw(rng, world.metric, others), bins)
 
 
-def _compared(drawn: TestSet) -> TestSet:
+def _compared(drawn: TestSet, bins: int) -> TestSet:
     """Return what raters and metric say of a test set; raise ImpossibleValue where that is no comparison."""
     _refuse_other_codes("raters", drawn.human)
     if drawn.metric is not None:
-        _refuse_other_codes("the metric", drawn.metric)
+        _refuse_other_codes("the metric", drawn.metric, 2 * bins)
     return drawn
 
 
-def _refuse_other_codes(who: str, verdicts: Array) -> None:
+def _refuse_other_codes(who: str, verdicts: Array, last: int = LOSS) -> None:
     # Codes are counted one by one: any other would pass for a comparison that never came.
-    if not are_codes(verdicts, GAP, LOSS):
+    if not are_codes(verdicts, GAP, last):
         raise ImpossibleValue(f"{who} compare outputs otherwise than >, = or <; {NO_NUMBER}")
 
 
@@ -121,7 +122,9 @@ def collect(
         for test_set, place in zip(noise, places, strict=True)
     ]
     where = [_where(world, b.test_set) for b in backstage]
-    evidence = joined([gather(b.test_set, b.order, annotations, at) for b, at in zip(backstage, where, strict=True)])
+    evidence = joined(
+        [gather(b.test_set, b.order, annotations, at, prepared.bins) for b, at in zip(backstage, where, strict=True)]
+    )
     verdicts = decided(prepared, evidence)
     if prepared.clock is not None:
         rule = FollowedRule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_in_step(prepared))
@@ -313,7 +316,7 @@ class FollowedRule:
         metric, can = test_set.metric, self.places.can_be_rated
         part = TestSet(test_set.human[every], None if metric is None else metric[every])
         places = self.places._replace(can_be_rated=None if can is None else can[every])
-        return gather(part, self.order[every], self.evidence.annotations, places)
+        return gather(part, self.order[every], self.evidence.annotations, places, self.prepared.bins)
 
     def _changed(self, verdicts: Array, end: Ints) -> Bools:
         n = verdicts.shape[1]

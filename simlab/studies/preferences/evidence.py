@@ -94,8 +94,10 @@ def evidence_of(prepared: PreparedPreferences, collected: Collected) -> Evidence
     order = seen.order if seen.order is not None else _as_they_came(seen.unit)
     human, item = np.full((2, n_pairs, annotations[-1]), -1)
     human[seen.unit, order], item[seen.unit, order] = seen.value, seen.item
-    counts = count_looks(human, look_up_preferences(collected.metric, item), collected.metric, annotations)
-    trail = follow(human, item, collected.metric, _places(collected))
+    counts = count_looks(
+        human, look_up_preferences(collected.metric, item), collected.metric, annotations, prepared.bins
+    )
+    trail = follow(human, item, collected.metric, _places(collected), prepared.bins)
     return replace(counts, trail=trail)
 
 

@@ -50,7 +50,8 @@ OUTCOMES: Mapping[str, Outcome] = {
 class PreparedPreferences(NamedTuple):
     """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
 
-    `clock` says how people work (None: nothing takes time).
+    `clock` says how people work (None: nothing takes time), `bins` how many sizes of its differences the metric tells
+    apart.
     """
 
     seed: int
@@ -66,6 +67,7 @@ class PreparedPreferences(NamedTuple):
     clock: Clock | None = None
     cuts: bool = False
     sampled: bool = False
+    bins: int = 1
 
 
 def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
@@ -85,6 +87,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
         clock=clock_of(config, COMPARE),
         cuts=accounted(config) and not on_a_clock(config),
         sampled=config["decision"].get("posterior") == "nuts",
+        bins=config["metric"].get("bins", 1),
     )
 
 

@@ -161,6 +161,23 @@ def compare(score: Floats, margin: float) -> Array:
     return np.where(np.isnan(difference), GAP, outcome).astype(np.int8)
 
 
+def compare_sizes(score: Floats, margin: float, bins: int) -> Array:
+    """Compare as `compare` does, and tell sizes apart: `[pair, item]` 0 (largest `>`) to 2 * bins (largest `<`).
+
+    Sizes are cut where the differences beyond the margin, of all pairs together, have their quantiles; -1 where a score
+    is missing. No human rating is used.
+
+    >>> compare_sizes(np.array([[4.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0]]), 0.0, 2).tolist()
+    [[0, 1, 2, 4]]
+    """
+    outcome = compare(score, margin)
+    first, second = np.triu_indices(len(score), 1)
+    size, told = np.abs(score[first] - score[second]), (outcome == 0) | (outcome == 2)
+    edges = np.quantile(size[told], np.arange(1, bins) / bins) if told.any() else np.zeros(0)
+    place = 1 + np.searchsorted(edges, np.where(told, size, 0.0))
+    return np.where(outcome == GAP, GAP, bins + (outcome - 1) * place * told).astype(np.int8)
+
+
 def _oracle(
     rng: np.random.Generator, contest: Contest, n_items: int, recorded: Array | None
 ) -> tuple[Array, Floats | None]:
