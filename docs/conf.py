@@ -12,14 +12,15 @@ sys.path.insert(0, str(HERE))
 project = "simlab"
 author = "The simlab founders"
 extensions = ["myst_parser"]
-exclude_patterns = ["figures", "paper"]
+exclude_patterns = ["figures", "paper", "_static"]
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 html_theme = "furo"
 html_title = "simlab"
 html_show_sourcelink = False
 html_copy_source = False
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["simlab.css"]
 # Words such as `console` are highlighted where they are known, and stand as they are where not.
 highlight_language = "text"
 

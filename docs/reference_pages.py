@@ -6,6 +6,7 @@ The pages are made when the site is built and are not kept: `docs/reference/`.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -21,6 +22,8 @@ from simlab.config.groups import find_options
 from simlab.drawing.reports.markdown import escaped
 from simlab.messages import show
 
+LIBRARY = ("binary", "control_variates", "preference")
+"""The modules of `simlab.analysis` that serve on their own."""
 INDEX = """# Reference
 
 Made from the comments of the configuration, from docstrings and from help texts, so that it says what the code does.
@@ -109,6 +112,18 @@ def _documented(name: str, held: Any) -> str:
     return "The version of simlab that is installed." if name == "__version__" else inspect.getdoc(held) or ""
 
 
+def library() -> Iterator[str]:
+    """Yield the page of the statistics that serve on their own, module by module."""
+    yield from ("# Every statistic", "", "For counts, scores and ratings of your own; names and meanings are kept.")
+    for module in LIBRARY:
+        offered = importlib.import_module(f"simlab.analysis.{module}")
+        yield from ("", f"## simlab.analysis.{escaped(module)}")
+        for name in sorted(offered.__all__):
+            held = getattr(offered, name)
+            said = f"\n\n{inspect.getdoc(held)}" if callable(held) else ""
+            yield from ("", f"### {escaped(name)}", "", *_code(f"{name}{_signature(held)}{said}"))
+
+
 def commands() -> Iterator[str]:
     """Yield the page of all commands, in the groups of the help."""
     from typer.main import get_command
@@ -173,6 +188,7 @@ def _code(text: str) -> Iterator[str]:
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "functions": functions,
+    "library": library,
     "keys": keys,
     "options": options,
     "measures": measures,

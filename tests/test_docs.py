@@ -18,17 +18,18 @@ DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "examples"
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.DOTALL)
 SECONDS = re.compile(r"(?m)^[\d.]+(?: and [\d.]+)? CPU seconds")
-QUICK = ["mutt"]
+QUICK = ["glossary", "metric-5"]
 APART = {
     "choose-a-design": ".",
+    "conclude": "A world of your table|As planned",
     "gallery": "A leaderboard|A plan|Other figures|Two axes|One campaign|Raters:|Which design",
-    "laboratory": "How many campaigns|What Hydra",
+    "laboratory": "As precise|Declare",
     "large": ".",
     "metric": ".",
-    "own-ratings": "How far can predictions",
     "plan": "Who rates what|What will it take",
     "python": ".",
-    "results": ".",
+    "results": "Can I trust",
+    "trust": "Which test|How far can predictions|Would the advice|Does the advice",
 }
 """Pages of several questions: a section whose heading begins so is carried out in a folder of its own."""
 SMALLER = ["worlds=2", "studies=4"]  # pages show commands that take seconds; here it matters that they work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import yaml
 import simlab
 from simlab.cli import app
 from simlab.commands import exit_codes
+from simlab.drawing.reports.markdown import escaped
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -66,6 +68,17 @@ def test_the_reference_has_every_measure_sweep_function_and_command(reference: d
         str(one.name or one.callback.__name__).replace("_", "-") for one in app.registered_commands if one.callback
     }
     assert {f"simlab {name}" for name in commands} <= headings(reference["commands"])
+
+
+def test_the_reference_has_every_statistic_with_its_docstring(pages: ModuleType, reference: dict[str, str]) -> None:
+    for module in pages.LIBRARY:
+        offered = importlib.import_module(f"simlab.analysis.{module}")
+        section = reference["library"].partition(f"## simlab.analysis.{escaped(module)}\n")[2].partition("\n## ")[0]
+        assert headings(section) == set(offered.__all__)
+        assert len(set(offered.__all__)) == len(offered.__all__)
+        for name in offered.__all__:
+            if callable(getattr(offered, name)):
+                assert str(inspect.getdoc(getattr(offered, name))).partition("\n")[0] in section, name
 
 
 def test_the_reference_has_every_exit_code(pages: ModuleType, reference: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The toy experiment of docs/mutt.md gives the table that the page shows."""
+"""The toy experiment of docs/metric.md gives the table that the page shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_page_shows_what_its_experiment_gives(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    page = (ROOT / "docs" / "mutt.md").read_text(encoding="utf-8").partition("## A toy metric")[2]
+    page = (ROOT / "docs" / "metric.md").read_text(encoding="utf-8").partition("## A toy metric")[2]
     experiment = re.search(r"```python\n(.*?)```", page, re.DOTALL)
     shown = re.search(r"```\n( +toy .*?)\n```", page, re.DOTALL)
     assert experiment

@@ -1,7 +1,7 @@
 """Predict from one campaign what a repetition by other people shows, and hold that against campaigns carried out.
 
 `uv run python -m tests.oracles.other_people` fits ESA-1 (WMT23 English-German, beside this repository) and prints the
-figures of docs/own-ratings.md.
+figures of docs/trust.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What other people's repetition shows, predicted from one campaign alone (see docs/own-ratings.md)."""
+"""What other people's repetition shows, predicted from one campaign alone (see docs/trust.md)."""
 
 from __future__ import annotations
 

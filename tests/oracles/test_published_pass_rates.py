@@ -81,7 +81,7 @@ def test_no_verdict_on_these_trials_hangs_on_a_near_tie(pairs: list[ScorePairs])
 
 @pytest.mark.slow
 def test_metrics_agree_about_kinds_of_corruptions_more_than_within_them(pairs: list[ScorePairs]) -> None:
-    """What docs/mutt.md says of BLEU-4 and CIDEr with five references."""
+    """What docs/metric.md says of BLEU-4 and CIDEr with five references."""
     five = [held for held in pairs if held.trials.n_references == 5 and held.metric in ("bleu_4", "cider")]
     rows = {row.corruption: row for row in agreement.metric_agreement(five, tolerance=0.15).rows}
     for name, value, error in (("agreement", 0.898, 0.008), ("correlation", 0.759, 0.019)):
@@ -93,7 +93,7 @@ def test_metrics_agree_about_kinds_of_corruptions_more_than_within_them(pairs: l
 
 
 def test_rules_make_published_corruptions_word_for_word() -> None:
-    """As often as docs/mutt.md says, of what a rule can mean."""
+    """As often as docs/metric.md says, of what a rule can mean."""
     made = {}
     for held in files.read(MUTT, [5]).trials:
         if held.corruption in ("neg_subj", "double_PP", "passive", "shuffled", "det_sub"):

@@ -61,6 +61,8 @@ def measurable_grid(
 ) -> Floats:
     """Return the published epsilon of all combinations, one axis per argument in this order (no last one if None).
 
+    Source: von Däniken et al. 2022, sections 3 and 4.
+
     The likelihood of the metric's ratings is computed once for all numbers of human ratings. Blocks of settings run in
     `jobs` threads, by default one per core.
 

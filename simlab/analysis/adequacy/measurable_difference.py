@@ -59,6 +59,8 @@ NODES, FAR = 200, 9.0
 class Measurable(NamedTuple):
     """Hold the measurable difference; `flipped` says where a metric with rho + eta < 1 was turned round.
 
+    Source: von Däniken et al. 2022.
+
     With `counts="drawn"`, `epsilon` is the mean over `n` draws, with its Monte-Carlo standard error and `quantiles`
     `[..., QUANTILES]`; `power` is the share of draws in which a given difference was found, with its error. Where a
     number or an array is wanted, it is epsilon. `r_hat` and `ess` are those of alpha, where it was sampled.
@@ -294,6 +296,8 @@ def _expected_differences(
 
 class Among(NamedTuple):
     """Hold how many systems there are, what is done about all their pairs, and what is to be found.
+
+    Sources: Tukey 1953; Hayter 1984.
 
     >>> eight = Among(8)
     >>> round(eight.level(0.05), 5), round(eight.power(0.8), 2), round(Among(8, find="all").power(0.8), 3)

@@ -22,6 +22,8 @@ N_co = TypeVar("N_co", covariant=True)
 class Plan(NamedTuple, Generic[N_co]):
     """Hold a planned evaluation of a system: numbers, or arrays that broadcast.
 
+    Source: von Däniken et al. 2022.
+
     `n_human` and `n_metric` ratings of outputs that are adequate with probability `alpha`; the metric says adequate of
     adequate outputs with probability `rho`, inadequate of others with `eta`. `n_calibration` outputs are rated by both
     to estimate rho and eta (None: these are known).

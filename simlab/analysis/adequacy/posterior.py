@@ -40,6 +40,8 @@ def alpha_posterior(
 ) -> AlphaPosterior:
     """Infer alpha from `n_plus` of `n` adequate by human and `m_plus` of `m` by metric ratings; all broadcast.
 
+    Source: von Däniken et al. 2022, section 3.
+
     The prior is uniform. The metric's `rho` and `eta` are given, or estimated from `calibration` = (TP, P, TN, N) with
     uniform priors; `constrain` adds to these that rho + eta > 1. A metric with rho + eta < 1 needs no turning round
     here: its ratings say the same either way. Without metric ratings the posterior is a Beta distribution, exactly.

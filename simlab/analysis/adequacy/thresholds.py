@@ -53,6 +53,8 @@ def rates_at_threshold(threshold: ArrayLike, correlation: ArrayLike, alpha: Arra
 def best_threshold(correlation: ArrayLike, alpha: ArrayLike) -> Threshold:
     """Return the threshold with the largest rho + eta - 1, `c (1 - sqrt(1 - r^2)) / r` with c the adequate quality.
 
+    Source: Youden 1950.
+
     There an output is adequate with probability alpha given its score: the score's densities among adequate and
     inadequate outputs are the same, so rho + eta - 1 neither rises nor falls.
 

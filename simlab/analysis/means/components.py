@@ -14,6 +14,8 @@ from simlab.types import Floats
 class VarianceComponents(NamedTuple):
     """Hold `sigma_f^2`, `sigma_a^2`, `gamma = sigma_a^2 / sigma_f^2` and `rho = Cov(f, g) / sigma_f` of rows.
 
+    Source: Chaganty et al. 2018.
+
     `correlation` is NaN without a metric. Or the standard errors of all four.
     """
 

@@ -34,6 +34,8 @@ class MeanEstimate(NamedTuple):
 class Rest(NamedTuple):
     """Sum up the outputs that only the metric has seen, disjoint from the judged ones; one number, or one per row.
 
+    Source: Angelopoulos et al. 2023 (PPI++).
+
     `n` of them (may be infinite: a known population), the `mean` of g over them and its `variance` (ddof 1).
     """
 
