@@ -65,6 +65,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if config.getoption("benchmark_only") else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that were measured to be dear (`tests/tools/dear_tests.py`) slow, before marks choose tests."""
+    dear = frozenset((Path(__file__).parent / "dear_tests.txt").read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in dear:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose published data do not lie beside this repository."""
     names = [str(name) for mark in item.iter_markers(MARK) for name in mark.args]

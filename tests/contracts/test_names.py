@@ -141,7 +141,7 @@ RULES = {
     "classes": shared_class_names,
     "docstrings": opaque_docstrings,
 }
-ROOMS = sorted({room_of(file) for file in trees()})
+ROOMS = sorted({room_of(str(file.relative_to(PACKAGE))) for file in PACKAGE.rglob("*.py")})
 
 
 @cache
