@@ -124,8 +124,10 @@ def number_naturally(names: Iterable[str]) -> dict[str, int]:
 def describe_replication(sizes: Mapping[str, Any], sign: str = "×") -> str:
     """State how often a cell is carried out, from what a sweep declares; one pool and one draw are not named.
 
-    >>> describe_replication({"worlds": 5, "studies": 50}), describe_replication({"worlds": 5, "pools": 2, "studies": 10}, "x")
-    ('5 worlds × 50 studies', '5 worlds x 2 pools x 10 studies')
+    >>> describe_replication({"worlds": 5, "studies": 50})
+    '5 worlds × 50 studies'
+    >>> describe_replication({"worlds": 5, "pools": 2, "studies": 10}, "x")
+    '5 worlds x 2 pools x 10 studies'
     """
     crossed = [f"{sizes[key]} {words}" for key, words in _CROSSED.items() if sizes.get(key, 1) > 1]
     worlds = "1 world" if sizes["worlds"] == 1 else f"{sizes['worlds']} worlds"
