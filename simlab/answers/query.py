@@ -89,11 +89,14 @@ class CellStatistics(Record):
     A row has a field for each of the `axes`, and `value`, `mcse`, `low` and `high`, an interval at `level`; of
     quantiles and shares over worlds beside it `worlds`, `studies` and `reliability`, of `importance` the value with
     the name `main` and the same of `total`, of a `solve` `reach` (crossed, not_reached, reached_everywhere) and `side`.
-    An end of a `solve` that is null lies beyond the sweep. `drawn` holds the law of each key that worlds draw; then
-    `importance` is that over cells and worlds, and `rest` (value, mcse, low, high) what neither axes nor keys explain.
+    An end of a `solve` that is null lies beyond the sweep. Of `sensitivity` a row is a `setting` of an `axis` with its
+    value, the `difference` from the base (null: it is the base, or has no value), paired over `clusters`, and the
+    `swing` of its axis, each with `_mcse`, the difference with `_low` and `_high`. `drawn` holds the law of each key
+    that worlds draw; then `importance` is that over cells and worlds, and `rest` (value, mcse, low, high) what neither
+    axes nor keys explain.
     """
 
-    statistic: Literal["quantiles", "share", "importance", "solve"]
+    statistic: Literal["quantiles", "share", "importance", "solve", "sensitivity"]
     measure: str
     quantity: str
     axes: tuple[str, ...]

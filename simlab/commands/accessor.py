@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from simlab.commands import stores, sweeps
 from simlab.commands.flags import Setting
+from simlab.commands.query_statistics import read_base
 from simlab.comparing import over_cells
 from simlab.store.query import with_measures
 from simlab.types import InputError
@@ -110,6 +111,22 @@ class Accessor:
         """
         with self._narrowed(measure, conditions) as held:
             return over_cells.axis_importance(held, measure, by)
+
+    def sensitivity(
+        self, measure: str, *conditions: Setting, around: Mapping[str, object] | str | None = None
+    ) -> xr.Dataset:
+        """Hold each cell that leaves a base in one axis against it, the axis that moves the measure most first.
+
+        `around` are values of axes, as `{"documents": 40}`; on others the base has the first value of the store.
+        Returns, over `setting` (`documents=40`), `axis`, `value` and `mcse`, `difference` from the base with
+        `difference_mcse`, `difference_low` and `difference_high` (95 %, paired as `compare` does; NaN for the base
+        itself), and of its axis the `swing`, the largest value less the least. Raises InputError where the base, or
+        each cell beside it, has no value, where there is no error, and for what the store does not hold.
+
+        >>> simlab.open_results("outputs/item_grouping").simlab.sensitivity("power")  # doctest: +SKIP
+        """
+        with self._narrowed(measure, conditions) as held:
+            return over_cells.axis_sensitivity(held, measure, read_base(held, around))
 
     def solve(self, axis: str, *conditions: Setting, **target: float | str) -> xr.Dataset:
         """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.

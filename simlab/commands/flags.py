@@ -100,6 +100,9 @@ Locate = Annotated[
 Along = Annotated[
     str | None, typer.Option("--along", metavar="AXIS", help="Locate along this axis, where several have numbers.")
 ]
+OneAtATime = Annotated[
+    bool, typer.Option("--one-at-a-time", help="Of the grid run only the cells that leave first values on one axis.")
+]
 Shard = Annotated[
     str | None, typer.Option("--shard", metavar="I/N", help="Carry out the I-th of N parts only, for simlab merge.")
 ]
@@ -184,6 +187,13 @@ class QueryOptions(TypedDict, total=False):
     by: Annotated[
         str | None,
         typer.Option(metavar="AXIS", help="With --importance: of the difference between two designs along AXIS."),
+    ]
+    sensitivity: Annotated[
+        str | None, typer.Option(metavar="MEASURE", help="What each axis does to it alone, the others at a base.")
+    ]
+    around: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS=VALUE[,...]", help="With --sensitivity: the base; else the first values."),
     ]
     solve: Annotated[str | None, typer.Option(metavar="AXIS", help="From where on along AXIS the --target is reached.")]
     target: Annotated[

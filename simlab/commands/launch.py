@@ -21,6 +21,7 @@ from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.config.recorded import understood, understood_metrics
 from simlab.config.sweep import WHERE
+from simlab.config.sweepfile import ONE_AT_A_TIME
 from simlab.types import OK, UNRUN, InputError
 
 if TYPE_CHECKING:
@@ -92,7 +93,11 @@ class Launch:
         preset = self.declared.preset
         return folder_of(
             self.name,
-            [*self.overrides, *([f"--preset={preset}"] if preset else [])],
+            [
+                *self.overrides,
+                *([f"--preset={preset}"] if preset else []),
+                *([ONE_AT_A_TIME] if ONE_AT_A_TIME in self.declared.command else []),
+            ],
             self.out,
             quick=self.quick,
             # A calculation has no parts of plug-in packages.

@@ -12,6 +12,8 @@ from simlab.answers.query import CellStatistics
 from simlab.commands import query_words, stores
 from simlab.comparing import over_cells, solving
 from simlab.config.locating import Locate, read_target
+from simlab.drawing import view
+from simlab.messages import clip
 from simlab.store.coordinates import as_written
 from simlab.store.drawn import laws_in
 from simlab.store.query import with_measures
@@ -23,13 +25,13 @@ if TYPE_CHECKING:
 
     from simlab.commands.query import Query
 
-OPTIONS = ("quantiles", "share", "importance", "solve")
+OPTIONS = ("quantiles", "share", "importance", "sensitivity", "solve")
 
 
 def choose_statistic(given: Mapping[str, Any]) -> str | None:
     """Return the statistic that is asked for, if one is.
 
-    Raises InputError for several, for a target without --solve, and for --by without --importance.
+    Raises InputError for several, and for an option that belongs to another one.
     """
     named = [name for name in OPTIONS if given.get(name) is not None]
     if len(named) > 1:
@@ -38,6 +40,8 @@ def choose_statistic(given: Mapping[str, Any]) -> str | None:
         raise InputError("--target is the value that a measure is to reach; name the axis with --solve AXIS")
     if given.get("by") is not None and named != ["importance"]:
         raise InputError("--by takes two designs apart for --importance MEASURE; `simlab compare` compares designs")
+    if given.get("around") is not None and named != ["sensitivity"]:
+        raise InputError("--around names the base for --sensitivity MEASURE; AXIS=VALUE alone keeps cells")
     return named[0] if named else None
 
 
@@ -57,7 +61,7 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
                 f"--{statistic} answers for every cell; narrow axes, not measures ({asked.bounds[0].text})"
             )
         dataset = stores.narrowed(whole, asked.values)
-        measure, compute = _read(statistic, found, given)
+        measure, compute = _read(statistic, found, given, dataset)
         with_one = with_measures(dataset, [measure])
         laid = compute(with_one)
         level = solving.LEVEL if statistic == "solve" else 0.95
@@ -100,7 +104,7 @@ def _solve(axis: str, target: Locate | Bound) -> Callable[[xr.Dataset], xr.Datas
     return partial(over_cells.solve_axis, axis=axis, bound=over_cells.reach(target.measure, target.value or 0.0))
 
 
-def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, Any]:
+def _read(statistic: str, found: Query, given: Mapping[str, Any], dataset: xr.Dataset) -> tuple[str, Any]:
     """Return the measure that is asked about, and what computes the statistic of a dataset that has it."""
     text = str(given[statistic])
     if statistic == "share":
@@ -108,6 +112,9 @@ def _read(statistic: str, found: Query, given: Mapping[str, Any]) -> tuple[str, 
         return bound.name, lambda dataset: over_cells.world_shares(dataset, bound)
     if statistic == "importance":
         return text, lambda dataset: over_cells.axis_importance(dataset, text, given.get("by"))
+    if statistic == "sensitivity":
+        base = read_base(dataset, given.get("around"))
+        return text, lambda dataset: over_cells.axis_sensitivity(dataset, text, base)
     if statistic == "solve":
         target = _read_target(given.get("target"))
         return target.name if isinstance(target, Bound) else target.measure, _solve(text, target)
@@ -134,6 +141,29 @@ def _read_target(text: str | None) -> Bound | Locate:
     if ">" in text or "<" in text:
         return over_cells.read_bound(text)
     return read_target("--target", text)
+
+
+def read_base(dataset: xr.Dataset, around: Mapping[str, object] | str | None) -> dict[str, object]:
+    """Read the values of axes, by their names or config keys, that a base has: `documents=40,grouping=ungrouped`.
+
+    Raises InputError for what names no value, and for an axis that is not there or is named twice.
+    """
+    if around is None or isinstance(around, str):
+        pairs: list[tuple[str, object]] = []
+        for text in around.split(",") if around is not None else ():
+            name, equals, value = text.partition("=")
+            if not equals or not value.strip():
+                raise InputError(f"--around {clip(text, 60)} names no value; write AXIS=VALUE, such as documents=40")
+            pairs.append((name.strip(), value.strip()))
+    else:
+        pairs = list(around.items())
+    base: dict[str, object] = {}
+    for name, wanted in pairs:
+        axis = view.axis(dataset, name)
+        if axis in base:
+            raise InputError(f"--around names {axis} twice; a base has one value of it")
+        base[axis] = wanted
+    return base
 
 
 def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:

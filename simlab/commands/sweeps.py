@@ -24,6 +24,7 @@ from simlab.commands.flags import (
     Measure,
     Measures,
     Multirun,
+    OneAtATime,
     OneStore,
     Out,
     Plugins,
@@ -133,6 +134,7 @@ def sweep(
     at_most: AtMost = None,
     locate: Locate = None,
     along: Along = None,
+    one_at_a_time: OneAtATime = False,
     allow_version: AllowVersion = False,
     force: Force = False,
     shard: Shard = None,
@@ -147,7 +149,8 @@ def sweep(
     normal(MEAN,SD), lognormal(MEDIAN,SD) or posterior(FILE), of what `simlab fit` wrote: each world draws its value,
     the same for all designs.
 
-    With --locate, KEY=LOW..HIGH is an axis of 20 values between these, of which few are carried out.
+    With --locate, KEY=LOW..HIGH is an axis of 20 values between these, of which few are carried out. With
+    --one-at-a-time each axis leaves its first value while the others have theirs, for `simlab query --sensitivity`.
 
     With --script: time, memory and queue of the jobs are lines of the script, to be edited. They merge into --out.
 
@@ -167,7 +170,7 @@ def sweep(
     from simlab.config import load_sweep
     from simlab.config.groups import own_options
     from simlab.config.locating import spread_range
-    from simlab.config.sweepfile import QUICK, with_locate, with_preset, with_until
+    from simlab.config.sweepfile import QUICK, with_locate, with_one_at_a_time, with_preset, with_until
 
     own = path_of(config_dir)
     with own_options(own):
@@ -180,6 +183,7 @@ def sweep(
             declared = with_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
         declared = with_until(declared, write_targets(precision), None if at_most is None else str(at_most))
         declared = with_locate(declared, locate, along)
+        declared = with_one_at_a_time(declared) if one_at_a_time else declared
         if declared.locate is not None:
             overrides = [spread_range(text) for text in overrides]
     return Launch(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simlab.comparing.contrasts import BETTER_BY, Comparison, less_is_better
+from simlab.comparing.differences import Contrast
 from simlab.comparing.importance import grid_importance, sobol_importance
+from simlab.comparing.several_stores import compare_designs
 from simlab.comparing.solving import LEVEL, Crossing, solve_curve
 from simlab.comparing.world_distribution import (
     LEAST_WORLDS,
@@ -225,6 +228,94 @@ def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str,
     k = axes.index(by)
     named = f"{measure} of {by}={designs[0]} less that of {by}={designs[1]}"
     return named, lambda cells: -np.diff(cells, axis=k)
+
+
+def axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[str, object]) -> xr.Dataset:
+    """Hold each cell that leaves a base in one axis against it: `value[setting]`, `difference[setting]`, `swing`.
+
+    The base has the values of `around`, on other axes those from which a sweep went one at a time, or else the first. A
+    setting is a value of an axis, as `documents=40`; differences are paired as those of `compare`, NaN for the base
+    itself. The `swing` of an axis is its largest value less its least; axes with the largest come first. Raises
+    InputError for a value of `around` that the store does not hold, where the base, or each cell beside it, has no
+    value, and where differences have no error.
+    """
+    import xarray as xr
+
+    axes = axes_of(dataset)
+    values = {axis: as_written(dataset[axis].values) for axis in axes}
+    swept = json.loads(dataset.attrs.get("sweep", "{}")).get("around", {})
+    held = {axis: values[axis].index(swept[axis]) if swept.get(axis) in values[axis] else 0 for axis in axes}
+    held |= {axis: place_on(dataset, axis, value) for axis, value in around.items()}
+    named = ", ".join(f"{axis}={word(values[axis][k])}" for axis, k in held.items())
+    varied = [axis for axis in axes if dataset.sizes[axis] > 1]
+    if not varied:
+        raise InputError(
+            "no axis of these cells has two values; sweep a key with several, such as design.documents=20,40"
+        )
+    if not np.isfinite(dataset[measure].transpose(*axes).values[tuple(held.values())]):
+        raise InputError(
+            f"{named}: the base has no value of {measure}; name one that was carried out, --around {varied[0]}=VALUE"
+        )
+    found = [_leave_base(dataset, axis, measure, held) for axis in varied]
+    if not any(np.isfinite(row["difference"]) for rows in found for row in rows):
+        raise InputError(
+            f"{named}: no cell that differs from it in one axis alone has a value; name another base, "
+            f"--around {varied[0]}=VALUE"
+        )
+    if all(row["clusters"] < 2 for rows in found for row in rows):
+        raise InputError(f"{named}: one {_cluster(dataset, measure)} tells no error of a difference; run more of them")
+    found.sort(key=lambda rows: -np.nan_to_num(rows[0]["swing"]))
+    rows = [row for of_axis in found for row in of_axis]
+    about = {
+        "value": _label(dataset, measure),
+        "mcse": "standard error of the value",
+        "difference": "difference from the base, all other axes alike",
+        "difference_mcse": "Monte-Carlo standard error of the paired difference",
+        "difference_low": "lower bound of the 95 % interval of the difference",
+        "difference_high": "upper bound of the 95 % interval of the difference",
+        "clusters": "clusters over which the difference is paired",
+        "swing": "largest value of the axis less its least",
+        "swing_mcse": "Monte-Carlo standard error of the swing",
+        "axis": "axis that leaves the base",
+    }
+    variables = {name: ("setting", [row[name] for row in rows], {"long_name": text}) for name, text in about.items()}
+    settings = [row["setting"] for row in rows]
+    return xr.Dataset(variables, {"setting": settings}, {"measure": measure})
+
+
+def _leave_base(dataset: xr.Dataset, axis: str, measure: str, held: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Compare the cells along an axis with the base, in which all other axes stay: a row for each value."""
+    line = dataset.isel({name: [k] for name, k in held.items() if name != axis})
+    values = as_written(line[axis].values)
+    cells = compare_designs(line, axis, measure, values[held[axis]]).rows
+    known = sorted((row.value, k) for k, row in enumerate(cells) if np.isfinite(row.value))
+    (_, least), (_, most) = known[0], known[-1]
+    apart = compare_designs(line, axis, measure, values[least]).rows[most].contrast
+    nothing = Contrast(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+    swing = apart or nothing
+    rows = []
+    for row in cells:
+        contrast = row.contrast if row.contrast is not None and np.isfinite(row.value) else nothing
+        rows.append(
+            {
+                "setting": f"{axis}={word(row.design)}",
+                "axis": axis,
+                "value": row.value,
+                "mcse": row.mcse,
+                "clusters": contrast.clusters or row.clusters,
+                "swing": swing.difference,
+                "swing_mcse": swing.mcse,
+                "difference": contrast.difference,
+                "difference_mcse": contrast.mcse,
+                "difference_low": contrast.low,
+                "difference_high": contrast.high,
+            }
+        )
+    return rows
+
+
+def _cluster(dataset: xr.Dataset, measure: str) -> str:
+    return str(dataset[measure].attrs.get("cluster", "cluster")).replace("_", " ")
 
 
 def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.config import catalogue, groups, locating, recorded, sweepwriting
 from simlab.config.adapting import adapt_sizes
-from simlab.config.conditions import Condition
+from simlab.config.conditions import ONE_AT_A_TIME, Condition
 from simlab.config.groups import Options, find_options, folder, section_of
 from simlab.config.overrides import Setting, check_values
 from simlab.config.sections import MOST_CELLS, check, checked_value, refuse_many
@@ -113,10 +113,16 @@ def _kept(only: Condition | None, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, .
     known: dict[str, list[Any]] = {}
     for name, value in (pair for axis in axes for k in range(len(axis.values)) for pair in axis.names(k).items()):
         known.setdefault(name, []).append(value)
-    only.check_names(known)
+    only.check_names({**known, ONE_AT_A_TIME: (True, False)})
     grid = itertools.product(*(range(len(axis.values)) for axis in axes))
     named = [[axis.names(k) for k in range(len(axis.values))] for axis in axes]
-    held = [at for at in grid if only.holds(_united(names[k] for names, k in zip(named, at, strict=True)))]
+    held = [
+        at
+        for at in grid
+        if only.holds(
+            _united(names[k] for names, k in zip(named, at, strict=True)) | {ONE_AT_A_TIME: sum(map(bool, at)) <= 1}
+        )
+    ]
     if not held:
         raise InputError(f"only: {only.text} holds in no cell of the sweep; keep at least one")
     left = [sorted({at[k] for at in held}) for k in range(len(axes))]

@@ -1,7 +1,8 @@
 """Read the condition of a sweep file that tells which cells are kept: `only: documents * ratings_per_item <= 120`.
 
 Python's parser reads the text, and a condition is what this module knows of its tree: numbers, texts, names of axes,
-arithmetic, comparisons, `and`, `or`, `not`. Nothing is called or executed.
+arithmetic, comparisons, `and`, `or`, `not`. Nothing is called or executed. The name `one_at_a_time` holds in the cells
+that leave the first value on one axis at most.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ LONGEST = 1000
 DEEPEST = 50
 """More parentheses, signs or `not` within each other are refused before they are followed."""
 EXAMPLE = "documents * ratings_per_item <= 120"
+ONE_AT_A_TIME = "one_at_a_time"
 _WORDS = {"true": True, "false": False, "null": None}
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -87,6 +89,14 @@ def read(key: str, value: Any) -> Condition:
         _check_node(node)
     _check_depth(tree)
     return Condition(text, tree)
+
+
+def narrow(only: Condition | None) -> Condition:
+    """Return a condition that keeps the cells, among those that another keeps, which vary one axis at a time."""
+    if only is None:
+        return read("only", ONE_AT_A_TIME)
+    asks = any(isinstance(node, ast.Name) and node.id == ONE_AT_A_TIME for node in ast.walk(only.tree))
+    return only if asks else read("only", f"{ONE_AT_A_TIME} and ({only.text})")
 
 
 def _check_depth(tree: ast.expr) -> None:

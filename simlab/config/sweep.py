@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from simlab.config.conditions import ONE_AT_A_TIME
 from simlab.config.locating import Locate
 from simlab.config.recorded import identify
 from simlab.config.until import Until
@@ -128,6 +129,11 @@ class Sweep:
     def of_world(self) -> int:
         """Count the campaigns of a world in a cell: each pool of raters rates each draw of documents."""
         return self.pools * self.document_draws * self.studies
+
+    @property
+    def around(self) -> dict[str, Any]:
+        """Return the first value of each axis by its name, where cells leave these one at a time; else nothing."""
+        return {axis.name: axis.values[0] for axis in self.axes} if ONE_AT_A_TIME in self.only else {}
 
     @property
     def n_cells(self) -> int:

@@ -27,6 +27,7 @@ equal value over two axes; a measure for each sort of repetition."""
 SCALES = ("linear", "log", "neg_log")
 DESIGN = "design"
 """The axis whose values are the names of a file's designs."""
+ONE_AT_A_TIME = "--one-at-a-time"
 QUICK = "quick"
 """The preset of every sweep: a first look."""
 _SUFFIXES = (".yaml", ".yml")
@@ -93,6 +94,16 @@ def with_locate(declared: Declared, target: str | None, along: str | None) -> De
     if located is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, all of its grid at once; leave --locate out")
     return replace(declared, locate=located, located=declared.located or target is not None)
+
+
+def with_one_at_a_time(declared: Declared) -> Declared:
+    """Keep the cells that vary one axis at a time; raise InputError where cells are chosen otherwise."""
+    if declared.calculation:
+        raise InputError(f"{declared.name} is calculated, all of its grid at once; leave {ONE_AT_A_TIME} out")
+    if declared.locate is not None:
+        raise InputError(f"--locate and {ONE_AT_A_TIME} choose cells, each in its way; leave one out")
+    command = (*declared.command, ONE_AT_A_TIME)
+    return replace(declared, only=conditions.narrow(declared.only), command=command)
 
 
 def with_preset(declared: Declared, preset: str | None) -> Declared:

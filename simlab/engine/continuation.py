@@ -51,6 +51,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         **({"locate": locating.write(sweep.locate)} if sweep.locate else {}),
         **({"grid": sweep.n_cells * sweep.worlds * sweep.of_world} if sweep.locate else {}),
         **({"only": sweep.only} if sweep.only else {}),
+        **({"around": sweep.around} if sweep.around else {}),
         **({"adapted": sweep.adapted} if sweep.adapted else {}),
     }
 

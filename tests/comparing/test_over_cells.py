@@ -102,7 +102,13 @@ def curves(noise: float = 0.0) -> xr.Dataset:
         name: [(k / 100 + off + noise * rng.normal(size=12)).tolist() for k in (20, 40, 60, 80)]
         for name, off in (("a", 0.1), ("b", -0.1))
     }
-    return store(rows, [20, 40, 60, 80]).assign_attrs(sweep='{"axes": [{"name": "grouping"}, {"name": "documents"}]}')
+    return asked(store(rows, [20, 40, 60, 80]))
+
+
+def asked(dataset: xr.Dataset) -> xr.Dataset:
+    """Give a dataset what a store says of its sweep."""
+    axes = [{"name": "grouping"}, {"name": "documents"}]
+    return dataset.assign_attrs(sweep=json.dumps({"axes": axes}), config="{}")
 
 
 def test_each_design_reaches_the_target_at_its_own_documents() -> None:
@@ -124,8 +130,7 @@ def test_axes_have_the_shares_of_a_sum_of_lines() -> None:
 
 def test_a_difference_of_designs_has_shares_of_its_own() -> None:
     rows = {"a": [[0.1 + k / 100] * 12 for k in (20, 40, 60, 80)], "b": [[0.4] * 12 for _ in range(4)]}
-    axes = '{"axes": [{"name": "grouping"}, {"name": "documents"}]}'
-    crossing = store(rows, [20, 40, 60, 80]).assign_attrs(sweep=axes)
+    crossing = asked(store(rows, [20, 40, 60, 80]))
     found = over_cells.axis_importance(crossing, "srp", by="grouping")
     assert (found["axis"].values.tolist(), found["main"].values.tolist()) == (["documents"], [1.0])
     assert found.attrs["measure"] == "srp of grouping=a less that of grouping=b"
@@ -141,6 +146,74 @@ def test_a_difference_of_designs_has_shares_of_its_own() -> None:
     unlike["srp_influence"][{"grouping": 0, "cluster": 0}] = np.nan
     with pytest.raises(InputError, match="met different worlds"):
         over_cells.axis_importance(unlike, "srp", by="grouping")
+
+
+def settings(found: xr.Dataset, name: str) -> dict[str, float]:
+    return dict(zip(found["setting"].values.tolist(), found[name].values.tolist(), strict=True))
+
+
+def test_each_axis_leaves_the_base_alone() -> None:
+    found = over_cells.axis_sensitivity(curves(), "srp", {"documents": "40"})
+    assert settings(found, "value") == pytest.approx({
+        **{"documents=20": 0.3, "documents=40": 0.5, "documents=60": 0.7, "documents=80": 0.9},
+        **{"grouping=a": 0.5, "grouping=b": 0.3},
+    })  # fmt: skip
+    difference = {"documents=20": -0.2, "documents=60": 0.2, "documents=80": 0.4, "grouping=b": -0.2}
+    base = dict.fromkeys(("documents=40", "grouping=a"), np.nan)
+    assert settings(found, "difference") == pytest.approx({**difference, **base}, nan_ok=True)
+    assert found["axis"].values.tolist() == 4 * ["documents"] + 2 * ["grouping"], "the largest swing first"
+    assert found["swing"].values == pytest.approx(4 * [0.6] + 2 * [0.2])
+    # Without a named base it is the first cell, or the one that a sweep went from.
+    assert settings(over_cells.axis_sensitivity(curves(), "srp", {}), "difference")["documents=80"] == pytest.approx(
+        0.6
+    )
+    sweep = json.loads(curves().attrs["sweep"]) | {"around": {"documents": 60, "grouping": "b"}}
+    swept = curves().assign_attrs(sweep=json.dumps(sweep))
+    assert settings(over_cells.axis_sensitivity(swept, "srp", {}), "difference")["grouping=a"] == pytest.approx(0.2)
+
+
+def test_differences_from_the_base_are_those_of_compare() -> None:
+    dataset = curves(0.05)
+    found = over_cells.axis_sensitivity(dataset, "srp", {"documents": 20}).set_index(setting="setting")
+    for row in compare_designs(dataset.isel(grouping=[0]), "documents", "srp", 20).rows:
+        if row.contrast is not None:
+            told = found.sel(setting=f"documents={row.design}")
+            said = [float(told[name]) for name in ("difference", "difference_mcse", "difference_low", "clusters")]
+            assert said == [row.contrast.difference, row.contrast.mcse, row.contrast.low, row.contrast.clusters]
+
+
+def test_an_axis_that_does_nothing_is_not_said_to_move_the_measure() -> None:
+    n, held, moved = 40, 0, 0
+    for seed in range(n):
+        rng = stream(seed, "idle")
+        worlds, noise = rng.normal(size=12), 0.1 * rng.normal(size=(2, 2, 12))
+        # Documents do something, the grouping nothing; worlds differ far more than either does.
+        rows = {name: [(worlds + 0.1 * k + noise[j, k]).tolist() for k in (0, 1)] for j, name in enumerate("ab")}
+        found = over_cells.axis_sensitivity(asked(store(rows, [10, 20])), "srp", {})
+        low, high = settings(found, "difference_low"), settings(found, "difference_high")
+        held += low["grouping=b"] <= 0 <= high["grouping=b"]
+        moved += low["documents=20"] <= 0.1 <= high["documents=20"] and low["documents=20"] > -0.1
+    error = np.sqrt(0.95 * 0.05 / n)
+    assert held / n > 0.95 - 3 * error
+    assert moved / n > 0.95 - 3 * error
+
+
+def test_a_base_that_tells_nothing_is_refused() -> None:
+    lacking = curves(0.05)
+    lacking["srp"][0, 0] = np.nan
+    with pytest.raises(InputError, match="grouping=a, documents=20: the base has no value of srp; name one"):
+        over_cells.axis_sensitivity(lacking, "srp", {})
+    alone = curves(0.05)
+    alone["srp"][1:, :] = np.nan
+    alone["srp"][:, 1:] = np.nan
+    with pytest.raises(InputError, match="documents=20: no cell that differs from it in one axis alone has a value"):
+        over_cells.axis_sensitivity(alone, "srp", {})
+    with pytest.raises(InputError, match="one cluster tells no error of a difference; run more of them"):
+        over_cells.axis_sensitivity(asked(store({"a": [[0.5], [0.6]]}, [10, 20])), "srp", {})
+    with pytest.raises(InputError, match="documents=30 is not in the store; choose from 20, 40, 60, 80"):
+        over_cells.axis_sensitivity(curves(), "srp", {"documents": 30})
+    with pytest.raises(InputError, match="no axis of these cells has two values"):
+        over_cells.axis_sensitivity(curves()[{"grouping": [0], "documents": [1]}], "srp", {})
 
 
 def test_what_worlds_draw_decides_a_difference_by_what_one_design_feels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from simlab.config import Sweep, compose_sweep
 from simlab.config.conditions import read
+from simlab.config.sweepfile import parse, with_one_at_a_time
 from simlab.engine.continuation import cell_key, declare, grow
 from simlab.types import InputError
 
@@ -79,6 +80,21 @@ def test_a_condition_keeps_cells_and_leaves_their_keys(tmp_path: Path) -> None:
     assert kept.n_cells == 2
     # A value of an axis that no cell is left with is none of the sweep.
     assert kept.axes[0].values == (20,)
+
+
+def test_one_at_a_time_keeps_what_leaves_the_first_values_on_one_axis(tmp_path: Path) -> None:
+    grid = "axes: {design.documents: [20, 10, 40], design.ratings_per_item: [1, 2], raters.leniency_sd: [0.3, 0.4]}\n"
+    whole, kept = composed(tmp_path, grid), composed(tmp_path, f"{grid}only: one_at_a_time\n")
+    cells = {(20, 1, 0.3), (10, 1, 0.3), (40, 1, 0.3), (20, 2, 0.3), (20, 1, 0.4)}
+    assert {cell.values for cell in kept.cells()} == cells
+    assert kept.n_cells == 1 + sum(len(axis.values) - 1 for axis in kept.axes)
+    assert set(keys(kept)) < set(keys(whole))
+    assert (kept.around, whole.around) == ({"documents": 20, "ratings_per_item": 1, "leniency_sd": 0.3}, {})
+    fewer = composed(tmp_path, f"{grid}only: one_at_a_time and documents * ratings_per_item <= 30\n")
+    assert {cell.values for cell in fewer.cells()} == cells - {(40, 1, 0.3), (20, 2, 0.3)}
+    typed = with_one_at_a_time(parse("s", f"{grid}only: documents < 40 or leniency_sd == 0.3\n"))
+    assert {cell.values for cell in compose_sweep(typed).cells()} == cells
+    assert with_one_at_a_time(typed).only == typed.only
 
 
 def test_a_condition_reads_as_it_is_written() -> None:

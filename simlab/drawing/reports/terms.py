@@ -121,7 +121,7 @@ class Chart:
 
     `lines` has numbers across and intervals up; `intervals` has names up (`y`) and values with intervals across (`x`,
     `low`, `high`); `scatter` has numbers on both axes, its chosen marks stand out. `target` is a line that is wanted,
-    on the axis of the values. `bounds` are those of the values shown.
+    on the axis of the values, and `wanted` what it is called. `bounds` are those of the values shown.
     `interval` names what reaches from `low` to `high`. `equal`: both axes hold one quantity, and the line on which the
     two are equal is drawn. `links` are arrows of pictures, from one name up to another.
     """
@@ -139,6 +139,7 @@ class Chart:
     interval: str = "interval"
     equal: bool = False
     links: tuple[tuple[str, str], ...] = ()
+    wanted: str = "target"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.comparing.ranges import Range, ranges
+from simlab.config.conditions import ONE_AT_A_TIME
 from simlab.drawing import view
 from simlab.drawing.reports import cells
 from simlab.drawing.reports.terms import ReportTable
@@ -141,6 +142,8 @@ def next_words(dataset: xr.Dataset, folder: Path) -> str:
     where = shlex.quote(str(folder))
     if axes_of(dataset):
         shown = view.view(dataset)
+        if ONE_AT_A_TIME in view.declared(dataset).get("only", ""):
+            return f"query {where} --sensitivity {shown.measure}"
         for axis in (shown.line, shown.x, *shown.panels):
             if axis and dataset.sizes[axis] > 1:
                 return f"compare {where} --by {axis} --measure {shown.measure}"

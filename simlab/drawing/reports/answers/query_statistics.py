@@ -17,14 +17,19 @@ Row = Mapping[str, Any]
 
 def report(statistics: CellStatistics) -> Report:
     """Make the report of a statistic of cells."""
-    build = {"quantiles": _quantiles, "share": _values, "importance": _importance, "solve": _solved}[
-        statistics.statistic
-    ]
+    build = {
+        "quantiles": _quantiles,
+        "share": _values,
+        "importance": _importance,
+        "sensitivity": _sensitivity,
+        "solve": _solved,
+    }[statistics.statistic]
     table = build(statistics)
-    shown = _chart(statistics, table) if statistics.statistic == "importance" else table
+    draw = {"importance": _chart, "sensitivity": _tornado}.get(statistics.statistic)
+    shown = table if draw is None else draw(statistics, table)
     return Report(
         "Statistics of a store",
-        f"What is the {statistics.quantity}?",
+        f"What {'moves' if statistics.statistic == 'sensitivity' else 'is'} the {statistics.quantity}?",
         tuple(_sentences(statistics)),
         (Section("", (shown, Points(tuple(_notes(statistics))))),),
         references=references.cited([references.SIMLAB]),
@@ -40,6 +45,8 @@ def _sentences(statistics: CellStatistics) -> Iterator[str]:
             yield f"None is shown to decide {statistics.measure} over {_over(statistics)}: {most['axis']} has {share}."
             return
         yield f"{most['axis']} decides most: {share} of the variance of {statistics.measure} over {_over(statistics)}."
+    if statistics.statistic == "sensitivity":
+        yield from _say_sensitivity(statistics)
     if statistics.statistic == "solve":
         crossed = sum(row["reach"] == "crossed" for row in statistics.rows)
         yield (
@@ -61,6 +68,14 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
         )
     elif statistics.statistic == "importance":
         yield f"± Monte-Carlo standard error, {100 * statistics.level:.0f} % intervals; {_removed(statistics)}"
+    elif statistics.statistic == "sensitivity":
+        yield (
+            f"differences from the base are paired in the same worlds, each with a {100 * statistics.level:.0f} % "
+            "interval of its own; what axes do together is not seen (over a whole grid, query --importance sees it)"
+        )
+        missing = sum(row["value"] is None for row in statistics.rows)
+        if missing:
+            yield f"{pluralise(missing, 'setting')} without a value beside the base"
     else:
         sides = {row["side"] for row in statistics.rows}
         met = {"from": "; met from there on", "up_to": "; met up to there"}[sides.pop()] if len(sides) == 1 else ""
@@ -119,6 +134,98 @@ def _importance(statistics: CellStatistics) -> ReportTable:
     ]
     interval = f"{100 * statistics.level:.0f} % interval"
     return ReportTable("", ("axis", "alone", interval, "with interactions", interval), tuple(rows))
+
+
+def _by_axis(statistics: CellStatistics) -> dict[str, list[Row]]:
+    """Return the settings with a value of each axis, the axis with the largest swing first."""
+    settings: dict[str, list[Row]] = {}
+    for row in statistics.rows:
+        if row["value"] is not None:
+            settings.setdefault(row["axis"], []).append(row)
+    return {axis: rows for axis, rows in settings.items() if len(rows) > 1}
+
+
+def _say_sensitivity(statistics: CellStatistics) -> Iterator[str]:
+    """State which axis moves the measure most, the base, and which axes are not shown to move it."""
+    axes = _by_axis(statistics)
+    idle = [axis for axis, rows in axes.items() if not any(map(_moves, rows))]
+    base = ", ".join(row["setting"] for row in statistics.rows if _is_base(row))
+    if len(idle) < len(axes):
+        axis = next(axis for axis in axes if axis not in idle)
+        least, *_, most = sorted(axes[axis], key=lambda row: row["value"])
+        swing = said(Value(most["swing"], mcse=most["swing_mcse"]))
+        yield (
+            f"{axis} moves {statistics.measure} most: by {swing}, from {least['setting']} to "
+            f"{most['setting']}, all else as in the base ({base})."
+        )
+    else:
+        yield f"No axis is shown to move {statistics.measure} from the base ({base})."
+    if idle and len(idle) < len(axes):
+        yield f"Not shown to move it: {', '.join(idle)} (each interval holds 0)."
+
+
+def _is_base(row: Row) -> bool:
+    return row["value"] is not None and row["difference"] is None
+
+
+def _moves(row: Row) -> bool:
+    """True if the interval of a setting's difference leaves 0 out."""
+    return row["difference_low"] is not None and not row["difference_low"] <= 0 <= row["difference_high"]
+
+
+def _sensitivity(statistics: CellStatistics) -> ReportTable:
+    rows: list[tuple[Cell, ...]] = []
+    for row in statistics.rows:
+        difference = Value(row["difference"], mcse=row["difference_mcse"], signed=True)
+        ends = row["difference_low"], row["difference_high"]
+        low, high = (None if end is None else said(Value(end, digits=2, signed=True)) for end in ends)
+        first = not rows or rows[-1][0] != row["axis"]
+        rows.append((
+            row["axis"],
+            row["setting"].removeprefix(f"{row['axis']}="),
+            Value(row["value"], mcse=row["mcse"]),
+            "base" if _is_base(row) else difference,
+            "" if low is None or high is None else f"{low} to {high}",
+            Value(row["swing"], mcse=row["swing_mcse"]) if first else None,
+        ))  # fmt: skip
+    interval = f"{100 * statistics.level:.0f} % interval"
+    return ReportTable(
+        "", ("axis", "setting", statistics.measure, "difference", interval, "swing of the axis"), tuple(rows)
+    )
+
+
+def _tornado(statistics: CellStatistics, table: ReportTable) -> Chart:
+    """Draw for each axis a bar from its least value over the base to its largest, with a point for each setting."""
+    base = next(row["value"] for row in statistics.rows if _is_base(row))
+    marks = []
+    for axis, rows in _by_axis(statistics).items():
+        ordered = sorted(rows, key=lambda row: row["value"])
+        ends = " to ".join(row["setting"].removeprefix(f"{axis}=") for row in (ordered[0], ordered[-1]))
+        marks += [
+            ChartPoint(
+                row["value"],
+                f"{axis}: {ends}",
+                low=min(row["value"], base),
+                high=max(row["value"], base),
+                note=row["setting"],
+                mcse=row["mcse"],
+            )
+            for row in ordered
+        ]
+    swings = ", ".join(f"{axis} {said(Value(rows[0]['swing'], mcse=rows[0]['swing_mcse']))}"
+                       for axis, rows in _by_axis(statistics).items())  # fmt: skip
+    return Chart(
+        "intervals",
+        f"What moves {statistics.measure} from its base?",
+        statistics.quantity,
+        "axis",
+        tuple(marks),
+        f"Largest less least {statistics.measure} by axis, the others at the base: {swings}.",
+        target=base,
+        wanted="base",
+        interval="from the base",
+        table=table,
+    )
 
 
 def _solved(statistics: CellStatistics) -> ReportTable:

@@ -23,7 +23,7 @@ function chartFigure(block, place) {
   }));
   return {
     kind, marks, across, up, names, legend: block.legend, alt: block.alt, ...axesOf(block, kind, { across, up, values, width }),
-    wanted: known(block.target) ? [{ x: block.target, y: block.target, label: block.target === 0 ? "0" : `target ${plain(block.target)}` }] : [],
+    wanted: known(block.target) ? [{ x: block.target, y: block.target, label: block.target === 0 ? "0" : `${block.wanted} ${plain(block.target)}` }] : [],
     equal: block.equal ? span(block.marks.flatMap((mark) => [mark.x, mark.y])).map((end) => ({ x: end, y: end })) : [],
     height: kind === "intervals" ? 60 + up.length * (18 + 8 * Math.min(names.length, 6)) : width < 560 ? 280 : 340,
     hover: ({ k }) => chartHover(block, estimates[k]),
