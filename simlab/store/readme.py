@@ -1,11 +1,13 @@
 """Write the page that lies beside a store: what the folder holds, what made it, how to open it with and without simlab.
 
-Like the store it depends on nothing but what was asked: the same command gives the same bytes.
+Like the store it depends on nothing but what was asked: the same command gives the same bytes. Where a folder was
+continued by its name, the command that made it stays above the one that continued it.
 """
 
 from __future__ import annotations
 
 import math
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -149,6 +151,13 @@ def command_in(store: Path) -> str:
     if MADE not in lines:
         return ""
     return next((line.strip() for line in lines if line.strip()), "")
+
+
+def join_commands(folder: Path, command: str) -> str:
+    """Put the command that made a folder above one that continues it by its name, each in a line."""
+    words, made = shlex.split(command), command_in(folder)
+    continues = words[1:2] == ["sweep"] and words[2:] and Path(words[2]).resolve() == folder.resolve()
+    return f"{made}\n    {command}" if continues and made not in ("", command) else command
 
 
 def _read_page(store: Path) -> str:

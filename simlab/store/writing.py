@@ -62,8 +62,8 @@ def materialise(
         lay_store(book, measures, labels or {}, jobs)
     elif not book.laid():
         book.mark_laid(laid)
-    cells = len(book.wanted().campaigns())
-    return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, command, cells))
+    cells, made = len(book.wanted().campaigns()), readme.join_commands(book.folder, command)
+    return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, made, cells))
 
 
 def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:

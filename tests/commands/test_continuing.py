@@ -14,6 +14,7 @@ from simlab.config import Sweep, compose_sweep
 from simlab.config.sweepfile import load, parse
 from simlab.engine.continuation import cell_key, declare
 from simlab.engine.ledger import LedgerEntry, writing
+from simlab.store import readme
 from tests.config.test_named_axes import DESIGNS, LINKED, MATRICES
 
 SMALL = ["worlds=2", "studies=3", "systems.n_systems=3", "design.grouping=ungrouped", "design.documents=10"]
@@ -89,6 +90,19 @@ def test_a_folder_is_continued_by_its_name(text: str, folder: Path) -> None:
     assert keys(again) == keys(sweep)
     assert again.sizes == sweep.sizes
     assert declare(again)["axes"] == declare(sweep)["axes"]
+
+
+def test_the_command_that_made_a_folder_stays_above_one_that_continues_it(folder: Path) -> None:
+    made, more = "simlab sweep s.yaml 'a b'", f"simlab sweep {folder / 'out'} worlds=9"
+    (folder / "out").mkdir()
+    page, declared = folder / "out" / readme.PAGE, declare(compose_sweep(None, []))
+    for first, command in ((made, made), (made, more), (made, f"{more}9")):
+        text = readme.of_studies(declared, {}, readme.join_commands(folder / "out", command))
+        page.write_text(text, encoding="utf-8")
+        assert readme.command_in(folder / "out") == first
+        assert f"    {command}\n" in text
+    # Another sweep that fills the folder is what makes it.
+    assert readme.join_commands(folder / "out", "simlab sweep t.yaml --out out") == "simlab sweep t.yaml --out out"
 
 
 def test_values_are_added_to_all_that_a_folder_has(folder: Path) -> None:

@@ -19,6 +19,18 @@ from simlab.commands.exit_codes import DONE, RESERVED
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STORE, PLACE = "a store", "my work"
 SWEEP = ["sweep", "item_grouping", "design.documents=20,30", "worlds=2", "studies=2", "--jobs", "1", "--out", STORE]
+LOCATED = ["sweep", "confidence_width", "--quick", "analysis.estimator=sample_mean", "--locate", "rmse=.07"]
+LOCATED += [
+    "--along",
+    "human_ratings",
+    "budget.human_ratings=20,60,100,180,300",
+    "worlds=6",
+    "studies=2",
+    "--jobs",
+    "1",
+    "--out",
+    STORE,
+]
 PLAN = ["plan", "--systems", "3", "--raters", "6", "--price", ".5", "--budget", "100", "--at-most", "1s", "--jobs", "1"]
 STUDY = ["systems=gaussian", "systems.n_systems=8", "systems.n_documents=20", "systems.n_segments=20"]
 STUDY += ["raters.pool_size=6", "raters.raters_per_bucket=6", "raters.buckets_per_rater=1", "design.documents=12"]
@@ -32,6 +44,8 @@ FIRST: Mapping[str, Sequence[Sequence[str]]] = {
 CASES: Mapping[str, Sequence[str]] = {
     "run": ["run", "worlds=2", "studies=2", "--jobs", "1", "--out", STORE],
     "sweep": SWEEP,
+    "sweep --locate": LOCATED,
+    "sweep --one-at-a-time": [*SWEEP, "--one-at-a-time"],
     "query": ["query", STORE],
     "compare": ["compare", STORE, "--by", "grouping"],
     "plot": ["plot", STORE],
@@ -51,7 +65,7 @@ CASES: Mapping[str, Sequence[str]] = {
     "show": ["show", "item_grouping"],
 }
 QUICK = ("agreement", "assign", "detect", "fit-metric", "mutt --make", "show", "sweep", "verify")
-BESIDE = ("run", "sweep", "merge", "plot", "export")
+BESIDE = ("run", "sweep", "sweep --locate", "sweep --one-at-a-time", "merge", "plot", "export")
 """What is found, or the name of a file, stands alone on stdout; what comes next is said below it, on stderr."""
 EXCEPTIONS = {
     "examples": "each of its lines names a command",

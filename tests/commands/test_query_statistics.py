@@ -142,6 +142,8 @@ def test_a_sweep_runs_one_axis_at_a_time_from_the_values_that_come_first(
     assert all(row["value"] is not None for row in found)
     # A value that is added leaves the same base, and the rest of the grid is not run.
     assert told("sweep", "swept", "budget.human_ratings=20", "--jobs", "1")[0] in (0, 3)
+    shown = json.loads(told("show", ".", "--format", "json")[1])
+    assert "simlab sweep judge.yaml --one-at-a-time" in json.dumps(shown), "what made the store, not what continued it"
     more = rows("swept", "--sensitivity", "rmse")
     assert [row for row in more if row["setting"] != "human_ratings=20"][1]["value"] == found[1]["value"]
     assert len(more) == len(found) + 1
