@@ -41,7 +41,8 @@ class Effort(NamedTuple):
     """Hold the chains of each law, the tables and studies that are simulated, and the seconds of a forecast.
 
     `scales` and `rough_scales` are the chains of laws of scales, where one is fitted and where several are compared,
-    `outputs` those where a few draws of a table's own outputs are wanted, `nuts` those of a law of one's own;
+    `outputs` those where a few draws of a table's own outputs are wanted, `nuts` those of a law of one's own,
+    `consensus` those of raters' errors, whose rounds double;
     `mqm_tables` are tables around the law of error counts, first as the priors have them, then ever nearer around the
     answer. Of a fitted law `draws` are kept and `checked_tables` are held against the real one. A conclusion is checked
     on `equal_studies` of systems that are equal. A dry run times cells for `timing_seconds` and quotes for
@@ -53,6 +54,7 @@ class Effort(NamedTuple):
     outputs: ManyChains = ManyChains(4, 100, 8, 4, 30)
     preferences: ChainEffort = ChainEffort(4, 200, 150, 16)
     nuts: ChainEffort = ChainEffort(4, 500, 500)
+    consensus: ChainEffort = ChainEffort(4, 300, 500, 4)
     mqm_tables: tuple[int, ...] = (100, 80, 150, 280)
     draws: int = 100
     checked_tables: int = 300

@@ -12,6 +12,7 @@ SHORT = Effort(
     outputs=ManyChains(2, 100, 8, 4, 6),
     preferences=ChainEffort(2, 150, 100),
     nuts=ChainEffort(2, 150, 150),
+    consensus=ChainEffort(2, 100, 100, 3),
     mqm_tables=(30, 40),
     draws=40,
     checked_tables=60,

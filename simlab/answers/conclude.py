@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from simlab.answers.consensus import Consensus
 from simlab.answers.records import Count, Num, Record
 from simlab.answers.standings import (
     UNKNOWN,
@@ -257,7 +258,8 @@ class Conclusion(Record):
     numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
     limits the conclusion, those first that change most; `limits` what no analysis of so few raters can know.
     `family` is the answer of the family of comparisons (None: not of ratings, or each pair stands by itself),
-    `exploratory` that of another one than a plan has fixed, of which nothing is promised.
+    `exploratory` that of another one than a plan has fixed, of which nothing is promised. `consensus` is what most
+    raters would say of items (None: not asked for, or not to be told).
     """
 
     question: str
@@ -284,6 +286,7 @@ class Conclusion(Record):
     warnings: Annotated[Sequence[Said], AfterValidator(in_order)] = ()
     family: Family | None = None
     exploratory: Family | None = None
+    consensus: Consensus | None = None
     line: str = Field(default="", exclude=True)
     lines: ListOf[str] = Field(default=(), exclude=True)
 
@@ -295,8 +298,10 @@ class Conclusion(Record):
 
     @model_serializer(mode="wrap")
     def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write the first metric beside all of them."""
+        """Write the first metric beside all of them, and a consensus where there is one."""
         held = write(self)
+        if held["consensus"] is None:
+            del held["consensus"]
         metrics = held["metrics"]
         first = {"metric": metrics[0] if metrics else None, "metrics": metrics}
         return {

@@ -282,6 +282,7 @@ def _in_vain(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
         ("--exclude", bool(wanted.exclude)),
         ("--no-repetition", not wanted.again),
         ("--look", wanted.look),
+        ("--consensus", wanted.consensus),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
         ("--columns, --better, --scale, --people, --where, --alike, --wide and --decimal", wanted.told != NOTHING),

@@ -78,6 +78,7 @@ def _of_tables(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     told = wanted.told
     return [
         ("--exclude", bool(wanted.exclude)),
+        ("--consensus", wanted.consensus),
         ("--metric", bool(wanted.metrics)),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),

@@ -46,6 +46,7 @@ def asked(table: Path, wanted: ConcludeOptions) -> list[str]:
         *option("threshold", wanted.threshold),
         *option("seed", wanted.seed or None),
         *([] if wanted.again else ["--no-repetition"]),
+        *(["--consensus"] if wanted.consensus else []),
         *(["--look"] if wanted.look else []),
         *told_words(wanted.told),
     ]

@@ -280,6 +280,9 @@ def conclude(
     check: Annotated[
         bool, typer.Option("--check", help="Read TABLE and say by what it would be concluded, and no result.")
     ] = False,
+    consensus: Annotated[
+        bool, typer.Option("--consensus", help="Say what most raters would say of items, their errors learned.")
+    ] = False,
     look: Annotated[
         bool, typer.Option("--look", help="Look before the plan's end; its promise is then withdrawn.")
     ] = False,
@@ -325,6 +328,7 @@ def conclude(
         seed=seed,
         again=repetition,
         look=look,
+        consensus=consensus,
         adequate_from=adequate_from,
         threshold=threshold,
     )

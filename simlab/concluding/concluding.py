@@ -79,6 +79,9 @@ def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
         raise InputError(
             "--promise anytime: is one of preferences, vote by vote; leave it out, and look once at the end"
         )
+    if wanted.consensus and (question != COMPARE or wanted.plan is not None):
+        of = "tables of preferences" if question != COMPARE else "a table by itself, and a plan fixes the analysis"
+        raise InputError(f"--consensus: is of {of}; leave it out")
     if question != RATE and wanted.family not in (None, "all", "against"):
         raise InputError(f"--family {wanted.family}: is of tables of ratings; leave it out, or name --against SYSTEM")
     if question == RATE:

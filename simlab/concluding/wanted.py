@@ -39,6 +39,7 @@ class ConcludeOptions:
     as promised (in a simulation, or where two conclusions are compared first): no user says so. `as_planned`: the
     analysis is that of a plan, whose family keeps the claims.
     `unit` is that of differences, as a plan names it (None: that of the scores as they are analysed).
+    `consensus`: what most raters would say of items is wanted, too.
     `look`: a table short of its plan's end is looked at all the same, which withdraws the promise.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
@@ -63,3 +64,4 @@ class ConcludeOptions:
     far_checked: bool = False
     as_planned: bool = False
     unit: str | None = None
+    consensus: bool = False

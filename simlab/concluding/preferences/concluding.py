@@ -18,6 +18,7 @@ from simlab.concluding.far_scores import unmet_people
 from simlab.concluding.preferences import standing, votes
 from simlab.concluding.preferences.again import MOST, control, repetition
 from simlab.concluding.preferences.claims import PreferenceClaims, claims, thin
+from simlab.concluding.preferences.consensus import group_answers, learn_consensus
 from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_table, pair_of, without_raters
 from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
 from simlab.concluding.standing import within
@@ -40,6 +41,10 @@ LOAD = 0.2
 """Share of all votes above which one rater carries a table that takes raters as drawn."""
 
 UNIT = "share of wins"
+NO_CONSENSUS = (
+    "no consensus is given: these answers do not tell errors of raters from items of which opinions are divided "
+    "(chains do not agree); more raters for each item would"
+)
 
 
 def agreement(table: Preferences) -> Iterator[str]:
@@ -150,7 +155,14 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
         read=preferences.record(read),
         notes=(*read.notes, *agreement(read), *held.notes[len(read.notes) :]),
     )
-    return _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
+    repeated = group_answers(left, legible(table)) if wanted.consensus else None
+    concluded = _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
+    if repeated is None or not wanted.gate:
+        return concluded
+    say(f"learning raters' errors from {len(repeated.answers.said):,} answers ...")
+    agreed = learn_consensus(repeated, left, concluded.promise.level, wanted.seed)
+    unknown = () if agreed else (Limit(NO_CONSENSUS, Rank.NUMBERS),)
+    return concluded.changed(consensus=agreed, warnings=(*concluded.warnings, *unknown))
 
 
 def _check(table: Path, wanted: ConcludeOptions) -> None:

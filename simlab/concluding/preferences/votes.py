@@ -67,13 +67,7 @@ def of_table(table: Preferences, where: str) -> NamedVotes:
     """Take the votes of humans from a table that is called `where`; raise InputError if there is none."""
     if not len(table.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
-    turned = table.first > table.second
-    value = np.where(turned, table.outcome - 1, 1 - table.outcome)
-    pair, place = (
-        pair_of(table.first, table.second, table.n_systems),
-        None if table.counted else np.where(turned, -1, 1),
-    )
-    asked = Votes(pair, value, table.rater, table.item, table.n_systems, place)
+    asked = answers_of(table)
     joined = join_orders(asked)
     votes, asked, design = (_of_documents(one, table) for one in (joined.votes, asked, joined.design))
     return NamedVotes(
@@ -92,6 +86,15 @@ def of_table(table: Preferences, where: str) -> NamedVotes:
         read=preferences.record(table),
         notes=table.notes,
     )
+
+
+def answers_of(table: Preferences) -> Votes:
+    """Return the answers of humans as they came, whatever the documents."""
+    turned = table.first > table.second
+    value = np.where(turned, table.outcome - 1, 1 - table.outcome)
+    place = None if table.counted else np.where(turned, -1, 1)
+    pair = pair_of(table.first, table.second, table.n_systems)
+    return Votes(pair, value, table.rater, table.item, table.n_systems, place)
 
 
 def _of_documents(votes: Votes, table: Preferences) -> Votes:

@@ -16,6 +16,7 @@ from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.answers.conclude_charts import finite
+from simlab.drawing.reports.answers.conclude_consensus import consensus_sections
 from simlab.drawing.reports.terms import Block, Points, Prose, Report, ReportTable, Section, Value
 from simlab.messages import clip, pluralise
 from simlab.types import InputError
@@ -75,6 +76,8 @@ def _answer(conclusion: Conclusion) -> Iterator[str]:
 def _sections(conclusion: Conclusion) -> Iterator[Section]:
     yield Section("Systems", (charts.ordered_systems(conclusion),))
     yield from _pairs(conclusion)
+    if conclusion.consensus is not None:
+        yield from consensus_sections(conclusion.consensus)
     yield from _simulated(conclusion)
     yield from _metrics(conclusion)
     if conclusion.plan is not None and conclusion.plan.targets:

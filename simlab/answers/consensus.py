@@ -1,0 +1,58 @@
+"""What most raters like these would say of items, with their errors learned from repeated answers."""
+
+from __future__ import annotations
+
+from simlab.answers.records import Num, Record
+from simlab.answers.standings import Interval, ListOf, Whole
+
+
+class ConsensusPair(Record):
+    """Hold the shares of a pair's items by their consensus; `tie` is None where nobody calls a tie.
+
+    `majority` are the shares by the most frequent answer of each item, errors and all (first, tie, second; what leads
+    together counts in part). `first_leads` is the probability that more items have the first system as the better one.
+    `mcse` is the largest Monte-Carlo standard error of the three shares.
+    """
+
+    first: str
+    second: str
+    items: Whole
+    first_better: Interval
+    tie: Interval | None
+    second_better: Interval
+    majority: ListOf[Num]
+    first_leads: Num
+    mcse: Num
+
+
+class RaterErrors(Record):
+    """Hold how often a rater says the consensus of an easy item, and all that is said: `confusion[consensus][answer]`.
+
+    Rows and columns: the first system of a pair is better, a tie (if there are any), the second is.
+    """
+
+    rater: str
+    answers: Whole
+    agree: Interval
+    confusion: ListOf[ListOf[Num]]
+
+
+class Consensus(Record):
+    """Hold what is learned of items and raters; intervals miss with probability `level`.
+
+    `items` were answered, `repeated` of them three times or more. `agree` is how often a rater at large says the
+    consensus of an easy item, `agree_hard` of a hard one, `hard` the share of hard items. `confusion` is that of raters
+    at large (easy items), in the form of `RaterErrors`. `r_hat` is that of the shares, over `draws`.
+    """
+
+    level: Num
+    items: Whole
+    repeated: Whole
+    pairs: ListOf[ConsensusPair]
+    agree: Interval
+    agree_hard: Interval
+    hard: Interval
+    confusion: ListOf[ListOf[Num]]
+    raters: ListOf[RaterErrors]
+    r_hat: Num
+    draws: Whole
