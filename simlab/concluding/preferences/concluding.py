@@ -155,7 +155,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
         read=preferences.record(read),
         notes=(*read.notes, *agreement(read), *held.notes[len(read.notes) :]),
     )
-    repeated = group_answers(left, legible(table)) if wanted.consensus else None
+    repeated = group_answers(left, clip(table)) if wanted.consensus else None
     concluded = _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
     if repeated is None or not wanted.gate:
         return concluded

@@ -13,7 +13,7 @@ from simlab.answers.standings import Interval
 from simlab.concluding.preferences.votes import answers_of, named_pairs
 from simlab.effort import current_effort
 from simlab.fitting.preferences.fitting import rhat
-from simlab.messages import several
+from simlab.messages import pluralise
 from simlab.rng import stream
 from simlab.tables.preferences import Preferences
 from simlab.types import Floats, InputError, Ints
@@ -56,7 +56,7 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
     repeated = int((n >= REPEATED).sum())
     if repeated < FEWEST_ITEMS or 2 * repeated < len(units):
         raise InputError(
-            f"--consensus: {repeated:,} of {several(len(units), 'item')} of a pair in {where} have answers of "
+            f"--consensus: {repeated:,} of {pluralise(len(units), 'item')} of a pair in {where} have answers of "
             f"{REPEATED} raters, and of two who differ either may err; it takes half of the "
             f"items, and {FEWEST_ITEMS}; ask more raters about the same outputs, or leave --consensus out"
         )

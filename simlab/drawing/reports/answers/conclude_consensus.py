@@ -9,7 +9,7 @@ from simlab.answers.standings import Interval
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.terms import Cell, Points, ReportTable, Section, Value
 from simlab.drawing.text.tables import number
-from simlab.messages import legible
+from simlab.messages import clip
 
 MANY_HARD = 0.3
 """Share of hard items which, where it may be exceeded, is said to limit what is known."""
@@ -32,7 +32,7 @@ def consensus_sections(consensus: Consensus) -> Iterator[Section]:
     if consensus.raters:
         each = sorted(consensus.raters, key=lambda one: one.agree.value)
         title = "How often a rater says the consensus of an easy item, those who err most first"
-        shown = tuple((legible(one.rater, 40), one.answers, _value(one.agree)) for one in each)
+        shown = tuple((clip(one.rater, 40), one.answers, _value(one.agree)) for one in each)
         table = ReportTable(title, ("rater", "answers", "says the consensus"), shown)
         yield Section("Errors of raters", (table,), light=True)
 
@@ -40,7 +40,7 @@ def consensus_sections(consensus: Consensus) -> Iterator[Section]:
 def _row(pair: ConsensusPair, ties: bool) -> tuple[Cell, ...]:
     """Return a row, the system first that leads in more items."""
     way = 1 if pair.first_leads >= 0.5 else -1
-    first, second = (legible(one, 30) for one in (pair.first, pair.second)[::way])
+    first, second = (clip(one, 30) for one in (pair.first, pair.second)[::way])
     better, worse = (pair.first_better, pair.second_better)[::way]
     majority = (pair.majority if ties else (pair.majority[0], pair.majority[-1]))[::way]
     shares = [better, *([pair.tie] if pair.tie is not None and ties else []), worse]
@@ -64,7 +64,7 @@ def _points(consensus: Consensus, ties: bool) -> Iterator[str]:
     chance = 1 / (3 if ties else 2)
     if worst is not None and worst.agree.high < consensus.agree.low:
         by_chance = f" (by chance: {number(chance, 2)})"
-        yield f"{legible(worst.rater, 40)} errs most: says the consensus in {numbers.interval(worst.agree)}{by_chance}."
+        yield f"{clip(worst.rater, 40)} errs most: says the consensus in {numbers.interval(worst.agree)}{by_chance}."
     error = max(one.mcse for one in consensus.pairs)
     yield (
         f"Learned from {consensus.items:,} items, {consensus.repeated:,} of them with three answers or more; "
