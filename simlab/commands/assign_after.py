@@ -20,7 +20,7 @@ from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip
 from simlab.planning import folder
-from simlab.tables.reading import listed
+from simlab.tables.reading import list_segments
 from simlab.types import InputError
 
 SECOND, ITEMS = "second", "items.csv"
@@ -47,7 +47,7 @@ def following(
     found = conclude(after, replace(wanted, plan=plan), note)
     held = read_items(items)
     if plan.told is None:  # a study file names no documents, and the table does
-        rated = {document for document, _ in listed(after, wanted.told)}
+        rated = {document for document, _ in list_segments(after, wanted.told)}
     else:
         rated = set(plan.told.frame.document_names)
     if plan.told is not None and plan.told.documents is not None:

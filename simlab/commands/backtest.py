@@ -38,7 +38,7 @@ from simlab.fitting.backtest.planning import (
 from simlab.messages import clip, pluralise
 from simlab.rng import stream
 from simlab.tables import preferences, understood
-from simlab.tables.held import NOTHING, ColumnOverrides, as_errors
+from simlab.tables.held import NOTHING, ColumnOverrides, flip_signs
 from simlab.types import Floats, InputError, World
 
 Advice: TypeAlias = Literal["pilot", "papers"]
@@ -162,10 +162,10 @@ def _predict_preferences(
     compared = preferences.read(table, options.told)
     preferences.refuse_two_sorts(compared, name_table(table))
     read, size = preferences.record(compared), backtest.QUICK if options.quick else backtest.FULL
-    whole = pilot_of(preferences.by_documents(compared))
+    whole = pilot_of(preferences.use_documents(compared))
     if not quiet:
-        note(f"{name_table(table)}: {preferences.understood(compared)}")
-        for line in understood.beside(read):
+        note(f"{name_table(table)}: {preferences.describe(compared)}")
+        for line in understood.list_remarks(read):
             note(f"  {line}")
     parts = [backtest.split(whole, options.pilot_share, number, options.seed) for number in range(options.splits)]
     calls = [(whole, part, number, options.seed, size) for number, part in enumerate(parts)]
@@ -189,7 +189,7 @@ def planned(table: Path | None, options: BacktestOptions) -> BacktestRun:
         raise InputError(
             f"{name_table(table)}: holds averaged scores without raters; give the table of ratings per rater"
         )
-    ratings = as_errors(read)
+    ratings = flip_signs(read)
     world = make_world(ratings, name_table(table))
     size = options.size
     if not designs(world, size.thirds, size.ratings_per_item):

@@ -26,7 +26,7 @@ from simlab.fitting.laws import SampledPosterior
 from simlab.fitting.report import AUTO, DIFFER, FitReport, Say, report
 from simlab.messages import clip
 from simlab.tables import preferences
-from simlab.tables.held import ColumnOverrides, as_errors
+from simlab.tables.held import ColumnOverrides, flip_signs
 from simlab.tables.times import CUT, check_cut
 from simlab.types import InputError
 from simlab.world import recorded
@@ -126,13 +126,13 @@ def _of_ratings(table: Path | None, overrides: ColumnOverrides, law: str, seed: 
     among = law_named(law)
 
     read = recorded.table(table, overrides)
-    ratings = as_errors(read)
+    ratings = flip_signs(read)
     found = report(ratings, among, law, seed, say, cut)
     return FitResult(
         found.answer(understood.record(read)),
         option="systems=fitted systems.path={path}",
         world=found.content(about(table, found)),
-        notes=(*ratings.notes, *understood.beside(understood.record(read))),
+        notes=(*ratings.notes, *understood.list_remarks(understood.record(read))),
         posterior=found.fitted.posterior,
     )
 
@@ -146,7 +146,7 @@ def _of_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say
 
     compared = preferences.read(table, overrides)
     preferences.refuse_two_sorts(compared, clip(table))
-    pilot = pilot_of(units := preferences.by_documents(compared))
+    pilot = pilot_of(units := preferences.use_documents(compared))
     say("fitting preference")
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")
@@ -163,7 +163,7 @@ def _of_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say
         ),
         option="systems=fitted_preferences systems.path={path}",
         world=content(fitted, held, table),
-        notes=(*units.notes, *understood.beside(preferences.record(compared))),
+        notes=(*units.notes, *understood.list_remarks(preferences.record(compared))),
         posterior=fitted.posterior,
     )
 

@@ -23,7 +23,7 @@ from simlab.messages import clip
 from simlab.tables import evidence, understood
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
-from simlab.tables.understood import where_record
+from simlab.tables.understood import record_where
 from simlab.types import InputError
 
 
@@ -81,13 +81,13 @@ def learned_from(
     if isinstance(data, JudgedOutputs) and data.far is not None:
         raise data.far.refusal(clip(file))
     told = options.human_lower_is_better or beside.better is not None
-    line = evidence.understood(data, lower_is_better=options.human_lower_is_better if told else None)
+    line = evidence.describe(data, lower_is_better=options.human_lower_is_better if told else None)
     fit = fitting.fit(data, options)
-    read = evidence.record(data, lower_is_better=options.human_lower_is_better) | where_record(beside.where)
+    read = evidence.record(data, lower_is_better=options.human_lower_is_better) | record_where(beside.where)
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
     note(f"{clip(file)}: {line}")
-    for more in understood.beside(read):
+    for more in understood.list_remarks(read):
         note(f"  {more}")
     return MetricFits(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 

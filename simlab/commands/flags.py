@@ -249,13 +249,13 @@ def told_of(
 
     rows = tuple(_values(where)) if isinstance(where, Mapping) else parse_where(where)
     return ColumnOverrides(
-        names.told(columns) if isinstance(columns, str) else columns or {},
+        names.parse_columns(columns) if isinstance(columns, str) else columns or {},
         better,
         direction.scale(scale) if isinstance(scale, str) else scale,
         path_of(people),
         rows,
         alike=alike,
-        wide=names.listed(wide) if isinstance(wide, str) else tuple(wide or ()),
+        wide=names.parse_names(wide) if isinstance(wide, str) else tuple(wide or ()),
         decimal=decimal,
     )
 

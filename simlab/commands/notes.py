@@ -30,7 +30,7 @@ def note_table(file: Path | None, ratings: Ratings) -> None:
     from simlab.tables import understood
 
     note(f"{name_table(file)}: {understood.line(ratings)}")
-    for line in (*ratings.notes, *understood.beside(understood.record(ratings))):
+    for line in (*ratings.notes, *understood.list_remarks(understood.record(ratings))):
         note(f"  {line}")
 
 

@@ -347,10 +347,10 @@ def _foreseen(given: GivenSettings, options: PlanOptions) -> None:
 def _read(read: Mapping[str, Any]) -> str:
     """State in a line what was read of a pilot."""
     from simlab.messages import pluralise
-    from simlab.tables.understood import beside
+    from simlab.tables.understood import list_remarks
 
     raters = f" by {pluralise(read['raters'], 'rater')}" if read["raters"] else ""
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
     what = f"{pluralise(read['used'], 'rating')} of {pluralise(read['systems'], 'system')}"
-    left = f"; {'; '.join(said)}" if (said := [*beside(read)]) else ""
+    left = f"; {'; '.join(said)}" if (said := [*list_remarks(read)]) else ""
     return f"{what} on {pluralise(read['documents'], 'document')}{raters}; {scale}{read['better']} is better{left}"

@@ -13,7 +13,7 @@ from simlab.concluding.sheets import refuse_events
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip
 from simlab.tables import judged, preferences
-from simlab.tables.cells import opened
+from simlab.tables.cells import open_cells
 from simlab.types import COMPARE, JUDGE, RATE, InputError
 
 Say = Callable[[str], None]
@@ -105,7 +105,7 @@ def question_of(table: Path, wanted: ConcludeOptions) -> str:
 def _with_metrics(table: Path, wanted: ConcludeOptions) -> bool:
     """True if humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = judged.with_runs(opened(table, judged.FORM, wanted.told), wanted.told.columns).header
+        header = judged.name_columns(open_cells(table, judged.FORM, wanted.told), wanted.told.columns).header
     except InputError:
         return False
     return judged.holds(header) and bool(judged.metric_columns(header, (), clip(table)))

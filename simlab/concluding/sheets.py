@@ -16,7 +16,7 @@ import numpy as np
 
 from simlab.files import read_decimal
 from simlab.messages import clip, show, suggest
-from simlab.tables.cells import opened, renamed
+from simlab.tables.cells import open_cells, rename
 from simlab.tables.held import ColumnOverrides
 from simlab.tables.lines import numbered_lines
 from simlab.tables.opening import difference, first_record
@@ -134,7 +134,7 @@ def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str]
     """
     if is_events(path):
         return _read_events(path)
-    table = renamed(opened(path, forms, ColumnOverrides(columns=told)), usual, told)
+    table = rename(open_cells(path, forms, ColumnOverrides(columns=told)), usual, told)
     lines, cells = [], []
     for line, row in table.rows:
         lines.append(line)

@@ -148,14 +148,14 @@ def _digest(file: Path, section: Mapping[str, Any]) -> str:
 
 def _better(file: Path, section: Mapping[str, Any]) -> str | None:
     """Say which scores of a table are better; None where it says so itself, or was always read so."""
-    from simlab.tables.reading import always_read
+    from simlab.tables.reading import has_error_sums
 
     ratings = _understood(file, section)
     if ratings.layout != "ratings":
         return None
     if ratings.better == "higher":
         return "higher"
-    return None if ratings.better_from == "table" or always_read(file) else "lower"
+    return None if ratings.better_from == "table" or has_error_sums(file) else "lower"
 
 
 def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:
@@ -230,7 +230,10 @@ def _read(
     from simlab.tables.understood import line
 
     ratings = read_for_config(
-        file, ColumnOverrides(columns.told(names), better, None, people, parse_where(where.split(",")) if where else ())
+        file,
+        ColumnOverrides(
+            columns.parse_columns(names), better, None, people, parse_where(where.split(",")) if where else ()
+        ),
     )
     better = "lower" if ratings.lower_is_better else "higher"
     return Understood(line(ratings), ratings.layout, better, ratings.better_from)

@@ -222,7 +222,7 @@ def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBeside
     others = (total[held.output] - held.score) / np.maximum(count[held.output] - 1, 1)
     sign = -1 if ratings.lower_is_better else 1
     there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
-    times = {} if ratings.times is None else ratings.times.by_person(cut)
+    times = {} if ratings.times is None else ratings.times.split_by_person(cut)
     return tuple(_compare(ratings, rater, held, others, sign, times) for rater in there)
 
 

@@ -19,7 +19,7 @@ from simlab.fitting.laws import FittableLaw, Fitted, laws
 from simlab.fitting.scales.fitting import LawName
 from simlab.fitting.scales.outputs import OnOutputs, on_outputs
 from simlab.messages import pluralise
-from simlab.tables.held import Ratings, as_errors
+from simlab.tables.held import Ratings, flip_signs
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
 from simlab.world.laws.fitted import Effects
@@ -129,7 +129,7 @@ def table_world(ratings: Ratings, seed: int, draws: int) -> TableWorld:
 
     Raises InputError where no law fits such a table.
     """
-    counted = as_errors(ratings)
+    counted = flip_signs(ratings)
     turned = counted is not ratings
     _refuse_few(counted)
     first = chosen(laws(), counted, "auto")

@@ -186,7 +186,7 @@ def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | 
     times = ratings.times
     if times is None:
         return {}
-    own = times.by_person(cut)
+    own = times.split_by_person(cut)
     return {name: _lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST and own[name].any()}
 
 

@@ -18,15 +18,15 @@ from simlab.tables.columns import (
     Names,
     Where,
     chosen_rows,
-    folded,
+    fold_name,
     naming_people,
-    without_lines,
+    skip_lines,
 )
-from simlab.tables.control_items import Marks, marks_of
-from simlab.tables.held import NOTHING, ColumnOverrides, how_read
+from simlab.tables.control_items import Marks, find_marks
+from simlab.tables.held import NOTHING, ColumnOverrides, reading_record
 from simlab.tables.lines import REMEDY
 from simlab.tables.names import NO_NAMES, Spellings
-from simlab.tables.numbers import decimal_commas, missing, with_point
+from simlab.tables.numbers import decide_commas, is_missing, write_point
 from simlab.tables.opening import CellRows, TableFile, open_table
 from simlab.types import InputError
 
@@ -60,7 +60,7 @@ class CellTable:
     spellings: Spellings | None = None
     own: tuple[str, ...] = ()
 
-    def at(self, line: int) -> str:
+    def locate(self, line: int) -> str:
         """Name a line in a message."""
         return f"{self.where}, line {line}"
 
@@ -68,7 +68,7 @@ class CellTable:
         """Go through the rows once more."""
         if self.path is None:
             return iter(())
-        table = opened(self.path, "", self.told)
+        table = open_cells(self.path, "", self.told)
         rows = chosen_rows(table.rows, table.header, self.chosen, self.where)
         rows = rows if self.marks is None else self.marks.keep(rows)
         return rows if self.spellings is None else self.spellings.rows(rows, self.places())
@@ -77,10 +77,10 @@ class CellTable:
         """Return the place of each column."""
         return {name: k for k, name in enumerate(self.header)}
 
-    def how(self, ours: Iterable[str]) -> dict[str, Any]:
+    def record(self, ours: Iterable[str]) -> dict[str, Any]:
         """Return how the table is read, as a record: which of its columns are `ours`, those that there are."""
         named = dict(zip(self.header, self.own, strict=False))
-        return how_read(self.told, {name: named[name] for name in ours if name in named})
+        return reading_record(self.told, {name: named[name] for name in ours if name in named})
 
     def column(self, name: str) -> int:
         """Return the place of a column that is there."""
@@ -88,7 +88,7 @@ class CellTable:
 
     def first_rows(self) -> list[list[str]]:
         """Return the cells of the first rows, which are still to come."""
-        return self.rows.first() if isinstance(self.rows, CellRows) else []
+        return self.rows.look_ahead() if isinstance(self.rows, CellRows) else []
 
 
 def load(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
@@ -98,9 +98,9 @@ def load(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTa
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
-    table = opened(path, forms, overrides)
-    rows = CellRows(chosen_rows(without_lines(table.rows, overrides.skip), table.header, overrides.where, table.where))
-    if not rows.first(1):
+    table = open_cells(path, forms, overrides)
+    rows = CellRows(chosen_rows(skip_lines(table.rows, overrides.skip), table.header, overrides.where, table.where))
+    if not rows.look_ahead(1):
         raise InputError(f"{table.where}: holds no rows below its header; give a table of {forms}")
     return replace(table, rows=rows, chosen=overrides.where)
 
@@ -112,17 +112,19 @@ def load_answers(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -
     """
     table = load(path, forms, overrides)
     theirs, chosen = (
-        {folded(name) for name in overrides.columns.values()},
-        {folded(name) for name, _ in overrides.where},
+        {fold_name(name) for name in overrides.columns.values()},
+        {fold_name(name) for name, _ in overrides.where},
     )
     read = (names for key, names in NAMES.items() if key != "control")
     known = {*theirs, *chosen, *_FIXED, *(alias for names in read for alias in (*names.usual, *names.rare))}
-    used = [at for at, name in enumerate(table.header) if folded(name) in known or folded(name).startswith("human")]
-    marks = marks_of(table.first_rows(), table.again, table.header, used)
+    used = [
+        at for at, name in enumerate(table.header) if fold_name(name) in known or fold_name(name).startswith("human")
+    ]
+    marks = find_marks(table.first_rows(), table.again, table.header, used)
     return table if marks is None else replace(table, rows=CellRows(marks.keep(table.rows)), marks=marks)
 
 
-def opened(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
+def open_cells(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
     """Read the header of a table, which may have no rows; `forms` says what a table can be.
 
     Raises InputError for a file without columns, and, while rows are read, for lines that do not fit it.
@@ -130,7 +132,7 @@ def opened(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> Cell
     file = open_table(path, overrides, f"give a table of {forms}" if forms else REMEDY)
     if twice := next((name for name in file.header if name and file.header.count(name) > 1), None):
         raise InputError(f"{file.header_at}: the column {clip(twice, 40)!r} is there twice; name each once")
-    commas = decimal_commas(overrides.decimal, file.dialect is None or file.dialect.mark != ",")
+    commas = decide_commas(overrides.decimal, file.dialect is None or file.dialect.mark != ",")
     return CellTable(
         file.where, file.header, CellRows(_rows(file)), path, file.notes, commas=commas, told=overrides, own=file.header
     )
@@ -144,7 +146,7 @@ def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
         yield line, [cell.strip() for cell in row]
 
 
-def renamed(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> CellTable:
+def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> CellTable:
     """Give columns our names: as told (ours -> the table's), else by the names that they usually have.
 
     Raises InputError for a column that was told and is not there, and where two columns could be the same of ours.
@@ -152,14 +154,14 @@ def renamed(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: 
     names = list(table.header)
     for ours, theirs in told.items():
         exact = [k for k, name in enumerate(table.header) if name == theirs]
-        found = exact or [k for k, name in enumerate(table.header) if folded(name) == folded(theirs)]
+        found = exact or [k for k, name in enumerate(table.header) if fold_name(name) == fold_name(theirs)]
         if not found:
             advice = suggest(theirs, [name for name in table.header if name], "it has", 200)
             raise InputError(f"--columns {clip(f'{ours}={theirs}', 60)}: {table.where} has no such column; {advice}")
-        names = [f"({name})" if folded(name) == ours else name for name in names]
+        names = [f"({name})" if fold_name(name) == ours else name for name in names]
         names[found[0]] = ours
-    names = [folded(name) if folded(name) in _FIXED and folded(name) not in names else name for name in names]
-    people = naming_people(names, table.first_rows()) if MAY_SCORE.intersection(map(folded, names)) else set()
+    names = [fold_name(name) if fold_name(name) in _FIXED and fold_name(name) not in names else name for name in names]
+    people = naming_people(names, table.first_rows()) if MAY_SCORE.intersection(map(fold_name, names)) else set()
     for ours, aliases in usual.items():
         if ours not in names:
             known = aliases if isinstance(aliases, Names) else Names(tuple(aliases))
@@ -168,7 +170,7 @@ def renamed(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: 
 
 
 def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], where: str) -> None:
-    alike = [folded(name) for name in names]
+    alike = [fold_name(name) for name in names]
     found = [k for k, name in enumerate(alike) if name == ours or name in known.usual]
     if len(found) > 1:
         both = clip(" and ".join(names[k] for k in found), 60)
@@ -181,13 +183,13 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
         names[k] = ours
 
 
-def left_out_of(table: CellTable, copies: int) -> tuple[LeftOutRatings, ...]:
+def list_left_out(table: CellTable, copies: int) -> tuple[LeftOutRatings, ...]:
     """Name the rows of a table that do not count: so many copies of rows, and control items."""
-    controls = (table.marks.left_out(),) if table.marks is not None and table.marks.counts else ()
+    controls = (table.marks.count_left_out(),) if table.marks is not None and table.marks.counts else ()
     return (*((LeftOutRatings(copies, COPIES),) if copies else ()), *controls)
 
 
-def spelled(table: CellTable) -> CellTable:
+def merge_names(table: CellTable) -> CellTable:
     """Write names that look alike as the one that comes first, where their owner says that they are one."""
     if table.told.alike != "merge":
         return table
@@ -200,9 +202,9 @@ def number(text: str, where: str, column: str, *, commas: bool | None = False) -
 
     Raises InputError for what is no number, and for numbers whose squares would not be.
     """
-    if missing(text):
+    if is_missing(text):
         return math.nan
-    value = read_decimal(with_point(text, commas))
+    value = read_decimal(write_point(text, commas))
     if value is None:
         raise InputError(
             f"{where}: {column}={clip(ascii(text), 40)} is no number; mend it, leave it empty, or name the metrics "
@@ -213,7 +215,7 @@ def number(text: str, where: str, column: str, *, commas: bool | None = False) -
     return value
 
 
-def named(table: CellTable, cells: Sequence[str], line: int, column: str) -> str:
+def read_name(table: CellTable, cells: Sequence[str], line: int, column: str) -> str:
     """Return a name that must not be empty.
 
     Raises InputError naming the line where it is empty.
@@ -221,7 +223,7 @@ def named(table: CellTable, cells: Sequence[str], line: int, column: str) -> str
     name = cells[table.column(column)]
     if name in NO_NAMES:
         what = f"is {name!r}, which is no name" if name else "is empty"
-        raise InputError(f"{table.at(line)}: {column} {what}; every row needs one")
+        raise InputError(f"{table.locate(line)}: {column} {what}; every row needs one")
     return name
 
 

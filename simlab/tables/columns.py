@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from simlab.files import read_decimal
 from simlab.messages import clip, find_nearest, suggest
-from simlab.tables.numbers import ANSWERS, missing
+from simlab.tables.numbers import ANSWERS, is_missing
 from simlab.types import InputError
 
 _PEOPLE = (
@@ -146,20 +146,20 @@ NO_METRICS = frozenset((*_NUMBERED, "tstamp", *NAMES["run"].usual))
 
 
 def aliases(*keys: str) -> dict[str, Names]:
-    """Return the names of some columns, for `cells.renamed`."""
+    """Return the names of some columns, for `cells.rename`."""
     return {key: NAMES[key] for key in keys}
 
 
-def who_rates() -> Names:
+def list_rater_names() -> Names:
     """Return the names of the column that names raters in a list of them, where `name` can mean nothing else."""
     person, rater = NAMES["person"], NAMES["rater"]
     return Names(rater.usual, (*person.usual, *person.rare, *rater.rare))
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Write the name of a column in lower case, with underscores between words.
 
-    >>> folded("Model Name"), folded(" question-id")
+    >>> fold_name("Model Name"), fold_name(" question-id")
     ('model_name', 'question_id')
     """
     return "_".join(name.strip().lower().replace("-", " ").split())
@@ -167,9 +167,9 @@ def folded(name: str) -> str:
 
 def name_a_table(names: Sequence[str], told: Mapping[str, str]) -> bool:
     """True if cells are the header of a table, not a title above it: columns that are read, by name or as told."""
-    there = {folded(name) for name in names}
+    there = {fold_name(name) for name in names}
     ours = {key for key, known in NAMES.items() if there & {*known.usual, *known.rare}} | there
-    ours |= {key for key, theirs in told.items() if folded(theirs) in there}
+    ours |= {key for key, theirs in told.items() if fold_name(theirs) in there}
     ours |= {"human"} if any(name.startswith("human_") for name in there) else set()
     return len(names) > 1 and any(ours & one and ours & other for one, other in _FORMS)
 
@@ -181,7 +181,7 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
     """
     people = set()
     for k, name in enumerate(names):
-        cells = [(row[k], row) for row in rows if k < len(row) and not missing(row[k])]
+        cells = [(row[k], row) for row in rows if k < len(row) and not is_missing(row[k])]
         numbers = all(
             read_decimal(cell.replace(",", ".", 1)) is not None or cell.lower() in ANSWERS for cell, _ in cells
         )
@@ -192,10 +192,10 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
     return people
 
 
-def told(text: str | None) -> dict[str, str]:
+def parse_columns(text: str | None) -> dict[str, str]:
     """Read `ours=theirs,...` as it is typed.
 
-    >>> told("score=fluency, rater=who")
+    >>> parse_columns("score=fluency, rater=who")
     {'score': 'fluency', 'rater': 'who'}
 
     Raises InputError for what is none, and for a column that is named twice.
@@ -211,26 +211,26 @@ def told(text: str | None) -> dict[str, str]:
     return named
 
 
-def listed(text: str | None) -> tuple[str, ...]:
+def parse_names(text: str | None) -> tuple[str, ...]:
     """Read the names of columns as they are typed.
 
-    >>> listed("gpt, llama")
+    >>> parse_names("gpt, llama")
     ('gpt', 'llama')
     """
     return tuple(name for part in (text or "").split(",") if (name := part.strip()))
 
 
-def found(
+def find_columns(
     names: Sequence[str], said: Mapping[str, str], where: str, rows: Sequence[Sequence[str]] = ()
 ) -> dict[str, int]:
     """Return the place of each column that is read, by the keys of USUAL; `rows` are the first cells below.
 
     Raises InputError for a name that is told and not there, and for a column that is there twice.
     """
-    alike = [folded(name) for name in names]
-    chosen = {_ours(ours): _told(ours, theirs, names, where) for ours, theirs in said.items()}
+    alike = [fold_name(name) for name in names]
+    chosen = {_find_key(ours): _find_place(ours, theirs, names, where) for ours, theirs in said.items()}
     taken = set(chosen.values())
-    people = {folded(name) for name in naming_people(names, rows)} if MAY_SCORE & {*alike} else set()
+    people = {fold_name(name) for name in naming_people(names, rows)} if MAY_SCORE & {*alike} else set()
     for key, usual in USUAL.items():
         there = (name for name in usual if name in alike and alike.index(name) not in taken)
         at = next((name for name in there if name not in MAY_SCORE or name in people), None)
@@ -249,21 +249,21 @@ def found(
     return chosen
 
 
-def _ours(word: str) -> str:
+def _find_key(word: str) -> str:
     for key, usual in USUAL.items():
-        if word == key or folded(word) in usual:
+        if word == key or fold_name(word) in usual:
             return key
     raise InputError(f"--columns {clip(word, 40)}: is no column of ratings; {suggest(word, USUAL)}")
 
 
-def _told(ours: str, theirs: str, names: Sequence[str], where: str) -> int:
+def _find_place(ours: str, theirs: str, names: Sequence[str], where: str) -> int:
     return column_place(theirs, names, where, f"--columns {clip(f'{ours}={theirs}', 80)}")
 
 
 def column_place(theirs: str, names: Sequence[str], where: str, option: str) -> int:
     """Return the place of a column that an option names; raise InputError where it is not there, or twice."""
     exact = [k for k, name in enumerate(names) if name == theirs]
-    at = exact or [k for k, name in enumerate(names) if folded(name) == folded(theirs)]
+    at = exact or [k for k, name in enumerate(names) if fold_name(name) == fold_name(theirs)]
     if not at:
         raise InputError(f"{option}: {where} has no such column; {suggest(theirs, names, 'it has', 200)}")
     if len(at) > 1:
@@ -332,13 +332,13 @@ def phrase(where: Where) -> str:
     return ", ".join(f"{clip(column, 40)}={clip(' or '.join(values), 80)}" for column, values in grouped)
 
 
-def without_lines(rows: Rows, skip: Sequence[int]) -> Rows:
+def skip_lines(rows: Rows, skip: Sequence[int]) -> Rows:
     """Leave the rows of some lines out."""
     gone = frozenset(skip)
     return ((line, row) for line, row in rows if line not in gone) if gone else rows
 
 
-def without_chosen(columns: Sequence[str], where: Where) -> tuple[str, ...]:
+def drop_chosen(columns: Sequence[str], where: Where) -> tuple[str, ...]:
     """Leave out the columns by which rows were chosen."""
     chosen = {column.casefold() for column, _ in where}
     return tuple(name for name in columns if name.casefold() not in chosen)
@@ -353,7 +353,7 @@ def chosen_rows(rows: Rows, names: Sequence[str], where: Where, file: str) -> It
     if not where:
         yield from rows
         return
-    wanted = _wanted(names, where, file)
+    wanted = _place_values(names, where, file)
     met: dict[int, dict[str, str]] = {at: {} for at in wanted}
     none, kept = True, False
     for line, cells in rows:
@@ -374,7 +374,7 @@ def chosen_rows(rows: Rows, names: Sequence[str], where: Where, file: str) -> It
         raise InputError(f"--where {phrase(where)}: {file} has no row with all of these; leave one out")
 
 
-def _wanted(names: Sequence[str], where: Where, file: str) -> dict[int, dict[str, str]]:
+def _place_values(names: Sequence[str], where: Where, file: str) -> dict[int, dict[str, str]]:
     """Return the place of each column that is named, and the values asked for in it, as typed, by their folded form."""
     wanted: dict[int, dict[str, str]] = {}
     folded = [name.casefold() for name in names]

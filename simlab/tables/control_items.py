@@ -44,7 +44,7 @@ class Marks(NamedTuple):
     counts: Mapping[str, int]
     remark: str = ""
 
-    def left_out(self) -> LeftOutRatings:
+    def count_left_out(self) -> LeftOutRatings:
         """Return what is left out."""
         kinds = ", ".join(f"{clip(mark, 30)} {n:,}" for mark, n in self.counts.items())
         return LeftOutRatings(sum(self.counts.values()), f"control items ({clip(self.name, 40)}: {kinds})")
@@ -75,7 +75,7 @@ def _is_mark(cell: str) -> bool:
     return _mark(cell) in REAL or is_control(cell)
 
 
-def marks_of(
+def find_marks(
     first: Sequence[Sequence[str]], rows: Callable[[], Rows], names: Sequence[str], used: Collection[int]
 ) -> Marks | None:
     """Find the column that marks control items, None for none; `first` are the first rows, `rows` goes through all.
@@ -86,13 +86,13 @@ def marks_of(
         cells = {_cell(row, at) for row in first}
         if not name or at in used or len(cells) > MOST_KINDS or not any(map(_is_mark, cells)):
             continue
-        found = _judged(Counter(_cell(row, at) for _, row in rows()), at, name)
+        found = _judge(Counter(_cell(row, at) for _, row in rows()), at, name)
         if found is not None:
             return found
     return None
 
 
-def _judged(cells: Counter[str], at: int, name: str) -> Marks | None:
+def _judge(cells: Counter[str], at: int, name: str) -> Marks | None:
     """Judge a column by all of its cells."""
     n = cells.total() - cells[""]
     control = {cell: count for cell, count in cells.items() if is_control(cell)}

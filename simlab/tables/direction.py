@@ -52,14 +52,14 @@ def scale(text: str | None) -> tuple[float, float] | None:
     return least, most
 
 
-def told(overrides: ColumnOverrides, implied: Better, why: str, where: str) -> Direction:
-    """Hold what an owner says against what a table implies; raise InputError where they contradict each other."""
+def settle(overrides: ColumnOverrides, implied: Better, why: str, where: str) -> Direction:
+    """Compare an owner's word with what a table implies; raise InputError where they contradict each other."""
     if overrides.better not in (None, implied):
         raise InputError(f"{where}: --better {overrides.better} contradicts the table: {why}; leave it out")
     return Direction(implied, "table" if overrides.better is None else "told")
 
 
-def counted(score: Floats, errors: Ints, *, as_before: bool) -> bool:
+def counts_errors(score: Floats, errors: Ints, *, as_before: bool) -> bool:
     """True if scores add up the errors that are counted beside them: where there are none, there is no score.
 
     `as_before`: always, where errors are counted.
@@ -68,7 +68,7 @@ def counted(score: Floats, errors: Ints, *, as_before: bool) -> bool:
     return told and (as_before or not score[errors == 0].any())
 
 
-def of_plain(
+def settle_plain(
     overrides: ColumnOverrides, score: Floats, where: str, *, counted: bool, before: bool, as_before: bool
 ) -> Direction:
     """Return which scores of a plain table are better: as told; lower where they add up errors; else higher.
@@ -79,28 +79,28 @@ def of_plain(
     """
     if counted and not as_before:
         negated = score.max() <= 0 and score.any()
-        return told(
+        return settle(
             overrides, "higher" if negated else "lower", "its scores add up the errors counted beside them", where
         )
     if overrides.better is not None:
         return Direction(overrides.better, "told")
     if counted:
         return Direction("lower", "table")
-    sums = as_before or (score.min() >= 0 and (usual(score) is None or _piled_up(score)))
+    sums = as_before or (score.min() >= 0 and (guess_scale(score) is None or _is_near_zero(score)))
     return Direction("lower" if before and sums else "higher", "assumed")
 
 
-def _piled_up(score: Floats) -> bool:
+def _is_near_zero(score: Floats) -> bool:
     """True if most scores are near 0, far from the largest; 0 and 1 are answers, no sums."""
     return bool(score.max() > 1 and 4 * np.median(score) <= score.max())
 
 
-def usual(score: Floats) -> tuple[float, float] | None:
+def guess_scale(score: Floats) -> tuple[float, float] | None:
     """Return the scale that scores seem to be given on; None where they tell of none.
 
     Whole numbers that reach both ends of a short scale are taken to be on it, others from 0 to 100 on that one.
 
-    >>> usual(np.array([1.0, 3.0, 5.0])), usual(np.array([55.0, 71.5])), usual(np.array([0.31, 0.77]))
+    >>> guess_scale(np.array([1.0, 3.0, 5.0])), guess_scale(np.array([55.0, 71.5])), guess_scale(np.array([0.31, 0.77]))
     ((1.0, 5.0), (0.0, 100.0), None)
     """
     low, high = float(score.min()), float(score.max())

@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.messages import clip, suggest
 from simlab.tables import judged, preferences
-from simlab.tables.cells import CellTable, check_wanted, load_answers, named, number, renamed
+from simlab.tables.cells import CellTable, check_wanted, load_answers, number, read_name, rename
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
 from simlab.tables.names import Numbers
@@ -58,19 +58,19 @@ def read(
             "themselves: simlab mutt TRIALS --scores FILE.csv"
         )
     if holds_trials(table.header):
-        return trials_of_table(renamed(table, {}, overrides.columns), metrics, references)
+        return trials_of_table(rename(table, {}, overrides.columns), metrics, references)
     if references is not None:
         raise InputError("--references belongs to scores of unit tests; leave it out for this table")
-    return _of_humans(table, overrides, metrics)
+    return _read_humans(table, overrides, metrics)
 
 
-def _of_humans(table: CellTable, overrides: ColumnOverrides, metrics: Sequence[str]) -> JudgedOutputs | Preferences:
-    compared = renamed(table, preferences.USUAL, overrides.columns)
+def _read_humans(table: CellTable, overrides: ColumnOverrides, metrics: Sequence[str]) -> JudgedOutputs | Preferences:
+    compared = rename(table, preferences.USUAL, overrides.columns)
     if preferences.holds(compared.header):
-        return preferences.of_table(compared, metrics, overrides)
-    scored = judged.with_runs(table, overrides.columns)
+        return preferences.read_table(compared, metrics, overrides)
+    scored = judged.name_columns(table, overrides.columns)
     if judged.holds(scored.header):
-        return judged.of_table(scored, metrics, overrides)
+        return judged.read_table(scored, metrics, overrides)
     there = clip(", ".join(table.header), 120)
     raise InputError(
         f"{table.where}: columns {there} are no table of {FORMS}; or name them with --columns ours=yours,..."
@@ -84,11 +84,11 @@ def _check_told(columns: Mapping[str, str]) -> None:
             raise InputError(f"--columns {clip(name, 40)}: is no column that is read; {suggest(name, ours)}")
 
 
-def understood(evidence: Evidence, *, lower_is_better: bool | None = None) -> str:
+def describe(evidence: Evidence, *, lower_is_better: bool | None = None) -> str:
     """State in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
     if isinstance(evidence, JudgedOutputs):
-        return judged.understood(evidence, lower_is_better=lower_is_better)
-    return preferences.understood(evidence) if isinstance(evidence, Preferences) else describe_trials(evidence)
+        return judged.describe(evidence, lower_is_better=lower_is_better)
+    return preferences.describe(evidence) if isinstance(evidence, Preferences) else describe_trials(evidence)
 
 
 def record(evidence: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
@@ -110,12 +110,12 @@ def trials_of_table(table: CellTable, chosen: Sequence[str], references: int | N
     """
     table = CellTable(table.where, table.header, list(table.rows))
     if "references" in table.header:
-        table = _with_references(table, references)
+        table = _keep_references(table, references)
     names: dict[str, list[tuple[int, list[str]]]] = {}
     for line, cells in table.rows:
-        names.setdefault(named(table, cells, line, "metric"), []).append((line, cells))
+        names.setdefault(read_name(table, cells, line, "metric"), []).append((line, cells))
     check_wanted(chosen, names, table.where)
-    return tuple(_trials_of(table, name, names[name]) for name in chosen or names)
+    return tuple(_read_trials(table, name, names[name]) for name in chosen or names)
 
 
 def describe_trials(trials: Sequence[ScoredTrials]) -> str:
@@ -133,7 +133,7 @@ def record_of_trials(trials: Sequence[ScoredTrials]) -> dict[str, Any]:
     return {"rows": n, "used": whole, "gaps": n - whole, **nothing, "metrics": [trials.name for trials in trials]}
 
 
-def _with_references(table: CellTable, wanted: int | None) -> CellTable:
+def _keep_references(table: CellTable, wanted: int | None) -> CellTable:
     """Keep the trials with one number of references; raise InputError where there are several and none is chosen."""
     at = table.column("references")
     there = list(dict.fromkeys(cells[at] for _, cells in table.rows))
@@ -150,16 +150,18 @@ def _with_references(table: CellTable, wanted: int | None) -> CellTable:
     return CellTable(table.where, table.header, [row for row in table.rows if row[1][at] == chosen])
 
 
-def _trials_of(table: CellTable, name: str, rows: Sequence[tuple[int, list[str]]]) -> ScoredTrials:
+def _read_trials(table: CellTable, name: str, rows: Sequence[tuple[int, list[str]]]) -> ScoredTrials:
     kinds = Numbers()
     corruption, preserving, scores, lower = [], [], [], set()
     for line, cells in rows:
         kind = cells[table.column("kind")]
         if kind not in ("altering", "disrupting", "preserving"):
-            raise InputError(f"{table.at(line)}: kind={clip(kind, 40)!r} must be altering, disrupting or preserving")
+            raise InputError(
+                f"{table.locate(line)}: kind={clip(kind, 40)!r} must be altering, disrupting or preserving"
+            )
         preserving.append(kind == "preserving")
         corruption.append(kinds[cells[table.column("corruption")] if "corruption" in table.header else kind])
-        scores.append([number(cells[table.column(c)], table.at(line), c) for c in ("original", "corrupted")])
+        scores.append([number(cells[table.column(c)], table.locate(line), c) for c in ("original", "corrupted")])
         lower.add(cells[table.column("lower_is_better")].lower() if "lower_is_better" in table.header else "false")
     if len(lower) > 1 or not lower <= {"true", "false"}:
         raise InputError(

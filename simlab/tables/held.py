@@ -39,7 +39,7 @@ class ColumnOverrides:
     decimal: Literal[",", "."] | None = None
 
 
-def how_read(overrides: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
+def reading_record(overrides: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
     """Return how a table is read, as a record: `columns[ours]` is its own name of each column that is."""
     return {
         "columns": dict(columns),
@@ -132,7 +132,7 @@ class Ratings:
         return len(self.rater_names)
 
 
-def as_errors(ratings: Ratings) -> Ratings:
+def flip_signs(ratings: Ratings) -> Ratings:
     """Turn negated penalties round, so that scores add up errors and fewer are better; others stay as they are.
 
     Released averages and segment scores of MQM are such: none is above 0, and 0 is what has no error.
@@ -143,7 +143,7 @@ def as_errors(ratings: Ratings) -> Ratings:
     return replace(ratings, score=np.abs(ratings.score), lower_is_better=True, notes=(*ratings.notes, said))
 
 
-def of_documents(ratings: Ratings, keep: Bools) -> Ratings:
+def keep_documents(ratings: Ratings, keep: Bools) -> Ratings:
     """Keep the ratings of some documents, `keep[document]`; systems and raters keep their indices, controls stay.
 
     Documents and items are numbered anew, in the same order.
@@ -156,11 +156,11 @@ def of_documents(ratings: Ratings, keep: Bools) -> Ratings:
         **{name: getattr(ratings, name)[rated] for name in flat},
         item=(np.cumsum(items) - 1)[ratings.item[rated]],
         document=(np.cumsum(keep) - 1)[ratings.document[items]],
-        document_names=_chosen(ratings.document_names, keep),
-        item_names=_chosen(ratings.item_names, items),
+        document_names=_keep_names(ratings.document_names, keep),
+        item_names=_keep_names(ratings.item_names, items),
         criteria={name: values[rated] for name, values in ratings.criteria.items()},
     )
 
 
-def _chosen(names: tuple[str, ...], keep: Bools) -> tuple[str, ...]:
+def _keep_names(names: tuple[str, ...], keep: Bools) -> tuple[str, ...]:
     return tuple(name for name, kept in zip(names, keep.tolist(), strict=True) if kept)

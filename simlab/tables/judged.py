@@ -16,19 +16,19 @@ from simlab.tables.cells import (
     CellTable,
     check_systems,
     check_wanted,
-    left_out_of,
-    named,
+    list_left_out,
+    merge_names,
     number,
-    renamed,
-    spelled,
+    read_name,
+    rename,
 )  # fmt: skip
-from simlab.tables.columns import NAMES, NO_METRICS, LeftOutRatings, Where, aliases, folded
+from simlab.tables.columns import NAMES, NO_METRICS, LeftOutRatings, Where, aliases, fold_name
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.names import NO_NAMES, Numbers, doubtful_names, refuse_alike, refuse_lists
-from simlab.tables.numbers import ANSWERS, FarScores, find_far_scores, missing, with_point
-from simlab.tables.preferences import people_of
-from simlab.tables.repeated_rows import RepeatedRows, copied_lines, group_rows, refuse_criteria, without_lines
-from simlab.tables.understood import rows_read, where_record
+from simlab.tables.numbers import ANSWERS, FarScores, find_far_scores, is_missing, write_point
+from simlab.tables.preferences import find_people
+from simlab.tables.repeated_rows import RepeatedRows, copied_lines, drop_lines, group_rows, refuse_criteria
+from simlab.tables.understood import describe_rows, record_where
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"
@@ -157,57 +157,57 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
     check_wanted(wanted, there, where)
     if wanted:
         return {name: there[name] for name in dict.fromkeys(wanted)}
-    return {name: k for name, k in there.items() if folded(name) not in NO_METRICS}
+    return {name: k for name, k in there.items() if fold_name(name) not in NO_METRICS}
 
 
-def with_runs(table: CellTable, told: Mapping[str, str]) -> CellTable:
+def name_columns(table: CellTable, told: Mapping[str, str]) -> CellTable:
     """Give columns our names; `segment` named beside an item is a part of it, such as one of several runs.
 
-    Raises InputError as `renamed` does.
+    Raises InputError as `rename` does.
     """
     if "segment" not in told:
-        return renamed(table, USUAL, told)
+        return rename(table, USUAL, told)
     rest = {ours: theirs for ours, theirs in told.items() if ours != "segment"}
-    whole = renamed(table, USUAL, rest)
+    whole = rename(table, USUAL, rest)
     if "item" not in whole.header or table.header[whole.column("item")] == told["segment"]:
-        return renamed(table, USUAL, {**rest, "item": told["segment"]})
-    return renamed(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": told["segment"]})
+        return rename(table, USUAL, {**rest, "item": told["segment"]})
+    return rename(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": told["segment"]})
 
 
-def of_table(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides = NOTHING) -> JudgedOutputs:
+def read_table(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides = NOTHING) -> JudgedOutputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
     Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
     of one output, and for answers to several questions, which a column tells apart.
     """
-    table = spelled(table)
+    table = merge_names(table)
     try:
-        found = _gathered(table, wanted, overrides)
+        found = _gather(table, wanted, overrides)
     except InputError:
         # Where several questions are mixed, that is what is wrong with the table.
-        _refuse_criteria(table, _repeated(table))
+        _refuse_criteria(table, _find_repeats(table))
         raise
     copies = 0
     if found.again or found.unsigned:
-        repeated = _repeated(table)
+        repeated = _find_repeats(table)
         copied = copied_lines(repeated, rater_known=bool(found.raters))
-        _refuse_criteria(table, without_lines(repeated, copied))
+        _refuse_criteria(table, drop_lines(repeated, copied))
         copies = found.drop(copied)
     check_systems(len(found.systems), table)
     systems = [system for system, _ in found.outputs]
-    refuse_lists(list(found.systems), lambda k: table.at(found.lines[systems.index(k)]))
+    refuse_lists(list(found.systems), lambda k: table.locate(found.lines[systems.index(k)]))
     refuse_alike(found.systems, "systems", table.where, table.path, overrides.alike)
     items = (f"{document}/{item}" if document else item for document, item in found.items)
     refuse_alike(items, "items", table.where, table.path, overrides.alike)
     refuse_alike(found.raters, "raters", table.where, table.path, overrides.alike)
-    outputs = _outputs(found, overrides, table.chosen, left_out_of(table, copies))
+    outputs = _outputs(found, overrides, table.chosen, list_left_out(table, copies))
     far = None if overrides.scale else find_far_scores(np.array(found.rating), np.array(found.at))
     merged = () if table.spellings is None else tuple(table.spellings.remarks())
-    read = table.how((*USUAL, *(table.header[k] for k in human_columns(table.header)), *outputs.metrics))
+    read = table.record((*USUAL, *(table.header[k] for k in human_columns(table.header)), *outputs.metrics))
     return replace(outputs, far=far, how=read, notes=(*outputs.notes, *merged))
 
 
-def _repeated(table: CellTable) -> RepeatedRows:
+def _find_repeats(table: CellTable) -> RepeatedRows:
     """Group the rows about one output by one rater."""
     key = [at for at, name in enumerate(table.header) if name in ("system", "document", "item", "rater")]
     used = {*key, *human_columns(table.header)}
@@ -223,7 +223,7 @@ def _refuse_criteria(table: CellTable, repeated: RepeatedRows) -> None:
         refuse_criteria(repeated, table.where, what, rater_known=bool(rater), surely=True)
 
 
-def _gathered(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides) -> _Gathered:
+def _gather(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides) -> _Gathered:
     low, high = overrides.scale or (-math.inf, math.inf)
     chosen = {name.casefold() for name, _ in table.chosen} | ({table.marks.name.casefold()} if table.marks else set())
     columns = metric_columns(table.header, wanted, table.where)
@@ -237,22 +237,24 @@ def _gathered(table: CellTable, wanted: Sequence[str], overrides: ColumnOverride
     human = human_columns(table.header)
     used = {*USUAL, *columns, *(table.header[k] for k in human)}
     found.unused = tuple(name for name in table.header if name and name not in used and name.casefold() not in chosen)
-    runs = next((name for name in table.header if folded(name) in NAMES["run"].usual), "")
+    runs = next((name for name in table.header if fold_name(name) in NAMES["run"].usual), "")
     for line, cells, output, rater in _rows(found, table):
         for k in human:
-            value = found.read(cells[k], table.at(line), table.header[k])
+            value = found.read(cells[k], table.locate(line), table.header[k])
             if math.isnan(value):
                 found.gaps += 1
             elif not low <= value <= high:
                 off = f"{table.header[k]}={value:g} is off the scale"
-                raise InputError(f"{table.at(line)}: {off} from {low:g} to {high:g}; mend it, or say another --scale")
+                raise InputError(
+                    f"{table.locate(line)}: {off} from {low:g} to {high:g}; mend it, or say another --scale"
+                )
             else:
                 found.of.append(output)
                 found.rating.append(value)
                 found.by.append(rater)
                 found.at.append(line)
         for name, k in columns.items():
-            _score(found, output, name, found.read(cells[k], table.at(line), name), table.at(line), runs)
+            _score(found, output, name, found.read(cells[k], table.locate(line), name), table.locate(line), runs)
     return found
 
 
@@ -260,8 +262,8 @@ def _no_scores(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[s
     """Go through the columns whose first cells hold no score at all, each with such a cell."""
     rows = [cells for cells in table.first_rows() if len(cells) == len(table.header)]
     for name, k in columns.items():
-        filled = [cells[k] for cells in rows if not missing(cells[k])]
-        written = [with_point(cell, table.commas) for cell in filled]
+        filled = [cells[k] for cells in rows if not is_missing(cells[k])]
+        written = [write_point(cell, table.commas) for cell in filled]
         if filled and all(read_decimal(cell) is None and cell.lower() not in ANSWERS for cell in written):
             yield name, filled[0]
 
@@ -271,7 +273,7 @@ def _rows(gathered: _Gathered, table: CellTable) -> Iterator[tuple[int, list[str
     places = {name: table.column(name) for name in ("document", "rater") if name in table.header}
     for line, cells in table.rows:
         gathered.rows += 1
-        system, item = (named(table, cells, line, column) for column in ("system", "item"))
+        system, item = (read_name(table, cells, line, column) for column in ("system", "item"))
         document = cells[places["document"]] if "document" in places else ""
         if "document" in places:
             gathered.documents[document]
@@ -309,10 +311,10 @@ def _outputs(
 ) -> JudgedOutputs:
     at = np.array(list(gathered.outputs), np.int64)
     of = np.array(gathered.of, np.int64)
-    human = padded(of, np.array(gathered.rating), len(at))
+    human = pad_ratings(of, np.array(gathered.rating), len(at))
     scores, failed = {}, list[LeftOutRatings]()
     for name, column in gathered.scores.items():
-        scores[name], outside = _without_failures(np.array(column), name, gathered.lines)
+        scores[name], outside = _drop_failures(np.array(column), name, gathered.lines)
         failed += [outside] if outside else []
     return JudgedOutputs(
         at[:, 0],
@@ -322,7 +324,7 @@ def _outputs(
         human,
         scores,
         len(gathered.documents),
-        people_of(tuple(gathered.raters), overrides)[0],
+        find_people(tuple(gathered.raters), overrides)[0],
         gathered.rows,
         gathered.gaps,
         tuple(_notes(gathered)),
@@ -336,7 +338,7 @@ def _outputs(
     )
 
 
-def _without_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floats, LeftOutRatings | None]:
+def _drop_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floats, LeftOutRatings | None]:
     """Leave out what stands for an answer that could not be read: a rare negative number below a scale from 0 or 1.
 
     Judges that give whole or half points say -1 where their answer could not be parsed; real-valued metrics, and
@@ -359,7 +361,7 @@ def _documents(gathered: _Gathered) -> Ints:
     return np.array([gathered.documents[document] if document else -1 for document, _ in gathered.items], np.int64)
 
 
-def padded(output: Ints, rating: Floats, n: int) -> Floats:
+def pad_ratings(output: Ints, rating: Floats, n: int) -> Floats:
     """Lay ratings out as `[output, repeat]`, in the order in which they came, NaN behind the last."""
     order = np.argsort(output, kind="stable")
     counts = np.bincount(output, minlength=n)
@@ -370,8 +372,8 @@ def padded(output: Ints, rating: Floats, n: int) -> Floats:
 
 
 def padded_places(output: Ints, place: Ints, n: int) -> Ints:
-    """Lay places, such as those of raters, out as `padded` does; -1 is a gap."""
-    laid = padded(output, place.astype(float), n)
+    """Lay places, such as those of raters, out as `pad_ratings` does; -1 is a gap."""
+    laid = pad_ratings(output, place.astype(float), n)
     return np.where(np.isfinite(laid), laid, -1).astype(np.int64)
 
 
@@ -390,7 +392,7 @@ def _notes(gathered: _Gathered) -> Iterator[str]:
         )
 
 
-def understood(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
+def describe(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
     """State in one line what was read: whose outputs, how many ratings on which scale, which metrics.
 
     `lower_is_better` as the user says of human scores; None: nobody says, and higher is taken for better.
@@ -402,8 +404,8 @@ def understood(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
     words += f"; {pluralise(len(rated), 'human rating')}"
     words += f" by {pluralise(len(outputs.rater_names), 'rater')}" if outputs.rater_names else ""
     words += f", {pluralise(outputs.gaps, 'gap')}" if outputs.gaps else ""
-    words += f"; {_scale(rated, outputs.scale)}, {_better(lower_is_better)}" if len(rated) else ""
-    return f"{words}; metrics {', '.join(outputs.metrics) or 'none'}{rows_read(outputs.where, outputs.left_out)}"
+    words += f"; {_scale(rated, outputs.scale)}, {_state_better(lower_is_better)}" if len(rated) else ""
+    return f"{words}; metrics {', '.join(outputs.metrics) or 'none'}{describe_rows(outputs.where, outputs.left_out)}"
 
 
 def record(outputs: JudgedOutputs, *, lower_is_better: bool) -> dict[str, Any]:
@@ -423,7 +425,7 @@ def record(outputs: JudgedOutputs, *, lower_is_better: bool) -> dict[str, Any]:
         "metrics": list(outputs.metrics),
         "unused": list(outputs.unused),
         "how": dict(outputs.how),
-        **where_record(outputs.where, outputs.left_out),
+        **record_where(outputs.where, outputs.left_out),
         **({} if outputs.far is None else outputs.far.record()),
     }
 
@@ -441,7 +443,7 @@ def _scale(rated: Array, scale: tuple[float, float] | None) -> str:
     return f"scores from {rated.min():g} to {rated.max():g}"
 
 
-def _better(lower_is_better: bool | None) -> str:
+def _state_better(lower_is_better: bool | None) -> str:
     if lower_is_better is None:
         return "higher is better (--better lower turns it)"
     return "lower is better" if lower_is_better else "higher is better"

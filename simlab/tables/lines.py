@@ -48,10 +48,10 @@ def numbered_lines(path: Path, remedy: str = REMEDY) -> Iterator[tuple[int, str]
     files.check_regular(path, where, remedy=remedy)
     try:
         # What is too long is refused before its lines are taken apart, which takes far longer than to count them.
-        with _opened(path, where) as content:
+        with _open(path, where) as content:
             while content.read(_AT_ONCE):
                 pass
-        with _opened(path, where) as content:
+        with _open(path, where) as content:
             yield from _content_lines(content, where)
     except InputError:
         raise
@@ -59,12 +59,12 @@ def numbered_lines(path: Path, remedy: str = REMEDY) -> Iterator[tuple[int, str]
         raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
 
 
-def beginning(path: Path, remedy: str = REMEDY) -> str:
+def first_letter(path: Path, remedy: str = REMEDY) -> str:
     """Return the first character of a table that is not blank, "" where there is none."""
     where = clip(path)
     files.check_regular(path, where, remedy=remedy)
     try:
-        with _opened(path, where) as content:
+        with _open(path, where) as content:
             begun = content.read(_AT_ONCE).removeprefix(_BYTE_ORDER_MARK).lstrip()
     except _BROKEN as error:
         raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
@@ -75,7 +75,7 @@ def whole_text(path: Path, most: int) -> str:
     """Return the text of a file that is no table of lines; raise InputError for more than `most` bytes."""
     where = clip(path)
     try:
-        with _opened(path, where) as content:
+        with _open(path, where) as content:
             raw = content.read(most + 1).removeprefix(_BYTE_ORDER_MARK)
     except _BROKEN as error:
         raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
@@ -89,7 +89,7 @@ def whole_text(path: Path, most: int) -> str:
 
 
 @contextmanager
-def _opened(path: Path, where: str) -> Iterator[io.BufferedReader]:
+def _open(path: Path, where: str) -> Iterator[io.BufferedReader]:
     with ExitStack() as stack:
         file = stack.enter_context(path.open("rb"))
         packed = file.peek(2)[:2] == _GZIP
@@ -170,10 +170,10 @@ def _text_lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             if b"\0" in raw or len(raw) > MAX_LINE:
-                raise _refused(raw, where, number) from error
+                raise _refusal(raw, where, number) from error
             raise InputError(f"{where}, line {number}: {files.describe_not_utf8(raw[error.start])}") from error
         if len(raw) > MAX_LINE or "\0" in line:
-            raise _refused(raw, where, number)
+            raise _refusal(raw, where, number)
         # Converted twice, or the wrong way round, an end has returns to spare.
         yield number, line.strip("\r\n")
 
@@ -208,7 +208,7 @@ def _cut_at_returns(begun: bytes, stream: IO[bytes]) -> Iterator[bytes]:
     yield from _LINE_END.split(rest)
 
 
-def _refused(raw: bytes, where: str, number: int) -> InputError:
+def _refusal(raw: bytes, where: str, number: int) -> InputError:
     if len(raw) > MAX_LINE:
         return InputError(f"{where}, line {number}: is longer than {MAX_LINE:,} bytes; not a table of ratings")
     return InputError(f"{where}, line {number}: holds a zero byte, so this is binary or UTF-16; save it as UTF-8 text")
@@ -221,13 +221,13 @@ class Dialect(NamedTuple):
     quoted: bool
 
 
-def dialect_of(header: str) -> Dialect:
+def find_dialect(header: str) -> Dialect:
     r"""Detect the dialect of a table by its first line: the first of tab, semicolon and comma that sets cells apart.
 
     Published tables with tabs do not quote, and their sentences hold single quotation marks, so tabs go with quoting
     only where the header itself is quoted.
 
-    >>> dialect_of("system,score"), dialect_of('system\tscore')
+    >>> find_dialect("system,score"), find_dialect('system\tscore')
     (Dialect(mark=',', quoted=True), Dialect(mark='\t', quoted=False))
     """
     for mark in _MARKS:
@@ -246,7 +246,7 @@ def cells(line: str, dialect: Dialect) -> list[str]:
         return line.split(dialect.mark)
 
 
-def header_of(line: str, dialect: Dialect, where: str) -> list[str]:
+def read_header(line: str, dialect: Dialect, where: str) -> list[str]:
     """Return the names of the columns without blanks around them.
 
     Raises InputError for more columns than a table of ratings has.

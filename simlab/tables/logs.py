@@ -18,13 +18,13 @@ import numpy as np
 from simlab.files import read_decimal
 from simlab.messages import pluralise
 from simlab.tables import direction, numbers
-from simlab.tables.held import ColumnOverrides, Ratings, how_read
+from simlab.tables.held import ColumnOverrides, Ratings, reading_record
 from simlab.tables.lines import Dialect, cells
 from simlab.tables.mqm import points
-from simlab.tables.names import RatingCollector, controls, indexed, left_out, without_repeats
-from simlab.tables.people import with_people
-from simlab.tables.ratings import of_indexed
-from simlab.tables.times import Times, of_ends
+from simlab.tables.names import RatingCollector, controls, drop_repeats, number_names, state_repeats
+from simlab.tables.people import put_people
+from simlab.tables.ratings import build_ratings
+from simlab.tables.times import Times, take_gaps
 from simlab.types import InputError
 
 KINDS = ("TGT", "BAD", "REF", "CHK")
@@ -95,7 +95,7 @@ def read(rows: Iterable[tuple[int, list[str]]], overrides: ColumnOverrides, wher
         raise InputError(f"{where}: holds no rating of a target (kind {TARGET})")
     marked = not any(entry.score for entry in targets) and any(entry.errors for entry in log.entries)
     why = "nobody gave a score, so its spans count, and lower is better" if marked else "higher is better in such logs"
-    source = direction.told(overrides, "lower" if marked else "higher", why, where).source
+    source = direction.settle(overrides, "lower" if marked else "higher", why, where).source
     return _ratings(log, targets, overrides, where, marked=marked, source=source)
 
 
@@ -119,12 +119,12 @@ def _entry(log: _LogRows, line: int, row: Sequence[str], where: str) -> LogEntry
     document, sign, rest = output.partition("#")
     if not sign:
         return None
-    errors, worth = _marked(spans, where)
+    errors, worth = _count_errors(spans, where)
     shown = ShownSegment(login, system, document, rest.partition("#")[2], numbers.count("item number", number, where))
     return LogEntry(line, shown, kind, numbers.score(score, where), errors, worth, spent if spent >= 0 else math.nan)
 
 
-def _marked(spans: str, where: str) -> tuple[int, float]:
+def _count_errors(spans: str, where: str) -> tuple[int, float]:
     """Count the errors that are marked and what they are worth in points."""
     try:
         marked: Any = json.loads(spans)
@@ -146,16 +146,16 @@ def _ratings(
     marked: bool,
     source: direction.Source,
 ) -> Ratings:
-    place = placed([entry.shown for entry in targets])
+    place = find_places([entry.shown for entry in targets])
     known = [(entry, at) for entry, at in zip(targets, place, strict=True) if at is not None]
-    held, who, notes = with_people(_gathered(known), overrides.people)
-    found, kept = without_repeats(indexed(held, where, alike=overrides.alike))
+    held, who, notes = put_people(_gather(known), overrides.people)
+    found, kept = drop_repeats(number_names(held, where, alike=overrides.alike))
     rated = [known[k][0] for k in kept.tolist()]
     score = np.array([entry.points if marked else entry.score for entry in rated])
     scale = overrides.scale or (None if marked else PERCENT)
     better: direction.Better = "lower" if marked else "higher"
     direction.check(score, ColumnOverrides(scale=scale), better, lambda k: f"{where}, line {rated[k].line}")
-    return of_indexed(
+    return build_ratings(
         found,
         score,
         np.array([entry.errors for entry in rated], np.int64),
@@ -164,10 +164,10 @@ def _ratings(
         better_from=source,
         scale=scale,
         layout="log",
-        how=how_read(overrides, {}),
-        notes=(*notes, *_notes(log, targets, len(known)), *left_out(len(known) - len(kept))),
+        how=reading_record(overrides, {}),
+        notes=(*notes, *_notes(log, targets, len(known)), *state_repeats(len(known) - len(kept))),
         rows=log.rows,
-        controls=controls(list(_damaged(log, marked)), who, found, RULE),
+        controls=controls(list(_match_copies(log, marked)), who, found, RULE),
         times=_times(log.stamps, who),
     )
 
@@ -175,10 +175,10 @@ def _ratings(
 def _times(stamps: Sequence[Stamp], who: Mapping[str, str]) -> Times | None:
     """Take the time between ends: practice, control items and repeated answers are work, too."""
     logins, outputs, order, ends = zip(*((s.login, s.output, s.number, s.end) for s in stamps), strict=True)
-    return of_ends(logins, ends, outputs, who, order)
+    return take_gaps(logins, ends, outputs, who, order)
 
 
-def _gathered(known: Sequence[tuple[LogEntry, int]]) -> RatingCollector:
+def _gather(known: Sequence[tuple[LogEntry, int]]) -> RatingCollector:
     held = RatingCollector()
     held.add(
         [entry.line for entry, _ in known],
@@ -200,8 +200,8 @@ def _notes(log: _LogRows, targets: Sequence[LogEntry], known: int) -> Iterator[s
         yield f"left out: {pluralise(len(targets) - known, 'rating')}, as it cannot be told of which segments"
 
 
-def _damaged(log: _LogRows, marked: bool) -> Iterator[tuple[str, bool]]:
-    """Hold each damaged copy against the same login's rating of the output: who met it, and whether they failed it.
+def _match_copies(log: _LogRows, marked: bool) -> Iterator[tuple[str, bool]]:
+    """Match each damaged copy with the same login's rating of the output: who met it, and whether they failed it.
 
     Copies and outputs are matched by their order in the task, where there are as many of both.
     """
@@ -233,7 +233,7 @@ class ShownSegment(NamedTuple):
     number: int
 
 
-def placed(shown: Sequence[ShownSegment]) -> list[int | None]:
+def find_places(shown: Sequence[ShownSegment]) -> list[int | None]:
     """Return the place of each segment in its document, from 0; None where it cannot be told.
 
     A task shows the segments of a document in their order. The largest number of segments that a login was shown of a
@@ -244,7 +244,7 @@ def placed(shown: Sequence[ShownSegment]) -> list[int | None]:
     size: dict[str, int] = {}
     for (document, _), parts in runs.items():
         size[document] = max([size.get(document, 0), *(len(numbers) for numbers in parts.values())])
-    first = {output: _firsts(parts, size[output[0]]) for output, parts in runs.items()}
+    first = {output: _place_parts(parts, size[output[0]]) for output, parts in runs.items()}
     places: list[int | None] = []
     for one in shown:
         output, run = (one.document, one.system), (one.login, one.mark)
@@ -262,7 +262,7 @@ def _runs(shown: Sequence[ShownSegment]) -> dict[tuple[str, str], dict[_Run, lis
     return {output: {run: sorted(parts[run]) for run in sorted(parts)} for output, parts in runs.items()}
 
 
-def _firsts(parts: dict[_Run, list[int]], size: int) -> dict[_Run, int]:
+def _place_parts(parts: dict[_Run, list[int]], size: int) -> dict[_Run, int]:
     """Return the place of the first segment of each part that can be placed.
 
     Whole documents begin at the beginning; parts of the output itself follow each other; a part of a copy is placed

@@ -16,10 +16,10 @@ import numpy as np
 from simlab import files
 from simlab.messages import clip, suggest
 from simlab.tables import segment_scores
-from simlab.tables.columns import found
+from simlab.tables.columns import find_columns
 from simlab.tables.held import ColumnOverrides, Ratings
-from simlab.tables.lines import dialect_of, header_of, numbered_lines
-from simlab.tables.reading import listed
+from simlab.tables.lines import find_dialect, numbered_lines, read_header
+from simlab.tables.reading import list_segments
 from simlab.tables.reading import read as read_ratings
 from simlab.types import Floats, InputError, Ints
 
@@ -62,7 +62,7 @@ class AlignedScores(NamedTuple):
         return np.array([names.index(document) for document, _ in self.rest_items], np.int64)
 
 
-def file_of(path: Path, column: str | None) -> tuple[Path, str | None]:
+def find_file(path: Path, column: str | None) -> tuple[Path, str | None]:
     """Return the file, and the column in it, that hold a metric's scores.
 
     Segment scores have a file for each metric: beside TESTSET.ANY.seg.score the metric NAME is TESTSET.NAME.seg.score.
@@ -80,15 +80,15 @@ def read(
     `better` says which scores are better (None: higher, but of marked errors), `columns[ours]` the table's own name of
     a column. Raises InputError naming the file for what is no table of scores, and for two scores of one output.
     """
-    file, column = file_of(path, column)
+    file, column = find_file(path, column)
     where = clip(files.write_path(file))
     if column is not None:
         columns = {**columns, "score": _column(file, column, columns)}
-    ratings = read_ratings(file, ColumnOverrides(columns=columns, better=better or _usual(file)))
-    score = _one_each(ratings, column or "score", where)
+    ratings = read_ratings(file, ColumnOverrides(columns=columns, better=better or _note_better(file)))
+    score = _lay_scores(ratings, column or "score", where)
     name = column or (_name(file) if file.name.endswith(FAMILY) else file.name.partition(".")[0])
     return MetricScores(
-        name, where, ratings.system_names, items_of(ratings), -score if ratings.lower_is_better else score
+        name, where, ratings.system_names, name_items(ratings), -score if ratings.lower_is_better else score
     )
 
 
@@ -99,18 +99,18 @@ def segments(path: Path, columns: Mapping[str, str]) -> tuple[Item, ...]:
     """
     first = next(numbered_lines(path), (0, ""))[1]
     if segment_scores.is_first_of_segments(first):
-        documents = segment_scores.documents_of(path, clip(path))
+        documents = segment_scores.read_documents(path, clip(path))
         return tuple((document, str(k + 1)) for k, document in enumerate(documents))
-    return tuple(dict.fromkeys(listed(path, ColumnOverrides(columns=columns))))
+    return tuple(dict.fromkeys(list_segments(path, ColumnOverrides(columns=columns))))
 
 
-def items_of(ratings: Ratings) -> tuple[Item, ...]:
+def name_items(ratings: Ratings) -> tuple[Item, ...]:
     """Name the items of a table: document and segment."""
     documents = (ratings.document_names[document] for document in ratings.document)
     return tuple(zip(documents, ratings.item_names, strict=True))
 
 
-def laid(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item]) -> AlignedScores:
+def align(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item]) -> AlignedScores:
     """Lay a metric's scores beside the outputs of a table.
 
     Items go by document and segment; where the two tables have no such item in common, by segments alone, if each of
@@ -137,11 +137,11 @@ def _column(file: Path, column: str, told: Mapping[str, str]) -> str:
             f"metric.column={clip(column, 40)}: {where} has no columns; segment scores are found by a file name "
             f"TESTSET.NAME{ENDING}"
         )
-    names = [name for name in header_of(first, dialect_of(first), f"{where}, line 1") if name]
+    names = [name for name in read_header(first, find_dialect(first), f"{where}, line 1") if name]
     if column not in names:
         advice = suggest(column, names, "it has", 200)
         raise InputError(f"metric.column={clip(column, 40)}: {where} has no such column; {advice}")
-    others = {key: names[at] for key, at in found(names, told, f"{where}, line 1").items() if key != "score"}
+    others = {key: names[at] for key, at in find_columns(names, told, f"{where}, line 1").items() if key != "score"}
     if column in others.values() or "severity" in others:
         wrong = "lists marked errors" if "severity" in others else f"takes it for the {_key(others, column)}"
         raise InputError(f"metric.column={clip(column, 40)}: {where} {wrong}; name a column with scores of a metric")
@@ -152,7 +152,7 @@ def _key(columns: Mapping[str, str], name: str) -> str:
     return next(key for key, theirs in columns.items() if theirs == name)
 
 
-def _usual(file: Path) -> Literal["higher"] | None:
+def _note_better(file: Path) -> Literal["higher"] | None:
     """Note that higher scores are assumed to be better; marked errors are worse by themselves."""
     return None if file.name.endswith(".seg.rating") else "higher"
 
@@ -162,14 +162,14 @@ def _name(file: Path) -> str:
     return file.name.partition(".")[2].removesuffix(ENDING).removesuffix(".seg.rating")
 
 
-def _one_each(ratings: Ratings, column: str, where: str) -> Floats:
+def _lay_scores(ratings: Ratings, column: str, where: str) -> Floats:
     """Lay scores out as `[system, item]`; raise InputError where an output has two that differ."""
     score = np.full((ratings.n_systems, len(ratings.item_names)), np.nan)
     score[ratings.system, ratings.item] = ratings.score
     other = np.flatnonzero(score[ratings.system, ratings.item] != ratings.score)
     if len(other):
         k = int(other[0])
-        system, (document, segment) = ratings.system_names[ratings.system[k]], items_of(ratings)[ratings.item[k]]
+        system, (document, segment) = ratings.system_names[ratings.system[k]], name_items(ratings)[ratings.item[k]]
         both = f"{ratings.score[k]:g} and {score[ratings.system[k], ratings.item[k]]:g}"
         output = clip(f"system {system}, document {document}, segment {segment}", 200)
         raise InputError(f"{where}: {column} is {both} for {output}; a metric has one score of an output")

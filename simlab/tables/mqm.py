@@ -20,10 +20,18 @@ from simlab.messages import clip
 from simlab.tables import direction, ratings
 from simlab.tables.columns import require
 from simlab.tables.held import ColumnOverrides, Ratings
-from simlab.tables.names import Numbers, RatingCollector, controls, indexed, left_out, notes_on_names, without_repeats
-from simlab.tables.people import with_people
+from simlab.tables.names import (
+    Numbers,
+    RatingCollector,
+    controls,
+    drop_repeats,
+    notes_on_names,
+    number_names,
+    state_repeats,
+)
+from simlab.tables.people import put_people
 from simlab.tables.ratings import Header
-from simlab.tables.times import MOST_SECONDS, Times, times_of
+from simlab.tables.times import MOST_SECONDS, Times, take_times
 from simlab.types import InputError
 
 SEVERITIES = ("major", "minor", "neutral", "no-error", "hotw-test")
@@ -70,7 +78,7 @@ def read(rows: Iterator[tuple[int, list[str]]], header: Header, overrides: Colum
     """
     wanted = ("system", "document", "segment", "rater", "category", "severity")
     require(wanted, header.columns, header.names, header.file.header_at)
-    better = direction.told(overrides, "lower", "it lists marked errors, and lower is better", header.where)
+    better = direction.settle(overrides, "lower", "it lists marked errors, and lower is better", header.where)
     gathered = _MqmRows()
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header)
@@ -84,7 +92,7 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
     read.rows += len(chunk)
     units = zip(*ratings.names(columns, len(chunk)), strict=True)
     said = zip(columns["severity"], columns["category"], strict=True)
-    clocked = map(_clocked, columns.get("metadata", [""] * len(chunk)))
+    clocked = map(_read_times, columns.get("metadata", [""] * len(chunk)))
     for (line, _), unit, words, (took, ended) in zip(chunk, units, said, clocked, strict=True):
         mark = read.marks.get(words) or _mark(*words, f"{header.where}, line {line}")
         read.marks[words] = mark
@@ -102,13 +110,13 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
 
 
 def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source: direction.Source) -> Ratings:
-    held, who, notes = with_people(read.held, overrides.people)
-    found, kept = without_repeats(indexed(held, header.where, header.file.path, overrides.alike))
+    held, who, notes = put_people(read.held, overrides.people)
+    found, kept = drop_repeats(number_names(held, header.where, header.file.path, overrides.alike))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
     errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)
     direction.check(score, overrides, "lower", lambda k: f"{header.where}, line {held.line[int(kept[k])]}")
-    return ratings.of_indexed(
+    return ratings.build_ratings(
         found,
         score,
         errors,
@@ -117,10 +125,10 @@ def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source:
         better_from=source,
         scale=overrides.scale,
         layout="mqm",
-        notes=(*header.file.notes, *notes, *left_out(n - len(kept)), *notes_on_names(read.held)),
+        notes=(*header.file.notes, *notes, *state_repeats(n - len(kept)), *notes_on_names(read.held)),
         remarks=tuple(() if header.spellings is None else header.spellings.remarks()),
-        how=header.how(overrides),
-        unused=header.unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
+        how=header.record(overrides),
+        unused=header.list_unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
         rows=read.rows,
         controls=controls(read.planted, who, found, RULE),
         times=_times(read, who) if "rater" in header.columns else None,
@@ -136,7 +144,7 @@ def _times(read: _MqmRows, who: Mapping[str, str]) -> Times | None:
     units = list(read.ended)
     ends = (when if math.isfinite(when := read.ended[unit]) else math.nan for unit in units)
     spent = (read.spent.get(unit, math.nan) for unit in units)
-    return times_of([unit[3] for unit in units], ends, spent, [unit[:2] for unit in units], who)
+    return take_times([unit[3] for unit in units], ends, spent, [unit[:2] for unit in units], who)
 
 
 def _mark(severity: str, category: str, where: str) -> MarkedError:
@@ -167,7 +175,7 @@ def points(severity: str, category: str) -> int:
     return 0
 
 
-def _clocked(metadata: str) -> tuple[float, float]:
+def _read_times(metadata: str) -> tuple[float, float]:
     """Return the time that actions on a segment took together, and when a row was written, in seconds.
 
     0 and -inf where the metadata do not say. Releases note both in milliseconds.
@@ -178,7 +186,7 @@ def _clocked(metadata: str) -> tuple[float, float]:
         held = json.loads(metadata)
     except (ValueError, RecursionError):
         return 0.0, -math.inf
-    return (_seconds(held), _ended(held)) if isinstance(held, dict) else (0.0, -math.inf)
+    return (_seconds(held), _read_end(held)) if isinstance(held, dict) else (0.0, -math.inf)
 
 
 def _seconds(held: Mapping[str, Any]) -> float:
@@ -189,7 +197,7 @@ def _seconds(held: Mapping[str, Any]) -> float:
     return sum(time for time in spent if math.isfinite(time) and time > 0) / 1000
 
 
-def _ended(held: Mapping[str, Any]) -> float:
+def _read_end(held: Mapping[str, Any]) -> float:
     """Return when a row was written; an answer ends with the last of its rows."""
     written = held.get("timestamp")
     if not isinstance(written, int | float) or isinstance(written, bool) or not abs(written) < 1e3 * MOST_SECONDS * 100:

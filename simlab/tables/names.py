@@ -14,7 +14,7 @@ import numpy as np
 
 from simlab.messages import clip, order_naturally, pluralise
 from simlab.tables.held import Alike, ControlAnswers
-from simlab.tables.opening import rows_with
+from simlab.tables.opening import compare_rows
 from simlab.types import InputError, Ints
 
 MOST_NAMES = 1_000_000
@@ -42,7 +42,7 @@ class Numbers(dict[Any, int]):
         return self[key]
 
 
-def ranked(numbers: Numbers) -> tuple[tuple[str, ...], Ints]:
+def sort_names(numbers: Numbers) -> tuple[tuple[str, ...], Ints]:
     """Return names in natural order, and the place of each by its number."""
     names = list(numbers)
     order = sorted(range(len(names)), key=lambda k: order_naturally(names[k]))
@@ -68,13 +68,13 @@ def spelling(name: str) -> str:
     (True, True, False)
     """
     if not name.isascii():
-        name = unicodedata.normalize("NFC", "".join(map(_plain, name)))
+        name = unicodedata.normalize("NFC", "".join(map(_narrow, name)))
     text = "".join(re.sub(r"(?<=\d)\s+(?=\d)", "\0", name).split()).casefold()
     number = _NUMBER.fullmatch(text)
     return number[1] if number else text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _plain(letter: str) -> str:
+def _narrow(letter: str) -> str:
     """Return a letter in its usual width, nothing for one that cannot be seen."""
     if unicodedata.category(letter) == "Cf" or 0xFE00 <= ord(letter) <= 0xFE0F:
         return ""
@@ -82,10 +82,10 @@ def _plain(letter: str) -> str:
     return unicodedata.normalize("NFKC", letter) if wide else letter
 
 
-def printed(name: str) -> str:
+def reveal(name: str) -> str:
     r"""Return a name so that what cannot be seen in it can.
 
-    >>> printed("Ana"), printed("Jos\u00e9")
+    >>> reveal("Ana"), reveal("Jos\u00e9")
     ("'Ana'", "'Jos\\xe9'")
     """
     return clip(ascii(name), 60)
@@ -98,7 +98,7 @@ class Spellings:
         self._first: dict[tuple[str, str], str] = {}
         self.met: dict[tuple[str, str], str] = {}
 
-    def first(self, column: str, name: str) -> str:
+    def spell(self, column: str, name: str) -> str:
         """Return the first spelling of a name in a column of names."""
         kind = _ONE_NAME.get(column, column)
         first = self._first.setdefault((kind, spelling(name)), name)
@@ -115,14 +115,14 @@ class Spellings:
         for line, row in rows:
             for name, at in places:
                 if at < len(row) and row[at].strip():
-                    row[at] = self.first(name, row[at].strip())
+                    row[at] = self.spell(name, row[at].strip())
             if pair is not None and pair < len(row):
-                row[pair] = "|".join(self.first("system", part.strip()) for part in row[pair].split("|"))
+                row[pair] = "|".join(self.spell("system", part.strip()) for part in row[pair].split("|"))
             yield line, row
 
     def remarks(self) -> Iterator[str]:
         """State which names were taken for one."""
-        shown = [f"{kind} {printed(name)} is {printed(first)}" for (kind, name), first in self.met.items()]
+        shown = [f"{kind} {reveal(name)} is {reveal(first)}" for (kind, name), first in self.met.items()]
         if shown:
             more = f", and {len(shown) - 6:,} more" if len(shown) > 6 else ""
             yield f"taken for one name (--alike merge): {', '.join(shown[:6])}{more}"
@@ -170,17 +170,17 @@ def refuse_alike(
     for name in names:
         other = seen.setdefault(spelling(name), name)
         if other != name:
-            rows = "" if path is None else rows_with(path, other, name)
+            rows = "" if path is None else compare_rows(path, other, name)
             remedy = "write them alike" + (", or say --alike merge or --alike keep" if alike else "")
-            raise InputError(f"{where}: the {what} {_differ(other, name)}{rows}; {remedy}")
+            raise InputError(f"{where}: the {what} {_difference(other, name)}{rows}; {remedy}")
 
 
-def _differ(one: str, other: str) -> str:
+def _difference(one: str, other: str) -> str:
     if "".join(one.split()).casefold() == "".join(other.split()).casefold():
         return f"{clip(repr(one), 60)} and {clip(repr(other), 60)} differ in case or blanks only"
     if one.isascii() and other.isascii():
-        return f"{printed(one)} and {printed(other)} are one number, written in two ways"
-    return f"{printed(one)} and {printed(other)} look alike: letters are encoded in two ways, or cannot be seen"
+        return f"{reveal(one)} and {reveal(other)} are one number, written in two ways"
+    return f"{reveal(one)} and {reveal(other)} look alike: letters are encoded in two ways, or cannot be seen"
 
 
 def refuse_many(numbers: Numbers, what: str, where: str) -> None:
@@ -189,7 +189,7 @@ def refuse_many(numbers: Numbers, what: str, where: str) -> None:
         raise InputError(f"{where}: has more than {MOST_NAMES:,} {what}; check the columns of the table")
 
 
-def _ints() -> array[int]:
+def _int_array() -> array[int]:
     return array("q")
 
 
@@ -204,10 +204,10 @@ class RatingCollector:
     documents: Numbers = field(default_factory=Numbers)
     items: Numbers = field(default_factory=Numbers)
     raters: Numbers = field(default_factory=Numbers)
-    system: array[int] = field(default_factory=_ints)
-    item: array[int] = field(default_factory=_ints)
-    rater: array[int] = field(default_factory=_ints)
-    line: array[int] = field(default_factory=_ints)
+    system: array[int] = field(default_factory=_int_array)
+    item: array[int] = field(default_factory=_int_array)
+    rater: array[int] = field(default_factory=_int_array)
+    line: array[int] = field(default_factory=_int_array)
 
     def add(
         self,
@@ -238,7 +238,9 @@ class Indexed(NamedTuple):
     rater_names: tuple[str, ...]
 
 
-def indexed(collector: RatingCollector, where: str, path: Path | None = None, alike: Alike | None = None) -> Indexed:
+def number_names(
+    collector: RatingCollector, where: str, path: Path | None = None, alike: Alike | None = None
+) -> Indexed:
     """Number names in natural order; raise InputError for names that are too many or too much alike.
 
     `path` is a table with a header, in which rows are looked up for that. `alike` as in `refuse_alike`.
@@ -253,16 +255,16 @@ def indexed(collector: RatingCollector, where: str, path: Path | None = None, al
         refuse_alike(numbers, what, where, path, alike)
     refuse_many(collector.items, "segments", where)
     _refuse_alike_segments(collector, where, path, alike)
-    systems, system = ranked(collector.systems)
-    documents, document = ranked(collector.documents)
-    raters, rater = ranked(collector.raters)
+    systems, system = sort_names(collector.systems)
+    documents, document = sort_names(collector.documents)
+    raters, rater = sort_names(collector.raters)
     items = list(collector.items)
     of_item = document[[number for number, _ in items]].tolist()
     order = sorted(range(len(items)), key=lambda k: (of_item[k], order_naturally(items[k][1])))
     return Indexed(
-        system=system[_flat(collector.system)],
-        item=places(order)[_flat(collector.item)],
-        rater=rater[_flat(collector.rater)],
+        system=system[_unpack(collector.system)],
+        item=places(order)[_unpack(collector.item)],
+        rater=rater[_unpack(collector.rater)],
         document=np.array([of_item[k] for k in order], np.int64),
         system_names=systems,
         document_names=documents,
@@ -271,7 +273,7 @@ def indexed(collector: RatingCollector, where: str, path: Path | None = None, al
     )
 
 
-def _flat(numbers: array[int]) -> Ints:
+def _unpack(numbers: array[int]) -> Ints:
     return np.frombuffer(numbers, np.int64)
 
 
@@ -283,7 +285,7 @@ def _refuse_alike_segments(collector: RatingCollector, where: str, path: Path | 
             refuse_alike((other, segment), "segments", where, path, alike)
 
 
-def repeats(indexed: Indexed) -> Ints:
+def find_repeats(indexed: Indexed) -> Ints:
     """List the ratings, in order, that repeat an earlier one: the same system, item and rater."""
     key = (indexed.system * len(indexed.item_names) + indexed.item) * len(indexed.rater_names) + indexed.rater
     order = np.argsort(key, kind="stable")
@@ -292,7 +294,7 @@ def repeats(indexed: Indexed) -> Ints:
 
 def repeat_groups(collector: RatingCollector, indexed: Indexed) -> list[list[int]]:
     """Group the lines of ratings of the same system, item and rater, where there are several."""
-    twice = repeats(indexed)
+    twice = find_repeats(indexed)
     if not len(twice):
         return []
     key = (indexed.system * len(indexed.item_names) + indexed.item) * len(indexed.rater_names) + indexed.rater
@@ -302,7 +304,7 @@ def repeat_groups(collector: RatingCollector, indexed: Indexed) -> list[list[int
     return list(groups.values())
 
 
-def chosen(collector: RatingCollector, indexed: Indexed, kept: Ints) -> tuple[RatingCollector, Indexed]:
+def keep_ratings(collector: RatingCollector, indexed: Indexed, kept: Ints) -> tuple[RatingCollector, Indexed]:
     """Keep some ratings; names stay."""
     system, item, rater, line = (
         array("q", np.array(numbers, np.int64)[kept].tolist())
@@ -318,7 +320,7 @@ def notes_on_names(collector: RatingCollector) -> Iterator[str]:
         yield from doubtful_names(names, what)
 
 
-def rated(indexed: Indexed, k: int, *, rater_known: bool) -> str:
+def name_rating(indexed: Indexed, k: int, *, rater_known: bool) -> str:
     """State in words who rated what."""
     item = int(indexed.item[k])
     document, segment = indexed.document_names[indexed.document[item]], indexed.item_names[item]
@@ -327,13 +329,13 @@ def rated(indexed: Indexed, k: int, *, rater_known: bool) -> str:
     return f"{indexed.rater_names[indexed.rater[k]]} rated {output}" if rater_known else f"{output} is rated"
 
 
-def without_repeats(indexed: Indexed) -> tuple[Indexed, Ints]:
+def drop_repeats(indexed: Indexed) -> tuple[Indexed, Ints]:
     """Keep the first rating that a rater gave to an output, and list those that are kept."""
-    kept = np.setdiff1d(np.arange(len(indexed.system)), repeats(indexed), assume_unique=True)
+    kept = np.setdiff1d(np.arange(len(indexed.system)), find_repeats(indexed), assume_unique=True)
     return indexed._replace(system=indexed.system[kept], item=indexed.item[kept], rater=indexed.rater[kept]), kept
 
 
-def left_out(n: int) -> tuple[str, ...]:
+def state_repeats(n: int) -> tuple[str, ...]:
     """State how many repeated ratings were left out; nothing of none."""
     return (
         (f"left out: {pluralise(n, 'rating')} of outputs that the same person had rated; the first row counts",)
@@ -360,7 +362,7 @@ def refuse_repeats(
     collector: RatingCollector, indexed: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
 ) -> None:
     """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
-    twice = repeats(indexed)
+    twice = find_repeats(indexed)
     if not len(twice):
         return
     k = int(twice[0])
@@ -386,7 +388,7 @@ def refuse_repeats(
     )
 
 
-def renamed(collector: RatingCollector, people: Sequence[str]) -> RatingCollector:
+def replace_raters(collector: RatingCollector, people: Sequence[str]) -> RatingCollector:
     """Put people in the place of raters: `people[number]` is who the rater of that number is."""
     names = Numbers()
     number = [names[person] for person in people]

@@ -47,12 +47,12 @@ MOST_SHARE, LEAST_SUSPECTS = 0.005, 2
 _ENOUGH, _ENOUGH_ABOVE = 5, 16
 
 
-def missing(text: str) -> bool:
+def is_missing(text: str) -> bool:
     """True if a cell is a gap, not what should be a number."""
     return text.lower() in MISSING
 
 
-def decimal_commas(told: str | None, apart: bool) -> bool | None:
+def decide_commas(told: str | None, apart: bool) -> bool | None:
     """Return whether a comma may be a decimal one: as told, else where no comma sets cells apart, else None: unclear.
 
     `apart`: something else sets cells apart.
@@ -60,10 +60,10 @@ def decimal_commas(told: str | None, apart: bool) -> bool | None:
     return told == "," if told else True if apart else None
 
 
-def with_point(text: str, commas: bool | None) -> str:
+def write_point(text: str, commas: bool | None) -> str:
     """Write a decimal comma as a point; where it is unclear (None), not in what may count thousands.
 
-    >>> with_point("3,5", True), with_point("3,5", None), with_point("1,500", None), with_point("3,5", False)
+    >>> write_point("3,5", True), write_point("3,5", None), write_point("1,500", None), write_point("3,5", False)
     ('3.5', '3.5', '1,500', '3,5')
     """
     if not _COMMA.fullmatch(text) or commas is False or (commas is None and _THOUSANDS.fullmatch(text)):
@@ -115,7 +115,7 @@ class ScoreColumn:
         word = ANSWERS.get(text.lower())
         if word is not None:
             return f"word {word[1][0]}" if self._other_pair(word[1]) else "word", word[0]
-        if read_decimal(text) is None and (point := with_point(text, self.commas)) != text:
+        if read_decimal(text) is None and (point := write_point(text, self.commas)) != text:
             return "comma", score(point, where)
         if read_decimal(text) is None and (found := _LABELLED.fullmatch(text)):
             value = score(found[1], where)
@@ -156,7 +156,7 @@ def seconds(column: str, text: str, where: str) -> float:
 
     Raises InputError, beginning with `where`, for what is none.
     """
-    if missing(text):
+    if is_missing(text):
         return math.nan
     value = read_decimal(text)
     if value is None:
@@ -168,7 +168,7 @@ def seconds(column: str, text: str, where: str) -> float:
     return value
 
 
-def each(texts: Sequence[str], read: Callable[[str, str], float], at: Callable[[int], str]) -> list[float]:
+def read_each(texts: Sequence[str], read: Callable[[str, str], float], at: Callable[[int], str]) -> list[float]:
     """Read cells, each text once: scores repeat. `at(k)` says where cell k stands, for messages."""
     first: dict[str, int] = {}
     for k, text in enumerate(texts):
@@ -179,7 +179,7 @@ def each(texts: Sequence[str], read: Callable[[str, str], float], at: Callable[[
 
 def all_numbers(texts: Sequence[str]) -> list[float] | None:
     """Read cells that are all numbers or gaps (NaN); None where one is neither."""
-    values = [math.nan if missing(text) else read_decimal(text) for text in texts]
+    values = [math.nan if is_missing(text) else read_decimal(text) for text in texts]
     return None if any(value is None for value in values) else [value for value in values if value is not None]
 
 
@@ -219,7 +219,7 @@ class FarScores(NamedTuple):
 
 def find_far_scores(score: Floats, line: Ints) -> FarScores | None:
     """Return the scores that are far outside of the others, with their lines; None where there are none."""
-    far = far_outside(score)
+    far = find_outliers(score)
     if not len(far):
         return None
     others = np.delete(score, far)
@@ -228,10 +228,10 @@ def find_far_scores(score: Floats, line: Ints) -> FarScores | None:
     )
 
 
-def far_outside(score: Floats) -> Ints:
+def find_outliers(score: Floats) -> Ints:
     """Return which scores are far outside of the others, in order; at most 2, or .5 % of them, are.
 
-    >>> far_outside(np.append(np.linspace(55, 80, 30), 11111)).tolist()
+    >>> find_outliers(np.append(np.linspace(55, 80, 30), 11111)).tolist()
     [30]
     """
     if len(score) < FEWEST:

@@ -20,11 +20,11 @@ from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.lines import (
     REMEDY,
     Dialect,
-    beginning,
     cells,
-    dialect_of,
-    header_of,
+    find_dialect,
+    first_letter,
     numbered_lines,
+    read_header,
     rows,
     whole_text,
 )
@@ -51,7 +51,7 @@ class CellRows(Iterator[tuple[int, list[str]]]):
     def __next__(self) -> tuple[int, list[str]]:
         return self._ahead.popleft() if self._ahead else next(self._rows)
 
-    def first(self, n: int = 200) -> list[list[str]]:
+    def look_ahead(self, n: int = 200) -> list[list[str]]:
         """Return the cells of the first rows, which are still to come."""
         self._ahead.extend(islice(self._rows, max(n - len(self._ahead), 0)))
         return [row for _, row in islice(self._ahead, n)]
@@ -89,11 +89,11 @@ def open_table(path: Path, overrides: ColumnOverrides = NOTHING, remedy: str = R
     A table with a column for each system is laid out with a row for each. Raises InputError for an empty file, and for
     JSON that is no list of records; rows raise it as they are read.
     """
-    file = _opened(path, overrides, remedy)
-    return with_row_per_system(file, overrides.wide) if overrides.wide else file
+    file = _open(path, overrides, remedy)
+    return stack_systems(file, overrides.wide) if overrides.wide else file
 
 
-def _opened(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
+def _open(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
     if is_json(path, remedy):
         found = read_records(path)
         return TableFile(path, found.where, found.keys, 1, None, CellRows(found.rows))
@@ -105,8 +105,8 @@ def _opened(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
         raise InputError(f"{where}: is empty; {remedy}")
     at = _header_place([text for _, text in head], filled, overrides)
     number, text = head[at]
-    dialect = dialect_of(text)
-    header = tuple(header_of(text, dialect, f"{where}, line {number}"))
+    dialect = find_dialect(text)
+    header = tuple(read_header(text, dialect, f"{where}, line {number}"))
     content = rows(chain(head[at + 1 :], lines), dialect, where)
     first_line, first = head[filled[0]]
     notes: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ def _header_place(head: Sequence[str], filled: Sequence[int], overrides: ColumnO
 
     Messages then speak of the line that its owner takes for the header.
     """
-    names = {k: cells(head[k], dialect_of(head[k])) for k in filled}
+    names = {k: cells(head[k], find_dialect(head[k])) for k in filled}
     known = (
         k for k in filled if columns.name_a_table(names[k], overrides.columns) or _has_all(names[k], overrides.wide)
     )
@@ -133,10 +133,10 @@ def _header_place(head: Sequence[str], filled: Sequence[int], overrides: ColumnO
 
 
 def _has_all(names: Sequence[str], wanted: Sequence[str]) -> bool:
-    return bool(wanted) and {columns.folded(name) for name in wanted} <= {columns.folded(name) for name in names}
+    return bool(wanted) and {columns.fold_name(name) for name in wanted} <= {columns.fold_name(name) for name in names}
 
 
-def with_row_per_system(file: TableFile, wide: Sequence[str]) -> TableFile:
+def stack_systems(file: TableFile, wide: Sequence[str]) -> TableFile:
     """Lay a table with a column of scores for each system out: a row for each system, on the same line.
 
     Raises InputError for a column that is not there, and for a table that names systems or scores beside them.
@@ -146,7 +146,7 @@ def with_row_per_system(file: TableFile, wide: Sequence[str]) -> TableFile:
         raise InputError(f"--wide {clip(','.join(wide), 60)}: name the columns of two systems, or more")
     rest = [k for k in range(len(file.header)) if k not in at]
     for k in rest:
-        if columns.folded(file.header[k]) in columns.BESIDE_WIDE:
+        if columns.fold_name(file.header[k]) in columns.BESIDE_WIDE:
             raise InputError(
                 f"--wide {clip(','.join(wide), 60)}: {file.where} has a column {clip(file.header[k], 40)}, too, "
                 "and so a row for each system; leave --wide out"
@@ -168,12 +168,12 @@ def _rows_per_system(file: TableFile, at: Sequence[int], rest: Sequence[int]) ->
 def differing_rows(path: Path, overrides: ColumnOverrides) -> Callable[[int, int], str]:
     """Return what says, of the rows on two lines, in which columns they differ; the file is read anew for it."""
 
-    def differing(first: int, second: int) -> str:
+    def compare(first: int, second: int) -> str:
         file = open_table(path, replace(overrides, wide=()))
         held = {line: row for line, row in file.rows if line in (first, second)}
         return difference(file.header, held.get(first, []), held.get(second, []))
 
-    return differing
+    return compare
 
 
 def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]) -> str:
@@ -189,7 +189,7 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
     return f"the two rows differ in {clip(', '.join(apart), 160)}"
 
 
-def rows_with(path: Path, one: str, other: str) -> str:
+def compare_rows(path: Path, one: str, other: str) -> str:
     """State where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
     file, met = open_table(path), dict[str, tuple[int, list[str]]]()
     for line, row in file.rows:
@@ -216,7 +216,7 @@ class Records(NamedTuple):
 
 def is_json(path: Path, remedy: str = REMEDY) -> bool:
     """True if a content is JSON: it begins with a bracket, and no header of a table does."""
-    return beginning(path, remedy) in ("[", "{")
+    return first_letter(path, remedy) in ("[", "{")
 
 
 def first_record(path: Path) -> Mapping[str, Any]:
@@ -265,9 +265,9 @@ def _records(text: str, where: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
     """Go through the elements of a list, or values that follow each other, and their places."""
     decoder = json.JSONDecoder()
-    at = _after_blanks(text, 0)
+    at = _skip_blanks(text, 0)
     listed = text[at : at + 1] == "["
-    at = _after_blanks(text, at + 1) if listed else at
+    at = _skip_blanks(text, at + 1) if listed else at
     closed = "]" if listed else ""
     while text[at : at + 1] != closed:
         try:
@@ -279,9 +279,9 @@ def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
                 f"{where}, line {text.count(chr(10), 0, place) + 1}: is no JSON ({said}); mend it"
             ) from error
         yield at, value
-        at = _after_blanks(text, end)
+        at = _skip_blanks(text, end)
         if text[at : at + 1] == ",":
-            at = _after_blanks(text, at + 1)
+            at = _skip_blanks(text, at + 1)
         elif listed and text[at : at + 1] != "]":
             line = text.count("\n", 0, at) + 1
             raise InputError(
@@ -289,7 +289,7 @@ def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
             )
 
 
-def _after_blanks(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     found = _BLANK.match(text, at)
     return at if found is None else found.end()
 

@@ -13,26 +13,26 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simlab.messages import clip
-from simlab.tables.cells import CellTable, check_wanted, named
-from simlab.tables.columns import EMPHATIC, FIRST, NO_METRICS, SECOND, TIE, folded, is_emphatic
+from simlab.tables.cells import CellTable, check_wanted, read_name
+from simlab.tables.columns import EMPHATIC, FIRST, NO_METRICS, SECOND, TIE, fold_name, is_emphatic
 from simlab.tables.names import NO_NAMES, Numbers
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import is_missing
 from simlab.tables.repeated_rows import (
     RepeatedRows,
     copied_lines,
+    drop_lines,
     read_again,
     refuse_criteria,
-    tells_apart,
-    without_lines,
+    separates,
 )
 from simlab.tables.winners import (
     CellReadings,
     SourceVotes,
     WinnerComparisons,
     no_outcome,
+    read_cell,
     refuse_contradictions,
-    resolved,
-    said,
+    resolve,
 )
 from simlab.types import InputError
 
@@ -65,24 +65,24 @@ class PairCollector:
     remarks: list[str] = field(default_factory=list)
 
 
-def told_of(header: Sequence[str]) -> bool:
+def has_winner(header: Sequence[str]) -> bool:
     """True if columns tell who won: one by one, or in counts."""
     return bool(_human_columns(header)) or {"a_wins", "b_wins"} <= set(header)
 
 
-def one_by_one(header: Sequence[str]) -> bool:
+def is_one_by_one(header: Sequence[str]) -> bool:
     """True if comparisons stand in a table one by one, and not in counts."""
     return "source" in header or bool(_human_columns(header))
 
 
-def unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, ...]:
+def list_unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, ...]:
     """Return the columns that say nothing of who won, where and by whom."""
     used = {"system_a", "system_b", "document", "item", "rater", "source", *COUNTS, *metrics, *_human_columns(header)}
     used |= set() if "system_a" in header else {"pair"}
     return tuple(name for name in header if name and name not in used)
 
 
-def gathered(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
+def gather(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
     """Go through a table once; `metrics` as in `read`.
 
     Raises InputError for a row that is no comparison.
@@ -91,11 +91,11 @@ def gathered(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
     if {"winner", "human"} <= set(table.header):
         raise InputError(f"{table.where}, line 1: winner and human both say what humans prefer; keep one of them")
     if "source" in table.header:
-        _long(found, table, metrics)
+        _read_long(found, table, metrics)
     elif not _human_columns(table.header):
-        _counted(found, table, metrics)
+        _read_counts(found, table, metrics)
     else:
-        _wide(found, table, metrics)
+        _read_wide(found, table, metrics)
     return found
 
 
@@ -107,14 +107,14 @@ def comparisons(collector: PairCollector, table: CellTable) -> dict[str, WinnerC
     by_source = {}
     for source, votes in collector.votes.items():
         column = "winner" if source == "human" and "winner" in table.header else source
-        by_source[source], means = resolved(votes, column, table)
+        by_source[source], means = resolve(votes, column, table)
         collector.remarks.extend([means] if means else [])
         if source != "human":
             refuse_contradictions(by_source[source], source, table)
     return by_source
 
 
-def _wide(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
+def _read_wide(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read a column for humans, or several, and one for each metric."""
     humans = [(name, table.column(name)) for name in _human_columns(table.header)]
     others = {name: table.column(name) for name in _metric_columns(table.header, metrics, table.where)}
@@ -125,24 +125,26 @@ def _wide(collector: PairCollector, table: CellTable, metrics: Sequence[str] | N
             del others[name]
     for at, cells, first, second in _rows(collector, table):
         for name, k in humans:
-            answer = _said(cells[k], first, second, table.at(at[4]), name, numbers=True)
+            answer = _read_cell(cells[k], first, second, table.locate(at[4]), name, numbers=True)
             if answer is None:
                 collector.gaps += 1
             else:
                 collector.votes["human"].add(at, answer)
                 collector.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in collector.remarks else []
         for name, k in list(others.items()):
-            if missing(cells[k]):
+            if is_missing(cells[k]):
                 continue
-            if not metrics and name not in collector.votes and said(cells[k], first, second) is None:
+            if not metrics and name not in collector.votes and read_cell(cells[k], first, second) is None:
                 collector.notes.append(
                     f"left out: the column {clip(name, 40)}, whose {clip(cells[k], 40)!r} is no preference"
                 )
                 del others[name]
                 continue
-            answer = said(cells[k], first, second)
+            answer = read_cell(cells[k], first, second)
             if answer is None:
-                raise InputError(f"{no_outcome(cells[k], table.at(at[4]), name)}; or name the metrics with --metrics")
+                raise InputError(
+                    f"{no_outcome(cells[k], table.locate(at[4]), name)}; or name the metrics with --metrics"
+                )
             collector.votes.setdefault(name, SourceVotes()).add(at, answer)
 
 
@@ -154,22 +156,22 @@ def _no_verdicts(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple
         with suppress(InputError):  # a row that names no two systems is refused where rows are read, with its line
             rows.append((cells, *two(cells, 0)))
     for name, k in columns.items():
-        filled = [(cells[k], first, second) for cells, first, second in rows if not missing(cells[k])]
-        wrong = [cell for cell, first, second in filled if said(cell, first, second) is None]
+        filled = [(cells[k], first, second) for cells, first, second in rows if not is_missing(cells[k])]
+        wrong = [cell for cell, first, second in filled if read_cell(cell, first, second) is None]
         if len(wrong) > MOST_MISTAKES * len(filled):
             yield name, wrong[0]
 
 
-def _long(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
+def _read_long(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read a row for each source: `human`, or the name of a metric."""
     column, source = _human_columns(table.header)[0], table.column("source")
     k = table.column(column)
     for at, cells, first, second in _rows(collector, table):
         name = cells[source]
         if not name:
-            raise InputError(f"{table.at(at[4])}: source is empty; write human or the name of a metric")
+            raise InputError(f"{table.locate(at[4])}: source is empty; write human or the name of a metric")
         name = "human" if name.lower() in ("human", "humans") else name
-        answer = _said(cells[k], first, second, table.at(at[4]), column)
+        answer = _read_cell(cells[k], first, second, table.locate(at[4]), column)
         if answer is None:
             collector.gaps += name == "human"
         elif name == "human" or (metrics is not None and (not metrics or name in metrics)):
@@ -177,18 +179,18 @@ def _long(collector: PairCollector, table: CellTable, metrics: Sequence[str] | N
     check_wanted(metrics or (), [name for name in collector.votes if name != "human"], table.where)
 
 
-def _counted(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
+def _read_counts(collector: PairCollector, table: CellTable, metrics: Sequence[str] | None) -> None:
     """Read counts of wins and ties."""
     check_wanted(metrics or (), [], table.where)
     columns = {name: table.column(name) for name in COUNTS if name in table.header}
     total = 0
     for at, cells, _, _ in _rows(collector, table):
         for name, k in columns.items():
-            times = _count(cells[k], table.at(at[4]), name)
+            times = _count(cells[k], table.locate(at[4]), name)
             total += times
             if total > MOST_COMPARISONS:
                 raise InputError(
-                    f"{table.at(at[4])}: counts add up to more than {MOST_COMPARISONS:,}; are they counts?"
+                    f"{table.locate(at[4])}: counts add up to more than {MOST_COMPARISONS:,}; are they counts?"
                 )
             if times:
                 collector.votes["human"].add(at, CellReadings(-1, COUNTS[name]), times)
@@ -197,7 +199,7 @@ def _counted(collector: PairCollector, table: CellTable, metrics: Sequence[str] 
 
 
 def _count(text: str, where: str, column: str) -> int:
-    if missing(text):
+    if is_missing(text):
         return 0
     if not (text.isascii() and text.isdigit()) or len(text) > 12:
         raise InputError(f"{where}: {column}={clip(text, 40)!r} must be a whole number of comparisons from 0")
@@ -228,7 +230,7 @@ def _item_reader(collector: PairCollector, table: CellTable) -> Callable[[Sequen
     columns = [name for name in ("document", "item") if name in table.header]
 
     def number(cells: Sequence[str], line: int) -> int:
-        names = [named(table, cells, line, column) for column in columns]
+        names = [read_name(table, cells, line, column) for column in columns]
         which = collector.items[": ".join(names)]
         if columns[0] == "document" and which == len(collector.document_of):
             collector.document_of.append(collector.documents[names[0]])
@@ -240,29 +242,33 @@ def _item_reader(collector: PairCollector, table: CellTable) -> Callable[[Sequen
 def _pair_reader(table: CellTable) -> Callable[[Sequence[str], int], tuple[str, str]]:
     """Return what reads the two systems of a row: from two columns, or from a name such as `A|B`."""
 
-    def from_columns(cells: Sequence[str], line: int) -> tuple[str, str]:
-        first, second = (named(table, cells, line, column) for column in ("system_a", "system_b"))
+    def read_columns(cells: Sequence[str], line: int) -> tuple[str, str]:
+        first, second = (read_name(table, cells, line, column) for column in ("system_a", "system_b"))
         if first == second:
-            raise InputError(f"{table.at(line)}: system_a and system_b are both {clip(first, 40)}; compare two systems")
+            raise InputError(
+                f"{table.locate(line)}: system_a and system_b are both {clip(first, 40)}; compare two systems"
+            )
         return first, second
 
-    def from_name(cells: Sequence[str], line: int) -> tuple[str, str]:
-        name = named(table, cells, line, "pair")
+    def split_name(cells: Sequence[str], line: int) -> tuple[str, str]:
+        name = read_name(table, cells, line, "pair")
         parts = [part.strip() for part in name.split("|")]
         if len(parts) != 2 or not all(parts) or parts[0] == parts[1]:
             raise InputError(
-                f"{table.at(line)}: pair={clip(name, 40)!r} must name two systems, as in A|B; or give "
+                f"{table.locate(line)}: pair={clip(name, 40)!r} must name two systems, as in A|B; or give "
                 "columns system_a and system_b"
             )
         return parts[0], parts[1]
 
-    return from_columns if "system_a" in table.header else from_name
+    return read_columns if "system_a" in table.header else split_name
 
 
-def _said(text: str, first: str, second: str, where: str, column: str, *, numbers: bool = False) -> CellReadings | None:
-    if missing(text) and text not in (first, second):
+def _read_cell(
+    text: str, first: str, second: str, where: str, column: str, *, numbers: bool = False
+) -> CellReadings | None:
+    if is_missing(text) and text not in (first, second):
         return None
-    answer = said(text, first, second, numbers=numbers)
+    answer = read_cell(text, first, second, numbers=numbers)
     if answer is None:
         raise no_outcome(text, where, column)
     return answer
@@ -278,7 +284,7 @@ def _metric_columns(header: Sequence[str], metrics: Sequence[str] | None, where:
         return []
     there = [name for name in header if name not in _NOT_METRICS and name not in _human_columns(header)]
     check_wanted(metrics, there, where)
-    return list(dict.fromkeys(metrics)) if metrics else [name for name in there if folded(name) not in NO_METRICS]
+    return list(dict.fromkeys(metrics)) if metrics else [name for name in there if fold_name(name) not in NO_METRICS]
 
 
 def drop_copies(collector: PairCollector, table: CellTable) -> int:
@@ -286,13 +292,13 @@ def drop_copies(collector: PairCollector, table: CellTable) -> int:
 
     Raises InputError where a column of criteria tells apart what one rater said of two outputs.
     """
-    if "item" not in table.header or not one_by_one(table.header):
+    if "item" not in table.header or not is_one_by_one(table.header):
         return 0
-    repeated = _repeated(collector, table)
+    repeated = _find_repeats(collector, table)
     if not repeated.groups:
         return 0
     copies = copied_lines(repeated, rater_known=bool(collector.raters))
-    _refuse_criteria(without_lines(repeated, copies), collector, table)
+    _refuse_criteria(drop_lines(repeated, copies), collector, table)
     dropped = collector.votes["human"].drop(copies)
     for source, votes in collector.votes.items():
         if source != "human":
@@ -300,7 +306,7 @@ def drop_copies(collector: PairCollector, table: CellTable) -> int:
     return dropped
 
 
-def _repeated(collector: PairCollector, table: CellTable) -> RepeatedRows:
+def _find_repeats(collector: PairCollector, table: CellTable) -> RepeatedRows:
     """Group the rows in which one rater compared the same two systems on the same item, of the same document."""
     first, second, item, rater, line = collector.votes["human"].columns()[:5]
     key = np.stack([np.minimum(first, second), np.maximum(first, second), item, rater])
@@ -334,14 +340,14 @@ def _refuse_criteria(repeated: RepeatedRows, collector: PairCollector, table: Ce
     places = [table.column(name) for name in ("system_a", "pair") if name in table.header]
     ordered = RepeatedRows(_split(repeated, places), repeated.cells, repeated.names, repeated.used)
     # Where the order alone tells rows apart, both were asked; criteria then differ within rows of one order.
-    looked_at = [ordered] if tells_apart(repeated, places) else [ordered, repeated]
+    looked_at = [ordered] if separates(repeated, places) else [ordered, repeated]
     for one in looked_at:
         if one.groups:
             known = bool(collector.raters)
-            refuse_criteria(one, table.where, _compared(one, collector), rater_known=known, surely=True)
+            refuse_criteria(one, table.where, _state_group(one, collector), rater_known=known, surely=True)
 
 
-def _compared(repeated: RepeatedRows, collector: PairCollector) -> str:
+def _state_group(repeated: RepeatedRows, collector: PairCollector) -> str:
     """State what the first group of rows is about."""
     first, second, item, rater, line = collector.votes["human"].columns()[:5]
     k = int(np.flatnonzero(line == min(map(min, repeated.groups)))[0])

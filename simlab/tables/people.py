@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.messages import clip, pluralise
-from simlab.tables.columns import NAMES, folded
-from simlab.tables.lines import dialect_of, header_of, numbered_lines, rows
-from simlab.tables.names import RatingCollector, renamed
+from simlab.tables.columns import NAMES, fold_name
+from simlab.tables.lines import find_dialect, numbered_lines, read_header, rows
+from simlab.tables.names import RatingCollector, replace_raters
 from simlab.types import InputError
 
 PRODUCTS = re.compile(
@@ -31,7 +31,7 @@ class Named(NamedTuple):
     notes: tuple[str, ...]
 
 
-def with_people(collector: RatingCollector, path: Path | None, *, rater_known: bool = True) -> Named:
+def put_people(collector: RatingCollector, path: Path | None, *, rater_known: bool = True) -> Named:
     """Put people in the place of the logins that a file names; None leaves logins as they are.
 
     Raises InputError naming file and line for a file that does not say of the table's raters who they are, and where
@@ -48,7 +48,7 @@ def with_people(collector: RatingCollector, path: Path | None, *, rater_known: b
     if strangers := [rater for rater in collector.raters if rater not in known]:
         names = clip(", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else ""), 100)
         notes.append(f"--people does not name {pluralise(len(strangers), 'login')} ({names}): each counts as a person")
-    return Named(renamed(collector, list(who.values())), who, tuple(notes))
+    return Named(replace_raters(collector, list(who.values())), who, tuple(notes))
 
 
 def people(path: Path, raters: Iterable[str]) -> dict[str, str]:
@@ -59,15 +59,15 @@ def people(path: Path, raters: Iterable[str]) -> dict[str, str]:
     where = clip(path)
     lines = numbered_lines(path, "give the file that says who raters are")
     first = next(lines, (0, ""))[1]
-    dialect = dialect_of(first)
-    names = header_of(first, dialect, f"{where}, line 1")
+    dialect = find_dialect(first)
+    names = read_header(first, dialect, f"{where}, line 1")
     content = [(1, names), *((line, [cell.strip() for cell in row]) for line, row in rows(lines, dialect, where))]
     wide = max(len(row) for _, row in content)
     table = [(line, row + [""] * (wide - len(row))) for line, row in content]
     known = set(raters)
     login = _login(table, wide, known, where)
     person = _person(table, login, where)
-    return _known(table if table[0][1][login] in known else table[1:], login, person, where)
+    return _read_people(table if table[0][1][login] in known else table[1:], login, person, where)
 
 
 def _login(table: Sequence[tuple[int, list[str]]], wide: int, raters: set[str], where: str) -> int:
@@ -81,7 +81,7 @@ def _login(table: Sequence[tuple[int, list[str]]], wide: int, raters: set[str], 
 
 
 def _person(table: Sequence[tuple[int, list[str]]], login: int, where: str) -> int:
-    header = [folded(name) for name in table[0][1]]
+    header = [fold_name(name) for name in table[0][1]]
     person, rater = NAMES["person"], NAMES["rater"]
     known = (*person.usual, *rater.usual, *person.rare, *rater.rare)
     usual = [header.index(name) for name in known if name in header and header.index(name) != login]
@@ -91,7 +91,7 @@ def _person(table: Sequence[tuple[int, list[str]]], login: int, where: str) -> i
     raise InputError(f"--people {where}: does not show which column says who a login is; name it person")
 
 
-def _known(table: Sequence[tuple[int, list[str]]], login: int, person: int, where: str) -> dict[str, str]:
+def _read_people(table: Sequence[tuple[int, list[str]]], login: int, person: int, where: str) -> dict[str, str]:
     known: dict[str, tuple[str, int]] = {}
     for line, row in table:
         if not row[login]:
@@ -129,8 +129,8 @@ def refuse_people_and_machines(raters: Iterable[str], column: str, where: str) -
         return
     apart, rest = _options(column, machines), _options(column, others)
     raise InputError(
-        f"{where}: judges of two sorts, {pluralise(len(machines), 'machine')} ({_shown(machines)}) and "
-        f"{pluralise(len(others), 'other')} ({_shown(others)}), and these are not one; read {apart}, or {rest}"
+        f"{where}: judges of two sorts, {pluralise(len(machines), 'machine')} ({_list_names(machines)}) and "
+        f"{pluralise(len(others), 'other')} ({_list_names(others)}), and these are not one; read {apart}, or {rest}"
     )
 
 
@@ -144,5 +144,5 @@ def _word(text: str) -> str:
     return f"'{clip(text, 60)}'" if re.search(r"[^\w=.,:/-]", text) else clip(text, 60)
 
 
-def _shown(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return clip(", ".join(names[:MOST_SHOWN]) + (", ..." if len(names) > MOST_SHOWN else ""), 80)

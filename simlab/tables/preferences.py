@@ -11,14 +11,14 @@ import numpy as np
 
 from simlab.messages import clip, pluralise
 from simlab.tables import pairs
-from simlab.tables.cells import CellTable, check_systems, left_out_of, load_answers, opened, renamed, spelled
-from simlab.tables.columns import TIE, VERDICTS, LeftOutRatings, Where, aliases, folded, place_of, without_chosen
+from simlab.tables.cells import CellTable, check_systems, list_left_out, load_answers, merge_names, open_cells, rename
+from simlab.tables.columns import TIE, VERDICTS, LeftOutRatings, Where, aliases, drop_chosen, fold_name, place_of
 from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.names import Numbers, doubtful_names, refuse_alike, refuse_lists
 from simlab.tables.pairs import drop_copies
 from simlab.tables.people import people, refuse_people_and_machines
-from simlab.tables.understood import rows_read, where_record
-from simlab.tables.winners import WinnerComparisons, as_places, outputs
+from simlab.tables.understood import describe_rows, record_where
+from simlab.tables.winners import WinnerComparisons, has_places, outputs
 from simlab.types import Floats, InputError, Ints
 
 FORM = (
@@ -38,7 +38,7 @@ class Preferences:
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
     no order. `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
-    `remarks` are sentences for the page on how cells were read, `unused` the columns that say nothing here.
+    `remarks` are sentences for the page on how cells were read, `list_unused` the columns that say nothing here.
     `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are written as
     places in the row, not as names or numbers, so that the order of the two systems tells something. `rater_column` is
     what the table calls the column of raters, `how` says how the table was read, as a record.
@@ -109,10 +109,10 @@ def read(path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str
     there.
     """
     theirs = load_answers(path, FORM, overrides)
-    table = renamed(theirs, USUAL, overrides.columns)
+    table = rename(theirs, USUAL, overrides.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
-    held = of_table(table, metrics, overrides)
+    held = read_table(table, metrics, overrides)
     return replace(held, rater_column=theirs.header[table.column("rater")]) if "rater" in table.header else held
 
 
@@ -122,17 +122,17 @@ def refuse_two_sorts(preferences: Preferences, where: str) -> None:
     refuse_people_and_machines([preferences.rater_names[k] for k in there], preferences.rater_column, where)
 
 
-def _with_winner(table: CellTable) -> tuple[CellTable, list[str]]:
+def _find_winner(table: CellTable) -> tuple[CellTable, list[str]]:
     """Find the column that says who won where none has its usual name: two games, or verdicts that mean one thing.
 
     Raises InputError, naming the column that may be meant, where there is none.
     """
-    if pairs.told_of(table.header):
+    if pairs.has_winner(table.header):
         return table, []
-    alike = [folded(name) for name in table.header]
+    alike = [fold_name(name) for name in table.header]
     if {"g1_winner", "g2_winner"} <= set(alike):
         one, other = alike.index("g1_winner"), alike.index("g2_winner")
-        rows = ((line, [*cells, _both_games(cells[one], cells[other])]) for line, cells in table.rows)
+        rows = ((line, [*cells, _join_games(cells[one], cells[other])]) for line, cells in table.rows)
         said = "each pair was judged in both orders: a win is what both games say, else the pair is tied"
         return replace(table, header=(*table.header, "winner"), rows=rows), [said]
     there = [k for k, name in enumerate(alike) if name in VERDICTS]
@@ -154,7 +154,7 @@ def _with_winner(table: CellTable) -> tuple[CellTable, list[str]]:
     )
 
 
-def _both_games(one: str, other: str) -> str:
+def _join_games(one: str, other: str) -> str:
     """Return what two games of a pair say together."""
     if "error" in (one.lower(), other.lower()) or not (one and other):
         return ""
@@ -164,7 +164,7 @@ def _both_games(one: str, other: str) -> str:
 def is_table(path: Path, overrides: ColumnOverrides) -> bool:
     """True if the header of a table is one of preferences; one that cannot be read holds none."""
     try:
-        return holds(renamed(opened(path, FORM, overrides), USUAL, overrides.columns).header)
+        return holds(rename(open_cells(path, FORM, overrides), USUAL, overrides.columns).header)
     except InputError:
         # What is wrong with it is said by who reads ratings.
         return False
@@ -172,10 +172,10 @@ def is_table(path: Path, overrides: ColumnOverrides) -> bool:
 
 def holds(header: Sequence[str]) -> bool:
     """True if columns, by our names, are those of preferences: two systems a row, or a pair and who won."""
-    return {"system_a", "system_b"} <= set(header) or ("pair" in header and pairs.told_of(header))
+    return {"system_a", "system_b"} <= set(header) or ("pair" in header and pairs.has_winner(header))
 
 
-def of_table(table: CellTable, metrics: Sequence[str] | None, overrides: ColumnOverrides = NOTHING) -> Preferences:
+def read_table(table: CellTable, metrics: Sequence[str] | None, overrides: ColumnOverrides = NOTHING) -> Preferences:
     """Read the rows of a table whose columns have our names.
 
     Raises InputError for what is no preference, for what contradicts itself, and for what is told of scores.
@@ -185,30 +185,30 @@ def of_table(table: CellTable, metrics: Sequence[str] | None, overrides: ColumnO
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
     if overrides.wide:
         raise InputError(f"--wide: is of scores, and {table.where} holds preferences; leave it out")
-    table, remarks = _with_winner(spelled(table))
-    found = pairs.gathered(table, metrics)
+    table, remarks = _find_winner(merge_names(table))
+    found = pairs.gather(table, metrics)
     copies = drop_copies(found, table)
     check_systems(len(found.systems), table)
     first, second, _, _, line = found.votes["human"].columns()[:5]
     # A system without any answer has no line.
     at = {int(k): int(n) for k, n in zip(np.append(first, second)[::-1], np.append(line, line)[::-1], strict=True)}
-    refuse_lists(list(found.systems), lambda k: table.at(at[k]) if k in at else table.where)
+    refuse_lists(list(found.systems), lambda k: table.locate(at[k]) if k in at else table.where)
     refuse_alike(found.systems, "systems", table.where, table.path, overrides.alike)
     refuse_alike(found.documents, "documents", table.where, table.path, overrides.alike)
     refuse_alike(found.items, "items", table.where, table.path, overrides.alike)
     refuse_alike(found.raters, "raters", table.where, table.path, overrides.alike)
     by_source = pairs.comparisons(found, table)
-    raters, person = people_of(tuple(found.raters), overrides)
+    raters, person = find_people(tuple(found.raters), overrides)
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(found.systems), tuple(found.items), raters
     notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
     notes += (*doubtful_names(found.systems, "system"), *doubtful_names(found.raters, "rater"))
-    counted = not pairs.one_by_one(table.header)
+    counted = not pairs.is_one_by_one(table.header)
     marked = () if table.marks is None or not table.marks.remark else (table.marks.remark,)
     merged = () if table.spellings is None else table.spellings.remarks()
     on_page = (*remarks, *found.remarks, *marked, *merged)
-    unused = without_chosen(pairs.unused(table.header, by_source), table.chosen)
+    unused = drop_chosen(pairs.list_unused(table.header, by_source), table.chosen)
     unused = tuple(name for name in unused if table.marks is None or name != table.marks.name)
     return Preferences(
         *human,
@@ -224,13 +224,13 @@ def of_table(table: CellTable, metrics: Sequence[str] | None, overrides: ColumnO
         document=np.array(found.document_of, np.int64),
         document_names=tuple(found.documents),
         # Who played two games of a pair, with a win only where both agree, has met both orders.
-        by_place=not counted and "g1_winner" not in map(folded, table.header) and as_places(found.votes["human"]),
-        left_out=left_out_of(table, copies),
-        how=table.how((*USUAL, "human")),
+        by_place=not counted and "g1_winner" not in map(fold_name, table.header) and has_places(found.votes["human"]),
+        left_out=list_left_out(table, copies),
+        how=table.record((*USUAL, "human")),
     )
 
 
-def people_of(raters: tuple[str, ...], overrides: ColumnOverrides) -> tuple[tuple[str, ...], Ints]:
+def find_people(raters: tuple[str, ...], overrides: ColumnOverrides) -> tuple[tuple[str, ...], Ints]:
     """Return the people behind logins, in the order in which they come, and who each login is.
 
     Raises InputError where people are told of, and the table has no raters or the file names none of them.
@@ -259,7 +259,7 @@ def _notes(human: WinnerComparisons) -> list[str]:
     return notes
 
 
-def by_documents(preferences: Preferences) -> Preferences:
+def use_documents(preferences: Preferences) -> Preferences:
     """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
     if not preferences.document_known:
         return preferences
@@ -278,7 +278,7 @@ def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
     return [f"document is {clip(documents[0], 40)} in all rows: it tells nothing apart, and items are what is drawn"]
 
 
-def understood(preferences: Preferences) -> str:
+def describe(preferences: Preferences) -> str:
     """State in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
     n = len(preferences.outcome)
     words = (
@@ -293,7 +293,7 @@ def understood(preferences: Preferences) -> str:
         words += f"; {_share(share)} ties"
     words += f"; {pluralise(preferences.gaps, 'gap')}" if preferences.gaps else ""
     words += f"; metrics {', '.join(preferences.metrics)}" if preferences.metrics else ""
-    return words + rows_read(preferences.where, preferences.left_out)
+    return words + describe_rows(preferences.where, preferences.left_out)
 
 
 def record(preferences: Preferences) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def record(preferences: Preferences) -> dict[str, Any]:
         "remarks": list(preferences.remarks),
         "unused": list(preferences.unused),
         "how": dict(preferences.how),
-        **where_record(preferences.where, preferences.left_out),
+        **record_where(preferences.where, preferences.left_out),
     }
 
 

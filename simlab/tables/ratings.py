@@ -16,27 +16,27 @@ import numpy as np
 from simlab.messages import pluralise
 from simlab.tables import direction, numbers
 from simlab.tables.columns import COPIES, LeftOutRatings, require
-from simlab.tables.held import ColumnOverrides, Ratings, how_read
+from simlab.tables.held import ColumnOverrides, Ratings, reading_record
 from simlab.tables.names import (
     NO_NAMES,
     Indexed,
     Numbers,
     RatingCollector,
     Spellings,
-    chosen,
-    indexed,
-    left_out,
+    drop_repeats,
+    keep_ratings,
+    name_rating,
     notes_on_names,
-    rated,
+    number_names,
     refuse_repeats,
     repeat_groups,
-    without_repeats,
+    state_repeats,
 )
 from simlab.tables.numbers import find_far_scores
 from simlab.tables.opening import TableFile, differing_rows, open_table
-from simlab.tables.people import with_people
-from simlab.tables.repeated_rows import copied_lines, read_again, refuse_criteria, without_lines
-from simlab.tables.times import Times, times_of
+from simlab.tables.people import put_people
+from simlab.tables.repeated_rows import copied_lines, drop_lines, read_again, refuse_criteria
+from simlab.tables.times import Times, take_times
 from simlab.types import Floats, InputError, Ints
 
 RATER = "rater"
@@ -64,17 +64,17 @@ class Header(NamedTuple):
 
     def again(self, overrides: ColumnOverrides) -> Iterator[tuple[int, list[str]]]:
         """Go through all rows of the table once more."""
-        return self.spelled(open_table(self.file.path, overrides).rows)
+        return self.merge_names(open_table(self.file.path, overrides).rows)
 
-    def spelled(self, rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    def merge_names(self, rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
         """Go through rows with one spelling of each name, where their owner says so."""
         return iter(rows) if self.spellings is None else self.spellings.rows(rows, self.columns)
 
-    def how(self, overrides: ColumnOverrides) -> dict[str, Any]:
+    def record(self, overrides: ColumnOverrides) -> dict[str, Any]:
         """Return how the table is read, as a record."""
-        return how_read(overrides, {key: self.names[at] for key, at in self.columns.items()})
+        return reading_record(overrides, {key: self.names[at] for key, at in self.columns.items()})
 
-    def unused(self, *also: str) -> tuple[str, ...]:
+    def list_unused(self, *also: str) -> tuple[str, ...]:
         """Return the columns that say nothing here: those that are not read, and those of ours that are not used."""
         used = {at for key, at in self.columns.items() if key not in also}
         return tuple(name for at, name in enumerate(self.names) if name and at not in used)
@@ -110,9 +110,9 @@ def read(
     `averaged`: answers that nobody in particular gave to one output, and runs of a system, are averaged. Raises
     InputError naming file and line for what is no rating, and for a rating that is there twice.
     """
-    require(("system", "segment" if "segment" in header.columns else "document", "score"), *_of(header))
+    require(("system", "segment" if "segment" in header.columns else "document", "score"), *_unpack(header))
     dialect = header.file.dialect
-    commas = numbers.decimal_commas(overrides.decimal, dialect is None or dialect.mark != ",")
+    commas = numbers.decide_commas(overrides.decimal, dialect is None or dialect.mark != ",")
     gathered = _RatingRows(scores=numbers.ScoreColumn(commas))
     while chunk := list(islice(rows, _AT_ONCE)):
         _add(gathered, chunk, header, overrides)
@@ -126,7 +126,7 @@ def read(
     return _ratings(gathered, header, overrides, as_before, averaged)
 
 
-def _of(header: Header) -> tuple[Mapping[str, int], Sequence[str], str]:
+def _unpack(header: Header) -> tuple[Mapping[str, int], Sequence[str], str]:
     return header.columns, header.names, header.file.header_at
 
 
@@ -154,33 +154,33 @@ def cells(chunk: Sequence[tuple[int, list[str]]], header: Header) -> dict[str, l
 def _add(read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Header, overrides: ColumnOverrides) -> None:
     columns = cells(chunk, header)
     if overrides.decimal == ",":
-        columns |= {key: [numbers.with_point(text, True) for text in columns[key]] for key in _TIMES if key in columns}
+        columns |= {key: [numbers.write_point(text, True) for text in columns[key]] for key in _TIMES if key in columns}
     first = not read.rows
     read.rows += len(chunk)
-    if gaps := {text for text in set(columns["score"]) if numbers.missing(text)}:
+    if gaps := {text for text in set(columns["score"]) if numbers.is_missing(text)}:
         rated = [text not in gaps for text in columns["score"]]
         read.without_score.update(text for text in columns["score"] if text in gaps)
         columns = {key: list(compress(texts, rated)) for key, texts in columns.items()}
         chunk = list(compress(chunk, rated))
     read.held.add([number for number, _ in chunk], *names(columns, len(chunk)))
 
-    def at(k: int) -> str:
+    def locate(k: int) -> str:
         return f"{header.where}, line {chunk[k][0]}"
 
-    read.score.extend(numbers.each(columns["score"], read.scores.read, at))
-    read.errors.extend(_errors(columns, len(chunk), at))
+    read.score.extend(numbers.read_each(columns["score"], read.scores.read, locate))
+    read.errors.extend(_errors(columns, len(chunk), locate))
     read.runs.extend(columns.get("run", ()))
-    times = {key: _times_in(read, key, columns[key], at) for key in _TIMES if key in columns}
+    times = {key: _read_times(read, key, columns[key], locate) for key in _TIMES if key in columns}
     read.seconds.extend(_seconds(times, len(chunk)))
     read.ended.extend(times.get("end", [np.nan] * len(chunk)))
     _add_criteria(read, chunk, header, first, commas=overrides.decimal == ",")
 
 
-def _times_in(read: _RatingRows, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
+def _read_times(read: _RatingRows, column: str, texts: Sequence[str], at: Callable[[int], str]) -> list[float]:
     """Read times; where one is in a form of its own, which may mean two days, none of the column is known."""
     if column not in read.no_times:
         try:
-            return numbers.each(texts, partial(numbers.seconds, column), at)
+            return numbers.read_each(texts, partial(numbers.seconds, column), at)
         except InputError as error:
             read.no_times[column] = str(error)
     return [math.nan] * len(texts)
@@ -206,7 +206,7 @@ def _errors(columns: Mapping[str, list[str]], n: int, at: Callable[[int], str]) 
     keys = ("errors",) if "errors" in columns else tuple(key for key in _COUNTS if key in columns)
     if not keys:
         return [-1] * n
-    counts = (numbers.each(columns[key], partial(numbers.count, key), at) for key in keys)
+    counts = (numbers.read_each(columns[key], partial(numbers.count, key), at) for key in keys)
     return (int(sum(row)) for row in zip(*counts, strict=True))
 
 
@@ -227,7 +227,7 @@ def _add_criteria(
         if first and name and at not in used and len(read.criteria) < MOST_CRITERIA and header.names.count(name) == 1:
             read.criteria[name] = array("d")
         if name in read.criteria and at not in used:
-            values = numbers.all_numbers([numbers.with_point(row[at].strip(), commas) for _, row in chunk])
+            values = numbers.all_numbers([numbers.write_point(row[at].strip(), commas) for _, row in chunk])
             if values is None:
                 del read.criteria[name]
             else:
@@ -236,11 +236,11 @@ def _add_criteria(
 
 def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_before: bool, averaged: bool) -> Ratings:
     with_runs = averaged and bool(read.runs)
-    found, kept, who, notes, copies = _numbered(read, header, overrides, averaged)
+    found, kept, who, notes, copies = _number_rows(read, header, overrides, averaged)
     lines = np.array(read.held.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
-    counted = direction.counted(score, errors, as_before=as_before)
-    better, source = direction.of_plain(
+    counted = direction.counts_errors(score, errors, as_before=as_before)
+    better, source = direction.settle_plain(
         overrides, score, header.where, counted=counted, before=header.before, as_before=as_before
     )
     direction.check(score, overrides, better, lambda k: f"{header.where}, line {lines[k]}")
@@ -248,48 +248,48 @@ def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_b
     _check_spent(seconds, lines, header.where)
     if "end" in read.no_times:
         read.ended = array("d", [math.nan] * len(read.ended))
-    ratings = of_indexed(
+    ratings = build_ratings(
         found,
         score,
         errors,
         seconds,
         lower_is_better=better == "lower",
         better_from=source,
-        scale=overrides.scale or (direction.usual(score) if better == "higher" else None),
+        scale=overrides.scale or (direction.guess_scale(score) if better == "higher" else None),
         layout="ratings",
         rater_known="rater" in header.columns,
         criteria=_told_criteria(read, kept),
-        notes=(*header.file.notes, *notes, *_without_times(read), *notes_on_names(read.held)),
+        notes=(*header.file.notes, *notes, *_note_times(read), *notes_on_names(read.held)),
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
         far=None if overrides.scale or as_before else find_far_scores(score, lines),
         left_out=(LeftOutRatings(copies, COPIES),) if copies else (),
-        remarks=(*read.scores.remarks(), *_without_score(read), *_merged(header)),
-        how=header.how(overrides),
-        unused=header.unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
+        remarks=(*read.scores.remarks(), *_note_missing(read), *_list_merged(header)),
+        how=header.record(overrides),
+        unused=header.list_unused("category", "metadata", *read.no_times, *(() if with_runs else ("run",))),
     )
-    return averages_of(ratings, runs=with_runs) if averaged else ratings
+    return average_ratings(ratings, runs=with_runs) if averaged else ratings
 
 
-def _merged(header: Header) -> Iterator[str]:
+def _list_merged(header: Header) -> Iterator[str]:
     return iter(()) if header.spellings is None else header.spellings.remarks()
 
 
-def _without_times(read: _RatingRows) -> Iterator[str]:
+def _note_times(read: _RatingRows) -> Iterator[str]:
     if read.no_times:
         first = next(iter(read.no_times.values())).partition("; ")[0]
         yield f"left out: the times in {' and '.join(read.no_times)} ({first}); nothing else needs them"
 
 
-def _without_score(read: _RatingRows) -> Iterator[str]:
+def _note_missing(read: _RatingRows) -> Iterator[str]:
     """State what stands for a score that is missing, where that is not an empty cell."""
     for mark, n in read.without_score.items():
         if mark:
             yield f"left out: {pluralise(n, 'row')} whose score is {mark!r}, as missing"
 
 
-def averages_of(ratings: Ratings, *, runs: bool) -> Ratings:
+def average_ratings(ratings: Ratings, *, runs: bool) -> Ratings:
     """Average what the same rater, or nobody in particular, said of one output; the order is that of the table.
 
     Which scores are better and on which scale they are is known from the single answers.
@@ -330,10 +330,10 @@ def _times(read: _RatingRows, who: Mapping[str, str]) -> Times | None:
     held = read.held
     names, documents = list(held.raters), [document for document, _ in held.items]
     outputs = [(system, documents[item]) for system, item in zip(held.system, held.item, strict=True)]
-    return times_of([names[rater] for rater in held.rater], read.ended, read.seconds, outputs, who)
+    return take_times([names[rater] for rater in held.rater], read.ended, read.seconds, outputs, who)
 
 
-def _numbered(
+def _number_rows(
     read: _RatingRows, header: Header, overrides: ColumnOverrides, averaged: bool
 ) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str], int]:
     """Number who rated what, list the ratings that count, say who each login is, and count copies of rows.
@@ -341,32 +341,32 @@ def _numbered(
     What a person said under a second login does not count.
     """
     held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
-    found = indexed(held, header.where, header.file.path, overrides.alike)
-    own = _without_copies(held, _by_run(held, found, read.runs) if with_runs else found, header, overrides)
+    found = number_names(held, header.where, header.file.path, overrides.alike)
+    own = _skip_copies(held, _name_runs(held, found, read.runs) if with_runs else found, header, overrides)
     copies, runs = len(held.line) - len(own), read.runs
     if copies:
-        held, found = chosen(held, found, own)
+        held, found = keep_ratings(held, found, own)
         runs = [read.runs[k] for k in own.tolist()] if read.runs else []
     alike = differing_rows(header.file.path, overrides)
     if with_runs:
-        refuse_repeats(held, _by_run(held, found, runs), header.where, alike, rater_known=True)
+        refuse_repeats(held, _name_runs(held, found, runs), header.where, alike, rater_known=True)
     elif known or not averaged:
         refuse_repeats(held, found, header.where, alike, rater_known=known)
     if overrides.people is None:
         return found, own, {}, (), copies
-    people, who, notes = with_people(held, overrides.people, rater_known=known)
-    found, kept = without_repeats(indexed(people, header.where, header.file.path, overrides.alike))
-    return found, own[kept], who, (*notes, *left_out(len(own) - len(kept))), copies
+    people, who, notes = put_people(held, overrides.people, rater_known=known)
+    found, kept = drop_repeats(number_names(people, header.where, header.file.path, overrides.alike))
+    return found, own[kept], who, (*notes, *state_repeats(len(own) - len(kept))), copies
 
 
-def _by_run(collector: RatingCollector, indexed: Indexed, runs: Sequence[str]) -> Indexed:
+def _name_runs(collector: RatingCollector, indexed: Indexed, runs: Sequence[str]) -> Indexed:
     """Name each run of a rater as another person would be."""
     numbers = Numbers()
     signed = np.array([numbers[one] for one in zip(collector.rater, runs, strict=True)], np.int64)
     return indexed._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
 
 
-def _without_copies(collector: RatingCollector, indexed: Indexed, header: Header, overrides: ColumnOverrides) -> Ints:
+def _skip_copies(collector: RatingCollector, indexed: Indexed, header: Header, overrides: ColumnOverrides) -> Ints:
     """Return which ratings are no copies of earlier rows.
 
     Raises InputError where a column of criteria tells rows apart.
@@ -376,10 +376,10 @@ def _without_copies(collector: RatingCollector, indexed: Indexed, header: Header
         return np.arange(len(collector.line))
     repeated = read_again(header.again(overrides), groups, header.names, set(header.columns.values()))
     copies = copied_lines(repeated, rater_known=known)
-    left, line = without_lines(repeated, copies), np.array(collector.line)
+    left, line = drop_lines(repeated, copies), np.array(collector.line)
     if left.groups:
         k = int(np.flatnonzero(line == min(map(min, left.groups)))[0])
-        what = rated(indexed, k, rater_known=known)
+        what = name_rating(indexed, k, rater_known=known)
         refuse_criteria(left, header.where, what, rater_known=known, surely=not known)
     return np.flatnonzero(~np.isin(line, copies))
 
@@ -395,7 +395,7 @@ def _check_spent(seconds: Floats, lines: Ints, where: str) -> None:
         raise InputError(f"{where}, line {lines[k]}: took {seconds[k]:g} seconds; a rating ends after it starts")
 
 
-def of_indexed(indexed: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
+def build_ratings(indexed: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
     """Put ratings together from indices and what was said."""
     flat = {"score": score, "errors": errors, "seconds": seconds}
     return Ratings(**indexed._asdict(), **flat, **rest)  # type: ignore[arg-type]

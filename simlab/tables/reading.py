@@ -10,23 +10,23 @@ from pathlib import Path
 from simlab.files import read_decimal
 from simlab.messages import clip
 from simlab.tables import judged, logs, mqm, preferences, ratings, segment_scores
-from simlab.tables.cells import CellTable, renamed
+from simlab.tables.cells import CellTable, rename
 from simlab.tables.columns import (
     NO_METRICS,
     Rows,
     chosen_rows,
-    folded,
-    found,
+    drop_chosen,
+    find_columns,
+    fold_name,
     phrase,
     require,
-    without_chosen,
-    without_lines,
+    skip_lines,
 )
-from simlab.tables.control_items import Marks, control_results, marks_of
+from simlab.tables.control_items import Marks, control_results, find_marks
 from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.lines import Dialect, rows
 from simlab.tables.names import Spellings
-from simlab.tables.numbers import missing, with_point
+from simlab.tables.numbers import is_missing, write_point
 from simlab.tables.opening import TableFile, open_table
 from simlab.tables.ratings import Header
 from simlab.types import InputError
@@ -51,13 +51,13 @@ def read(
     file = open_table(path, overrides)
     where = file.where
     if logs.is_first(file.first):
-        return logs.read(rows(file.lines, logs.DIALECT, where), _without_columns(overrides, where), where)
+        return logs.read(rows(file.lines, logs.DIALECT, where), _refuse_columns(overrides, where), where)
     if segment_scores.is_first_of_segments(file.first):
-        return segment_scores.read_segments(path, file.lines, _without_columns(overrides, where, "people"), where)
+        return segment_scores.read_segments(path, file.lines, _refuse_columns(overrides, where, "people"), where)
     if segment_scores.is_header_of_averages(file.first) and not overrides.columns:
         below = ((number, text) for number, text in file.lines if number > file.first_line)
-        return segment_scores.read_averages(file.first, below, _without_columns(overrides, where, "people"), where)
-    return _with_header(file, overrides, as_before=as_before, averaged=averaged)
+        return segment_scores.read_averages(file.first, below, _refuse_columns(overrides, where, "people"), where)
+    return _read_headed(file, overrides, as_before=as_before, averaged=averaged)
 
 
 def read_for_config(path: Path, overrides: ColumnOverrides, *, as_before: bool = False) -> Ratings:
@@ -68,39 +68,39 @@ def read_for_config(path: Path, overrides: ColumnOverrides, *, as_before: bool =
     try:
         return read(path, overrides, as_before=as_before)
     except InputError as error:
-        raise InputError(as_keys(str(error))) from error
+        raise InputError(write_keys(str(error))) from error
 
 
-def as_keys(message: str) -> str:
+def write_keys(message: str) -> str:
     r"""Write the options of a message as the keys of recorded systems that say the same.
 
-    >>> as_keys("t.csv, line 3: read those to one of them, --where aspect=fluency --where turn=1")
+    >>> write_keys("t.csv, line 3: read those to one of them, --where aspect=fluency --where turn=1")
     't.csv, line 3: read those to one of them, \'systems.where="aspect=fluency,turn=1"\''
-    >>> as_keys("--where aspect=good will: no row of t.csv has it")
+    >>> write_keys("--where aspect=good will: no row of t.csv has it")
     'systems.where=aspect=good will: no row of t.csv has it'
     """
     # What cannot be said in a config is to be mended in the table.
     message = re.sub(r", or say --(alike merge or --alike keep|decimal ,)", "", message)
     message = re.sub(r"with their scores below: --wide [^;]*;", "write a row for each of their scores;", message)
     message = re.sub(r"^--(where|columns|people|better) ((?:(?!: | --).)*): ", r"systems.\1=\2: ", message)
-    message = re.sub(rf"--where {_WORD}(?: --where {_WORD})*", _where_key, message)
+    message = re.sub(rf"--where {_WORD}(?: --where {_WORD})*", _write_where, message)
     message = re.sub(rf"--columns ({_WORD})", r"""'systems.columns="\1"'""", message)
     return re.sub(r"--(people|better) ", r"systems.\1=", message)
 
 
-def _where_key(found: re.Match[str]) -> str:
+def _write_where(found: re.Match[str]) -> str:
     words = re.findall(rf"--where ({_WORD})", found[0])
     return f"""'systems.where="{",".join(word.strip("'") for word in words)}"'"""
 
 
-def listed(path: Path, overrides: ColumnOverrides = NOTHING) -> Iterator[tuple[str, str]]:
+def list_segments(path: Path, overrides: ColumnOverrides = NOTHING) -> Iterator[tuple[str, str]]:
     """Go through the rows of a table with a header: document and segment of each, whether it has a score or not.
 
     Raises InputError for lines that do not fit the header, and for what has no such columns.
     """
     file = open_table(path, overrides)
     names = file.header
-    chosen = found(names, overrides.columns, file.header_at, file.rows.first())
+    chosen = find_columns(names, overrides.columns, file.header_at, file.rows.look_ahead())
     require(("segment" if "segment" in chosen else "document",), chosen, names, file.header_at)
     kept = {key: at for key, at in chosen.items() if key in ("system", "document", "position", "segment", "task")}
     header = Header(file.where, names, kept, range(len(names), len(names) + 1), False, file)
@@ -109,26 +109,26 @@ def listed(path: Path, overrides: ColumnOverrides = NOTHING) -> Iterator[tuple[s
         yield documents[0], segments[0]
 
 
-def always_read(path: Path) -> bool:
+def has_error_sums(path: Path) -> bool:
     """True if simlab has always read a plain table, as sums of errors."""
     file = open_table(path)
-    return _before(file.header, file.dialect)
+    return _has_sum_columns(file.header, file.dialect)
 
 
-def _with_header(file: TableFile, overrides: ColumnOverrides, *, as_before: bool, averaged: bool) -> Ratings:
+def _read_headed(file: TableFile, overrides: ColumnOverrides, *, as_before: bool, averaged: bool) -> Ratings:
     names = list(file.header)
     wide = len(names)
     # Releases end the header with a "# Documentation" column that no row fills.
     while names and names[-1].startswith("#"):
         names.pop()
-    chosen = found(names, overrides.columns, file.header_at, file.rows.first())
+    chosen = find_columns(names, overrides.columns, file.header_at, file.rows.look_ahead())
     spellings = Spellings() if overrides.alike == "merge" else None
     widths = range(len(names), wide + 1)
-    header = Header(file.where, names, chosen, widths, _before(names, file.dialect), file, spellings)
-    content = chosen_rows(without_lines(file.rows, overrides.skip), names, overrides.where, file.where)
-    content = header.spelled(content)
+    header = Header(file.where, names, chosen, widths, _has_sum_columns(names, file.dialect), file, spellings)
+    content = chosen_rows(skip_lines(file.rows, overrides.skip), names, overrides.where, file.where)
+    content = header.merge_names(content)
     if "severity" in chosen or ("category" in chosen and "score" not in chosen):
-        return _chosen_by(mqm.read(content, header, overrides), overrides)
+        return _note_where(mqm.read(content, header, overrides), overrides)
     if "score" not in chosen:
         _refuse_others(CellTable(file.where, tuple(names), content, file.path))
         _refuse_wide(file, chosen)
@@ -138,39 +138,39 @@ def _with_header(file: TableFile, overrides: ColumnOverrides, *, as_before: bool
         return chosen_rows(header.again(overrides), names, overrides.where, file.where)
 
     used = {*chosen.values(), *(at for at, name in enumerate(names) if name.casefold() in chosen_by)}
-    marks = marks_of(file.rows.first(), again, names, used)
+    marks = find_marks(file.rows.look_ahead(), again, names, used)
     content = content if marks is None else marks.keep(content)
-    found_ratings = _chosen_by(
+    found_ratings = _note_where(
         ratings.read(content, header, overrides, as_before=as_before, averaged=averaged), overrides
     )
-    return found_ratings if marks is None else _without_controls(found_ratings, again(), marks, chosen)
+    return found_ratings if marks is None else _note_controls(found_ratings, again(), marks, chosen)
 
 
-def _without_controls(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Ratings:
+def _note_controls(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> Ratings:
     """State which ratings were left out as control items, and what these show of raters."""
     if not marks.counts:
         return replace(ratings, remarks=(*ratings.remarks, marks.remark))
     return replace(
         ratings,
-        left_out=(*ratings.left_out, marks.left_out()),
+        left_out=(*ratings.left_out, marks.count_left_out()),
         unused=tuple(name for name in ratings.unused if name != marks.name),
         controls=control_results(ratings, rows, marks, columns),
     )
 
 
-def _chosen_by(found_ratings: Ratings, overrides: ColumnOverrides) -> Ratings:
+def _note_where(found_ratings: Ratings, overrides: ColumnOverrides) -> Ratings:
     """Return by which columns the rows were chosen: these are used."""
-    return replace(found_ratings, where=overrides.where, unused=without_chosen(found_ratings.unused, overrides.where))
+    return replace(found_ratings, where=overrides.where, unused=drop_chosen(found_ratings.unused, overrides.where))
 
 
 def _refuse_others(table: CellTable) -> None:
     """Raise InputError for a table that says of outputs something else than scores, and say who reads it."""
-    if preferences.holds(renamed(table, preferences.USUAL, {}).header):
+    if preferences.holds(rename(table, preferences.USUAL, {}).header):
         raise InputError(
             f"{table.where}: holds comparisons of two systems, and this reads ratings (system, document, rater, score);"
             " simlab conclude, fit, backtest and fit-metric read comparisons, and conclude says how raters differ"
         )
-    if judged.holds(renamed(table, judged.USUAL, {}).header):
+    if judged.holds(rename(table, judged.USUAL, {}).header):
         human = next(name for name in table.header if name.startswith("human"))
         raise InputError(
             f"{table.where}: holds metrics beside humans, which is for simlab fit-metric; "
@@ -182,11 +182,11 @@ def _refuse_wide(file: TableFile, chosen: Mapping[str, int]) -> None:
     """Raise InputError for a table that seems to have a column of scores for each system, and say how to read it."""
     if "system" in chosen:
         return
-    rows = [row for row in file.rows.first() if len(row) == len(file.header)]
+    rows = [row for row in file.rows.look_ahead() if len(row) == len(file.header)]
     names = [
         name
         for at, name in enumerate(file.header)
-        if name and at not in chosen.values() and folded(name) not in NO_METRICS and _holds_scores(rows, at)
+        if name and at not in chosen.values() and fold_name(name) not in NO_METRICS and _holds_scores(rows, at)
     ]
     if len(names) > 1 and chosen:
         shown = clip(",".join(names), 200)
@@ -198,11 +198,11 @@ def _refuse_wide(file: TableFile, chosen: Mapping[str, int]) -> None:
 
 def _holds_scores(rows: Sequence[Sequence[str]], at: int) -> bool:
     cells = [row[at].strip() for row in rows]
-    filled = [cell for cell in cells if not missing(cell)]
-    return bool(filled) and all(read_decimal(with_point(cell, True)) is not None for cell in filled)
+    filled = [cell for cell in cells if not is_missing(cell)]
+    return bool(filled) and all(read_decimal(write_point(cell, True)) is not None for cell in filled)
 
 
-def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
+def _has_sum_columns(names: Sequence[str], dialect: Dialect | None) -> bool:
     needed, documents, segments = BEFORE
     known = set(names)
     return (
@@ -212,7 +212,7 @@ def _before(names: Sequence[str], dialect: Dialect | None) -> bool:
     )
 
 
-def _without_columns(overrides: ColumnOverrides, where: str, *also: str) -> ColumnOverrides:
+def _refuse_columns(overrides: ColumnOverrides, where: str, *also: str) -> ColumnOverrides:
     """Raise InputError for what is told of a table that cannot have it."""
     if overrides.columns:
         ours, theirs = next(iter(overrides.columns.items()))

@@ -106,7 +106,7 @@ def copied_lines(repeated: RepeatedRows, *, rater_known: bool) -> list[int]:
     return [] if by_chance else sorted(copies)
 
 
-def without_lines(repeated: RepeatedRows, lines: Collection[int]) -> RepeatedRows:
+def drop_lines(repeated: RepeatedRows, lines: Collection[int]) -> RepeatedRows:
     """Leave some lines out, and groups in which one line is left."""
     gone = set(lines)
     groups = ([line for line in group if line not in gone] for group in repeated.groups)
@@ -122,11 +122,11 @@ def criteria_columns(repeated: RepeatedRows, *, surely: bool) -> list[int]:
     """
     few = RepeatedRows(repeated.groups[:MOST_GROUPS], repeated.cells, repeated.names, repeated.used)
     candidates = [at for at in few.columns() if _may_be_criteria(few, at)]
-    candidates.sort(key=lambda at: not _named_as_criteria(few.names[at]))
+    candidates.sort(key=lambda at: not _is_criterion(few.names[at]))
     for chosen in [*((at,) for at in candidates), *combinations(candidates, 2)]:
-        named = all(_named_as_criteria(few.names[at]) for at in chosen)
+        named = all(_is_criterion(few.names[at]) for at in chosen)
         if (
-            tells_apart(few, chosen)
+            separates(few, chosen)
             and _is_crossed(few, chosen)
             and (named or not surely or _chance(few, chosen) < _BY_CHANCE)
         ):
@@ -138,7 +138,7 @@ def _words(name: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
 
 
-def _named_as_criteria(name: str) -> bool:
+def _is_criterion(name: str) -> bool:
     return bool(_CRITERIA.intersection(_words(name)))
 
 
@@ -146,7 +146,7 @@ def _may_be_criteria(repeated: RepeatedRows, at: int) -> bool:
     values = Counter(repeated.cells[line][at] for group in repeated.groups for line in group)
     if not 2 <= len(values) <= MOST_VALUES or values[""]:
         return False
-    if _named_as_criteria(repeated.names[at]):
+    if _is_criterion(repeated.names[at]):
         return True
     other = _OTHERS.intersection(_words(repeated.names[at])) or all(map(_TIME.fullmatch, values))
     return not other and not _numbers_rows(repeated, at)
@@ -158,20 +158,20 @@ def _numbers_rows(repeated: RepeatedRows, at: int) -> bool:
     return any(all(own == {str(start + k) for k in range(n)} for own, n in found.items()) for start in (0, 1))
 
 
-def tells_apart(repeated: RepeatedRows, columns: Sequence[int]) -> bool:
+def separates(repeated: RepeatedRows, columns: Sequence[int]) -> bool:
     """True if the rows of nearly every group all differ in some columns."""
-    apart = sum(len(_met(repeated, group, columns)) == len(group) for group in repeated.groups)
+    apart = sum(len(_find_values(repeated, group, columns)) == len(group) for group in repeated.groups)
     return bool(repeated.groups) and apart >= _TOLD_APART * len(repeated.groups)
 
 
 def _is_crossed(repeated: RepeatedRows, columns: Sequence[int]) -> bool:
     """True if most values of some columns are met in each group, and each in more than one."""
-    met = Counter(values for group in repeated.groups for values in _met(repeated, group, columns))
+    met = Counter(values for group in repeated.groups for values in _find_values(repeated, group, columns))
     n = len(repeated.groups)
     return met.total() >= _FILLED * n * len(met) and (n < 2 or min(met.values()) >= 2)
 
 
-def _met(repeated: RepeatedRows, group: Sequence[int], columns: Sequence[int]) -> set[tuple[str, ...]]:
+def _find_values(repeated: RepeatedRows, group: Sequence[int], columns: Sequence[int]) -> set[tuple[str, ...]]:
     return {tuple(repeated.cells[line][at] for at in columns) for line in group}
 
 
@@ -193,7 +193,7 @@ def refuse_criteria(repeated: RepeatedRows, file: str, what: str, *, rater_known
     shown = " and ".join(f"{clip(repeated.names[at], 40)} ({_values(repeated, at)})" for at in columns)
     words = [f"--where {_word(repeated.names[at], repeated.cells[lines[0]][at])}" for at in columns]
     column = clip(repeated.names[columns[0]], 40)
-    unnamed = not rater_known and not _named_as_criteria(column)
+    unnamed = not rater_known and not _is_criterion(column)
     rater = f"; or, if it says who rated: --columns rater={column}" if unnamed else ""
     raise InputError(
         f"{file}, line {lines[1]}: {clip(what, 200)}, as on line {lines[0]}; the rows differ in {shown}, and answers"

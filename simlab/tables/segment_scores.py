@@ -23,11 +23,11 @@ import numpy as np
 from simlab.files import read_decimal
 from simlab.messages import clip, pluralise
 from simlab.tables import direction, numbers
-from simlab.tables.held import ColumnOverrides, Ratings, how_read
+from simlab.tables.held import ColumnOverrides, Ratings, reading_record
 from simlab.tables.lines import numbered_lines
-from simlab.tables.names import RatingCollector, indexed
+from simlab.tables.names import RatingCollector, number_names
 from simlab.tables.opening import difference
-from simlab.tables.ratings import of_indexed
+from simlab.tables.ratings import build_ratings
 from simlab.types import InputError
 
 RATER = "rater"
@@ -51,7 +51,7 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
     Raises InputError naming file and line for what is no score, and for a test set with other segments.
     """
     held, score, errors, rows = RatingCollector(), array("d"), array("q"), 0
-    documents = documents_of(path, where)
+    documents = read_documents(path, where)
     met: dict[str, int] = {}
     for number, line in lines:
         if not line:
@@ -59,7 +59,7 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
         system, text = _fields(line, f"{where}, line {number}")
         place = met[system] = met.get(system, 0) + 1
         if place > len(documents):
-            raise _other(where, system, f"more than {pluralise(len(documents), 'line')}", len(documents))
+            raise _mismatch(where, system, f"more than {pluralise(len(documents), 'line')}", len(documents))
         rows += 1
         if text != UNRATED:
             worth, count = _worth(text, f"{where}, line {number}")
@@ -70,17 +70,17 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
             held.add([number], [system], [documents[place - 1]], [str(place)], [RATER])
     for system, n in met.items():
         if n != len(documents):
-            raise _other(where, system, pluralise(n, "line"), len(documents))
+            raise _mismatch(where, system, pluralise(n, "line"), len(documents))
     if not score:
         raise InputError(f"{where}: holds no score; give a file in which some segment has one")
     if errors[0] >= 0:
-        source = direction.told(overrides, "lower", "it lists marked errors, and lower is better", where).source
-        return of_averages(
+        source = direction.settle(overrides, "lower", "it lists marked errors, and lower is better", where).source
+        return build_averages(
             held, score, overrides, where, errors, rows=rows, better_from=source, layout="segment_scores"
         )
-    source = direction.told(overrides, "higher", "scores of this format are higher for what is better", where).source
-    scale = overrides.scale or direction.usual(np.array(score))
-    return of_averages(
+    source = direction.settle(overrides, "higher", "scores of this format are higher for what is better", where).source
+    scale = overrides.scale or direction.guess_scale(np.array(score))
+    return build_averages(
         held, score, overrides, where, rows=rows, better_from=source, layout="segment_scores", scale=scale
     )
 
@@ -105,7 +105,7 @@ def _fields(line: str, where: str) -> Sequence[str]:
     return fields
 
 
-def documents_of(path: Path, where: str) -> list[str]:
+def read_documents(path: Path, where: str) -> list[str]:
     """Read the document of every segment from the `.docs` that goes by the same name."""
     beside = path.with_name(f"{path.name.partition('.')[0]}.docs")
     if not beside.exists():
@@ -122,7 +122,7 @@ def documents_of(path: Path, where: str) -> list[str]:
     return documents
 
 
-def _other(where: str, system: str, n: str, wanted: int) -> InputError:
+def _mismatch(where: str, system: str, n: str, wanted: int) -> InputError:
     said = clip(system, 60)
     held = f"{said} has {n}, and .docs beside it has {pluralise(wanted, 'line')}"
     return InputError(f"{where}: {held}; give one line a segment, of one test set")
@@ -139,7 +139,7 @@ def read_averages(header: str, lines: Iterable[tuple[int, str]], overrides: Colu
 
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
-    source = direction.told(overrides, "higher", "averages are negated penalties, and higher is better", where).source
+    source = direction.settle(overrides, "higher", "averages are negated penalties, and higher is better", where).source
     held, score, first, rows = RatingCollector(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
     for number, system, text, segment in _cells(header, lines, where):
         rows += 1
@@ -153,7 +153,7 @@ def read_averages(header: str, lines: Iterable[tuple[int, str]], overrides: Colu
             held.add([number], [system], [segment], [segment], [AVERAGE])
     if not score:
         raise InputError(f"{where}: holds no score; give a file in which some segment has one")
-    return of_averages(held, score, overrides, where, rows=rows, better_from=source, layout="averages")
+    return build_averages(held, score, overrides, where, rows=rows, better_from=source, layout="averages")
 
 
 def _cells(header: str, lines: Iterable[tuple[int, str]], where: str) -> Iterable[tuple[int, str, str, str]]:
@@ -176,7 +176,7 @@ def _score(text: str, where: str) -> float:
     return numbers.score(text, where)
 
 
-def of_averages(
+def build_averages(
     collector: RatingCollector,
     score: array[float],
     overrides: ColumnOverrides,
@@ -187,18 +187,18 @@ def of_averages(
     **rest: object,
 ) -> Ratings:
     """Put ratings together that nobody in particular gave: one rater, no times; higher is better, save of `errors`."""
-    found, n = indexed(collector, where, alike=overrides.alike), len(score)
+    found, n = number_names(collector, where, alike=overrides.alike), len(score)
     values = np.array(score)
     better: direction.Better = "higher" if errors is None else "lower"
     direction.check(values, overrides, better, lambda k: f"{where}, line {collector.line[k]}")
-    return of_indexed(
+    return build_ratings(
         found,
         values,
         np.full(n, -1) if errors is None else np.array(errors, np.int64),
         np.full(n, np.nan),
         lower_is_better=errors is not None,
         rater_known=False,
-        how=how_read(overrides, {}),
+        how=reading_record(overrides, {}),
         rows=rows,
         gaps=rows - n,
         **{"scale": overrides.scale, **rest},

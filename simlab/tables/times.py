@@ -50,7 +50,7 @@ class Times:
         """Return what each answer took, gaps cut at so many seconds."""
         return np.minimum(self.gap, cut)
 
-    def by_person(self, cut: float) -> dict[str, Floats]:
+    def split_by_person(self, cut: float) -> dict[str, Floats]:
         """Return what each person's answers took, gaps cut at so many seconds."""
         person, seconds = self.person[self.login], self.seconds(cut)
         parts = np.split(seconds[np.argsort(person, kind="stable")], np.cumsum(np.bincount(person))[:-1])
@@ -61,7 +61,7 @@ class Times:
         return float(self.seconds(cut).sum()) / 3600
 
 
-def times_of(
+def take_times(
     logins: Sequence[str],
     ends: Iterable[float],
     seconds: Iterable[float],
@@ -72,11 +72,11 @@ def times_of(
     """Take times from ends where most answers have one, else from durations; None where a table has neither."""
     ended = np.fromiter(ends, float, len(logins))
     if np.isfinite(ended).sum() * 2 > len(logins):
-        return of_ends(logins, ended, outputs, who, order)
-    return of_durations(logins, seconds, outputs, who)
+        return take_gaps(logins, ended, outputs, who, order)
+    return take_durations(logins, seconds, outputs, who)
 
 
-def of_ends(
+def take_gaps(
     logins: Sequence[str],
     ends: Iterable[float],
     outputs: Sequence[Hashable],
@@ -101,7 +101,7 @@ def of_ends(
     return _times([(logins[k], outputs[k]) for k in in_order[1:][same].tolist()], gap, who, "ends")
 
 
-def of_durations(
+def take_durations(
     logins: Sequence[str], seconds: Iterable[float], outputs: Sequence[Hashable], who: Mapping[str, str]
 ) -> Times | None:
     """Take answers to be as long as the table says, in its order; None where no answer took any time.

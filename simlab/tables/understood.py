@@ -21,23 +21,23 @@ def line(ratings: Ratings) -> str:
         n = f"{pluralise(ratings.answers, 'answer')}, averaged to {n},"
     what = f"{n} of {pluralise(ratings.n_systems, 'system')}, {documents}, {raters}"
     gaps = f", {pluralise(ratings.gaps, 'gap')}" if ratings.gaps else ""
-    return f"{what}{gaps}; {_scale(ratings)}, {_better(ratings)}{rows_read(ratings.where, ratings.left_out)}"
+    return f"{what}{gaps}; {_scale(ratings)}, {_state_better(ratings)}{describe_rows(ratings.where, ratings.left_out)}"
 
 
-def beside(read: Mapping[str, Any]) -> Iterator[str]:
+def list_remarks(read: Mapping[str, Any]) -> Iterator[str]:
     """State how cells of a table were taken, and which columns say nothing here; `read` is the record of a table."""
     yield from read.get("remarks", ())
     if unused := read.get("unused"):
         yield f"not used: {clip(', '.join(unused), 200)}"
 
 
-def rows_read(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> str:
+def describe_rows(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> str:
     """Return the end of a line on a table of which some rows are read or count; empty where all do."""
     chosen = f"; rows with {phrase(where)}" if where else ""
     return chosen + "".join(f"; left out: {one.ratings:,} {one.why}" for one in left_out)
 
 
-def where_record(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[str, Any]:
+def record_where(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[str, Any]:
     """Return which rows are read, and which do not count, as a part of a record; empty where all do."""
     record: dict[str, Any] = {"where": values_by_column(where)} if where else {}
     if left_out:
@@ -60,7 +60,7 @@ def record(ratings: Ratings) -> dict[str, Any]:
         "remarks": list(ratings.remarks),
         "unused": list(ratings.unused),
         "how": dict(ratings.how),
-        **where_record(ratings.where, ratings.left_out),
+        **record_where(ratings.where, ratings.left_out),
         **({} if ratings.far is None else ratings.far.record()),
     }
 
@@ -71,6 +71,6 @@ def _scale(ratings: Ratings) -> str:
     return f"scores from {ratings.score.min():g} to {ratings.score.max():g}"
 
 
-def _better(ratings: Ratings) -> str:
+def _state_better(ratings: Ratings) -> str:
     better, other = ("lower", "higher") if ratings.lower_is_better else ("higher", "lower")
     return f"{better} is better" + (f" (--better {other} turns it)" if ratings.better_from == "assumed" else "")

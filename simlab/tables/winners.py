@@ -14,7 +14,7 @@ from simlab.messages import clip
 from simlab.tables.cells import CellTable
 from simlab.tables.columns import FIRST, SECOND, SIGNS, TIE, place_of
 from simlab.tables.names import spelling
-from simlab.tables.numbers import with_point
+from simlab.tables.numbers import write_point
 from simlab.types import InputError, Ints
 
 _CODE, _STEPS = 1_000_000_000, 1_000_000
@@ -67,13 +67,13 @@ class SourceVotes:
         return np.array(self.flat, np.int64).reshape(-1, 8).T
 
 
-def said(text: str, first: str, second: str, *, numbers: bool = False) -> CellReadings | None:
+def read_cell(text: str, first: str, second: str, *, numbers: bool = False) -> CellReadings | None:
     """Read what a cell says of two systems; None for what says nothing. `numbers`: other numbers than 0, .5 and 1, too.
 
-    >>> said("B", "B", "C"), said("tie", "B", "C"), said("?", "B", "C")
+    >>> read_cell("B", "B", "C"), read_cell("tie", "B", "C"), read_cell("?", "B", "C")
     (CellReadings(name=0, word=2), CellReadings(name=-1, word=1), None)
     """
-    word, value = place_of(text), read_decimal(with_point(text, True))
+    word, value = place_of(text), read_decimal(write_point(text, True))
     if value is not None and (value in (0.0, 0.5, 1.0) or (numbers and abs(value) <= MOST_CODE)):
         word = _CODE + round(value * _STEPS)
     name = FIRST if text == first else SECOND if text == second else -1
@@ -83,7 +83,7 @@ def said(text: str, first: str, second: str, *, numbers: bool = False) -> CellRe
     return CellReadings(name, word) if name >= 0 or word >= 0 else None
 
 
-def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -> tuple[Ints, str]:
+def _decode(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -> tuple[Ints, str]:
     """Put places in the stead of numbers, and say what these stand for.
 
     1, .5 and 0 are what the first gets, 1, 1.5 and 2 count the places, and 1, 0 and -1 are signs. Raises InputError for
@@ -112,7 +112,7 @@ def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) 
             k = int(unnamed[0])
             shown = ", ".join(f"{one:g}" for one in sorted(there)[:6])
             raise InputError(
-                f"{table.at(int(line[k]))}: {clip(source, 40)} holds the numbers {shown}, which may mean several "
+                f"{table.locate(int(line[k]))}: {clip(source, 40)} holds the numbers {shown}, which may mean several "
                 "things; write a, b and tie, or 1 (the first wins), .5 and 0"
             )
     word = word.copy()
@@ -120,7 +120,7 @@ def _decoded(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) 
     return word, f"in {clip(source, 40)} {means}" if means else ""
 
 
-def resolved(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
+def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
     """Decide between names and places by what the whole column says, and repeat what was counted.
 
     The second is a sentence on what numbers stand for, or empty.
@@ -129,14 +129,14 @@ def resolved(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerC
     say settles it. Raises InputError where it does not.
     """
     first, second, item, rater, line, name, word, times = votes.columns()
-    word, means = _decoded(word, name, line, source, table)
+    word, means = _decode(word, name, line, source, table)
     unclear = (name >= 0) & (word >= 0) & (name != word)
     if unclear.any():
         by_name = bool(((name >= 0) & (word < 0)).any())
         by_place = bool(((name < 0) & (word >= 0) & (word != TIE)).any())
         if by_name == by_place:
             k = int(np.flatnonzero(unclear)[0])
-            raise _unclear(bool(name[k]), table.at(int(line[k])), source)
+            raise _refusal(bool(name[k]), table.locate(int(line[k])), source)
         word = np.where(unclear & by_name, name, word)
     outcome = np.where(word >= 0, word, name)
     return WinnerComparisons(
@@ -144,7 +144,7 @@ def resolved(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerC
     ), means
 
 
-def as_places(votes: SourceVotes) -> bool:
+def has_places(votes: SourceVotes) -> bool:
     """True if winners are written as places in the row: a word for a place stands where no name does.
 
     Numbers say what one of two columns gets, whatever order raters saw.
@@ -153,7 +153,7 @@ def as_places(votes: SourceVotes) -> bool:
     return bool(((name < 0) & np.isin(word, (FIRST, SECOND))).any())
 
 
-def _unclear(second: bool, where: str, source: str) -> InputError:
+def _refusal(second: bool, where: str, source: str) -> InputError:
     named, other = ("second", "first") if second else ("first", "second")
     return InputError(
         f"{where}: {source} may name the {named} system or mean the {other} of the row, and no other row tells; rename "
@@ -191,7 +191,7 @@ def refuse_contradictions(comparisons: WinnerComparisons, source: str, table: Ce
     if len(wrong):
         k, before = wrong[0], at[of[wrong[0]]]
         raise InputError(
-            f"{table.at(int(comparisons.line[known[k]]))}: {clip(source, 40)} says {SIGNS[outcome[k]]} of what it "
+            f"{table.locate(int(comparisons.line[known[k]]))}: {clip(source, 40)} says {SIGNS[outcome[k]]} of what it "
             "said "
             f"{SIGNS[outcome[before]]} of in line {comparisons.line[known[before]]}; repeats are humans', a metric "
             "compares two outputs once"

@@ -153,7 +153,7 @@ def _read_world(path: Path, state: files.FileState, people_state: files.FileStat
     if said.sha256 is not None:
         files.refuse_change(digest(path, people), said.sha256, clip(path))
     chosen = parse_where(said.where.split(",")) if said.where else ()
-    told = ColumnOverrides(columns=columns.told(said.columns), better=said.better, people=people, where=chosen)
+    told = ColumnOverrides(columns=columns.parse_columns(said.columns), better=said.better, people=people, where=chosen)
     return make_world(read_for_config(path, told, as_before=True), clip(path))
 
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, Le
 from simlab import files
 from simlab.messages import clip, pluralise
 from simlab.tables import columns as told_columns
-from simlab.tables.metric_scores import FAMILY, AlignedScores, Item, MetricScores, file_of, laid, read, segments
+from simlab.tables.metric_scores import FAMILY, AlignedScores, Item, MetricScores, align, find_file, read, segments
 from simlab.types import COMPARE, JUDGE, Bools, Floats, InputError, MetricLaw, World
 from simlab.types.bounds import Spread
 from simlab.world.judged_scores import add_recorded_metric
@@ -57,7 +57,7 @@ def recorded(
     """
     items = _items(world)
     file, own = _source(path, column)
-    of = told_columns.told(columns)
+    of = told_columns.parse_columns(columns)
     state = files.check_regular(file, clip(file), remedy="give the table of the metric's scores")
     if column == NONE:
         return world
@@ -70,7 +70,7 @@ def recorded(
         return _make_ideal(world, items, _segments(file, state, tuple(of.items())))
     names = world.frame.system_names
     scores = _scores(file, state, own, better, tuple(of.items()))
-    beside = laid(scores, names, items)
+    beside = align(scores, names, items)
     if COMPARE in world.answers:
         return _compare_scores(world, beside, margin, bins)
     if margin > 0:
@@ -118,7 +118,7 @@ def _source(path: str | None, column: str | None) -> tuple[Path, str | None]:
 def source(path: str, column: str | None) -> tuple[Path, str | None]:
     """Return the file that holds a metric's scores, and the column that has them (None: the only one)."""
     file = files.expand_path(path)
-    return (file, None) if column in NO_COLUMNS else file_of(file, column)
+    return (file, None) if column in NO_COLUMNS else find_file(file, column)
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ import pytest
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.tables.columns import told
+from simlab.tables.columns import parse_columns
 from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
 from tests.shared_data import SHARED
@@ -26,7 +26,9 @@ STRANGERS = "strangers"
 def _concluded(path: Path, columns: str | None = None) -> Conclusion:
     """Conclude without carrying the study out again."""
     return conclude(
-        path, ConcludeOptions(told=ColumnOverrides(columns=told(columns)), again=False, gate=False), lambda _: None
+        path,
+        ConcludeOptions(told=ColumnOverrides(columns=parse_columns(columns)), again=False, gate=False),
+        lambda _: None,
     )
 
 

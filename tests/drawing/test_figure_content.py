@@ -34,7 +34,7 @@ from simlab.fitting.laws import laws
 from simlab.fitting.report import report
 from simlab.store.query import with_found
 from simlab.tables import understood
-from simlab.tables.held import as_errors
+from simlab.tables.held import flip_signs
 from simlab.types import RATE, InputError
 from simlab.world.recorded import table
 
@@ -108,7 +108,7 @@ OF_SHARES = ("lines", "power", "options", "repetitions")
 @cache
 def fitted() -> Any:
     """Fit a world to ratings once, as all figures of it look at the same."""
-    return report(as_errors(table(EXAMPLES / "ratings.csv")), laws(), "gaussian", 0)
+    return report(flip_signs(table(EXAMPLES / "ratings.csv")), laws(), "gaussian", 0)
 
 
 def noticed() -> Any:

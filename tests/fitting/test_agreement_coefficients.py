@@ -31,7 +31,7 @@ from simlab.fitting.agreement_coefficients import (
     rated,
 )
 from simlab.tables.held import ControlAnswers, Ratings
-from simlab.tables.times import of_durations
+from simlab.tables.times import take_durations
 from simlab.types import Floats
 from tests.commands.test_cli import said
 
@@ -202,7 +202,7 @@ def test_controls_and_seconds_are_those_of_their_rater() -> None:
 def test_what_took_no_time_has_no_usual_time(took: float, shown: float) -> None:
     held = ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6))
     names = [held.rater_names[rater] for rater in held.rater]
-    times = of_durations(names, [took] * len(names), names, {})
+    times = take_durations(names, [took] * len(names), names, {})
     found = agreement_of(replace(held, times=times))
     assert [rater.seconds for rater in found.corated] == pytest.approx([shown] * 3, nan_ok=True)
     assert [rater.timed for rater in found.corated] == np.bincount(held.rater).tolist()

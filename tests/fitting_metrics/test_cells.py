@@ -99,7 +99,7 @@ def test_trials_are_those_of_one_number_of_references() -> None:
 def test_a_comparison_the_other_way_round_is_turned(header: str) -> None:
     cell = "A|B" if header.startswith("pair") else "A,B"
     other = "B|A" if header.startswith("pair") else "B,A"
-    read = preferences.of_table(loaded(f"{header}\n{cell},1,>,>\n{other},1,=,<\n{other},2,>,\n"), ())
+    read = preferences.read_table(loaded(f"{header}\n{cell},1,>,>\n{other},1,=,<\n{other},2,>,\n"), ())
     told = group_comparisons(read)
     assert told.pair_names == (("A", "B"),)
     np.testing.assert_array_equal(told.human, [[0.5, 0.5, 0], [0, 0, 1]])

@@ -124,7 +124,7 @@ def test_a_failed_answer_of_a_judge_is_left_out_and_said(tmp_path: Path, mark: s
         assert isinstance(found, JudgedOutputs)
         (score,) = found.metrics.values()
         assert np.isnan(score).sum() == 2
-        line = evidence.understood(found)
+        line = evidence.describe(found)
         assert f"left out: 2 scores {mark} of" in line
         assert "outside its scale of 1 to 10 (line " in line
         assert evidence.record(found)["left_out"]["ratings"] == 2

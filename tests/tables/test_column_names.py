@@ -10,7 +10,7 @@ import pytest
 from simlab.cli import answer
 from simlab.concluding.assigning.items import RaterCapacity, read_items, read_people
 from simlab.tables.people import people
-from simlab.tables.reading import as_keys
+from simlab.tables.reading import write_keys
 
 
 def _file(path: Path, text: str) -> Path:
@@ -56,7 +56,7 @@ def test_items_are_read_by_usual_names_and_a_prompt_is_no_segment(tmp_path: Path
     ],
 )
 def test_options_become_keys_that_can_be_typed(message: str, keys: str) -> None:
-    assert as_keys(message) == keys
+    assert write_keys(message) == keys
 
 
 STUDY = (

@@ -11,7 +11,7 @@ from shared_data import SHARED
 
 from simlab.tables import understood
 from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
-from simlab.tables.logs import ShownSegment, placed
+from simlab.tables.logs import ShownSegment, find_places
 from simlab.tables.reading import read
 from simlab.types import InputError
 
@@ -82,12 +82,12 @@ def test_parts_are_placed_and_what_cannot_be_is_not() -> None:
         return [ShownSegment(login, system, "d", mark, number) for number in numbers]
 
     whole = shown("u", "A", [5, 4, 6])
-    assert placed(whole) == [1, 0, 2]
+    assert find_places(whole) == [1, 0, 2]
     parts = [*whole, *shown("v", "B", [9]), *shown("u", "B", [50, 51])]
-    assert placed(parts) == [1, 0, 2, 2, 0, 1]
+    assert find_places(parts) == [1, 0, 2, 2, 0, 1]
     copies = [*parts, *shown("w", "B", [70, 71], "copy"), *shown("x", "B", [3, 1, 2], "copy")]
-    assert placed(copies)[6:] == [0, 1, 2, 0, 1]
-    assert placed([*whole, *shown("v", "B", [9])])[3:] == [None]
+    assert find_places(copies)[6:] == [0, 1, 2, 0, 1]
+    assert find_places([*whole, *shown("v", "B", [9])])[3:] == [None]
 
 
 PEOPLE = ["person,login", "p1,u1", "p1,u3", "p2,u2"]

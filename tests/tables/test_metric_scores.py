@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from metric_tables import METRIC, csv, segment_files
 
-from simlab.tables.metric_scores import AlignedScores, MetricScores, file_of, items_of, laid, read, segments
+from simlab.tables.metric_scores import AlignedScores, MetricScores, align, find_file, name_items, read, segments
 from simlab.tables.reading import read as ratings_of
 from simlab.types import InputError
 
@@ -21,7 +21,7 @@ def scores(path: Path, column: str | None = None, **told: str) -> MetricScores:
 
 def beside(path: Path, column: str | None, human: Path) -> AlignedScores:
     ratings = ratings_of(human)
-    return laid(scores(path, column), ratings.system_names, items_of(ratings))
+    return align(scores(path, column), ratings.system_names, name_items(ratings))
 
 
 def test_a_column_of_the_table_of_ratings_is_laid_beside_what_humans_rated(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_column_of_the_table_of_ratings_is_laid_beside_what_humans_rated(tmp_p
 
 def test_segment_scores_of_a_metric_are_found_beside_those_of_humans(tmp_path: Path) -> None:
     human = segment_files(tmp_path, {"bleu": METRIC})
-    assert file_of(human, "bleu") == (tmp_path / "xx-yy.bleu.seg.score", None)
+    assert find_file(human, "bleu") == (tmp_path / "xx-yy.bleu.seg.score", None)
     found = beside(human, "bleu", human)
     np.testing.assert_array_equal(found.score, SAID[:, [0, 1, 3, 4]])
     np.testing.assert_array_equal(found.rest, SAID[:, [2]])

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pilots import pilot, write
 
 from simlab.tables import direction, understood
-from simlab.tables.columns import told as told_columns
+from simlab.tables.columns import parse_columns as told_columns
 from simlab.tables.direction import Better
-from simlab.tables.held import NOTHING, ColumnOverrides, Ratings, as_errors, of_documents
+from simlab.tables.held import NOTHING, ColumnOverrides, Ratings, flip_signs, keep_documents
 from simlab.tables.reading import read
 from simlab.types import InputError
 
@@ -183,10 +183,10 @@ def test_negated_penalties_are_errors_for_a_law(
         written(tmp_path, ["system,document,score", *(f"{s},d,{x}" for s, x in zip("ABC", scores, strict=True))])
     )
     assert not held.lower_is_better
-    errors = as_errors(held)
+    errors = flip_signs(held)
     assert errors.score.tolist() == list(turned or scores)
     assert errors.lower_is_better == bool(errors.notes) == (turned is not None)
-    assert as_errors(errors) is errors
+    assert flip_signs(errors) is errors
 
 
 def test_a_scale_is_told_or_seen(tmp_path: Path) -> None:
@@ -234,14 +234,14 @@ def test_some_documents_are_taken(tmp_path: Path) -> None:
     cells = [f"{s},d{d},{g},r,{d},{g}" for s in "AB" for d in (1, 2, 3) for g in (1, 2)]
     rows = ["system,document,segment,rater,score,other", *cells]
     held = read(written(tmp_path, rows))
-    part = of_documents(held, np.array([True, False, True]))
+    part = keep_documents(held, np.array([True, False, True]))
     assert part.document_names == ("d1", "d3")
     assert part.document.tolist() == [0, 0, 1, 1]
     assert part.score.tolist() == [1, 1, 3, 3] * 2
     assert part.item.tolist() == [0, 1, 2, 3] * 2
     assert part.criteria["other"].tolist() == [1, 2] * 4
     assert part.system_names == held.system_names
-    same(of_documents(held, np.ones(3, bool)), held)
+    same(keep_documents(held, np.ones(3, bool)), held)
 
 
 def test_thousands_of_columns_are_refused(tmp_path: Path) -> None:

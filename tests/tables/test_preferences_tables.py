@@ -53,7 +53,7 @@ def test_every_way_to_say_who_won(tmp_path: Path, words: tuple[str, str, str]) -
     assert held.system_names == ("X", "Y", "Z")
     assert (held.rater_names, held.rater.tolist()) == (("r1", "r2"), [0, 1, 0])
     assert (held.rows, held.gaps, held.item.tolist()) == (4, 1, [0, 1, 2])
-    assert preferences.understood(held) == "3 comparisons of 3 systems (2 pairs), 4 items, 2 raters; .33 ties; 1 gap"
+    assert preferences.describe(held) == "3 comparisons of 3 systems (2 pairs), 4 items, 2 raters; .33 ties; 1 gap"
 
 
 @pytest.mark.parametrize("change", ["tabs", "semicolons", "gzip", "mark", "model_a"])
@@ -86,7 +86,7 @@ def test_counts_are_comparisons_of_items_that_are_not_named(tmp_path: Path) -> N
     assert (held.item == -1).all()
     assert (held.rater == -1).all()
     assert held.counts()[0].tolist() == [[0, 0, 0], [3, 1, 2], [4, 0, 0]]
-    assert "items not named, raters not named" in preferences.understood(held)
+    assert "items not named, raters not named" in preferences.describe(held)
     grouped = group_comparisons(held)
     assert grouped.n_items == 10
     assert grouped.ratings.tolist() == [[3, 1, 2], [4, 0, 0]]
@@ -154,7 +154,7 @@ def test_the_example_is_what_the_generator_writes() -> None:
     path = judged_tables.EXAMPLES / "preferences.csv"
     assert path.read_text() == judged_tables.preferences()
     held = preferences.read(path)
-    assert preferences.understood(held) == "1,200 comparisons of 6 systems (15 pairs), 80 items, 4 raters; .18 ties"
+    assert preferences.describe(held) == "1,200 comparisons of 6 systems (15 pairs), 80 items, 4 raters; .18 ties"
 
 
 def test_reading_finds_the_truth_of_the_example() -> None:
@@ -195,7 +195,7 @@ def test_items_of_two_documents_are_two_and_documents_are_the_units_of_a_fit(tmp
     path.write_text("doc,item,system_a,system_b,winner\n" + "\n".join(rows) + "\n")
     held = preferences.read(path)
     assert (len(held.item_names), held.document_names) == (12, ("d0", "d1", "d2"))
-    units = preferences.by_documents(held)
+    units = preferences.use_documents(held)
     assert units.item.tolist() == [k % 3 for k in range(12)]
     assert pilot_of(units).n_items == 3
     assert group_comparisons(held).unit.tolist() == units.item.tolist()

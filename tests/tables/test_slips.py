@@ -16,7 +16,7 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables import evidence
 from simlab.tables.held import ColumnOverrides
-from simlab.tables.numbers import far_outside
+from simlab.tables.numbers import find_outliers
 from simlab.tables.reading import read
 from simlab.types import Floats, InputError
 from tests.shared_data import SHARED
@@ -66,7 +66,7 @@ def test_clean_tables_have_no_slips(law: str) -> None:
     """Fewer than 1 %: of 1,000 tables at most 20 would be 3 standard errors above that."""
     rng = np.random.default_rng(1)
     sizes = [24] * 400 + [48] * 400 + [300] * 200
-    found = sum(len(far_outside(LAWS[law](rng, n))) > 0 for n in sizes)
+    found = sum(len(find_outliers(LAWS[law](rng, n))) > 0 for n in sizes)
     assert found <= 0.01 * len(sizes)
 
 
@@ -79,13 +79,13 @@ def test_slips_are_found(law: str, slip: float) -> None:
     rng = np.random.default_rng(2)
     for n in (48, 300, 2000):
         scores = np.append(LAWS[law](rng, n), slip)
-        assert far_outside(scores).tolist() == [n]
+        assert find_outliers(scores).tolist() == [n]
 
 
 def test_many_slips_are_found_among_many_scores() -> None:
     rng = np.random.default_rng(3)
     scores = np.append(np.exp(rng.normal(4.6, 0.5, 21115)), 10 ** rng.uniform(4.5, 6, 18))
-    assert far_outside(scores).tolist() == list(range(21115, 21133))
+    assert find_outliers(scores).tolist() == list(range(21115, 21133))
 
 
 def _table(seed: int, slip: str = "7200", systems: tuple[str, str] = ("ours", "theirs"), gap: int = 9) -> Rows:

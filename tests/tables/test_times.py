@@ -13,7 +13,7 @@ from shared_data import SHARED
 from simlab.rng import stream
 from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.reading import read
-from simlab.tables.times import CUTS, Times, check_cut, of_durations, of_ends, times_of
+from simlab.tables.times import CUTS, Times, check_cut, take_durations, take_gaps, take_times
 from simlab.types import InputError
 
 ESA = SHARED / "esa"
@@ -62,7 +62,7 @@ def test_a_screen_with_two_sides_is_not_counted_twice() -> None:
 
 
 def test_gaps_are_between_ends_within_a_login_in_the_order_in_which_answers_ended() -> None:
-    times = of_ends(
+    times = take_gaps(
         ["b", "a", "a", "b", "a", "c"],
         [100, 1000, 10, 40, 2010, 5],
         ["x", "y", "x", "x", "y", "x"],
@@ -79,7 +79,7 @@ def test_gaps_are_between_ends_within_a_login_in_the_order_in_which_answers_ende
 
 
 def test_answers_that_ended_at_once_are_in_the_order_of_their_task() -> None:
-    times = of_ends(["a"] * 4, [9, 9, 3, 9], ["3", "1", "0", "2"], {}, order=[3, 1, 0, 2])
+    times = take_gaps(["a"] * 4, [9, 9, 3, 9], ["3", "1", "0", "2"], {}, order=[3, 1, 0, 2])
     assert times is not None
     assert times.gap.tolist() == [6, 0, 0]
     assert times.screen.tolist() == [0, 1, 2]
@@ -92,33 +92,33 @@ def test_hours_do_not_depend_on_the_order_of_the_table_nor_on_when_it_began(seed
     ends = rng.integers(0, 9000, 60).astype(float)
     order = rng.permutation(60)
     for cut in CUTS:
-        whole = hours(of_ends(logins, ends, logins, {}), cut)
-        moved = of_ends([logins[k] for k in order], ends[order] + 1e6, [logins[k] for k in order], {})
+        whole = hours(take_gaps(logins, ends, logins, {}), cut)
+        moved = take_gaps([logins[k] for k in order], ends[order] + 1e6, [logins[k] for k in order], {})
         assert hours(moved, cut) == pytest.approx(whole)
     # Hours grow with the cut, and end at the time from the first end to the last.
-    grown = [hours(of_ends(logins, ends, logins, {}), cut) for cut in (1, 30, 300, 1800, 1e9)]
+    grown = [hours(take_gaps(logins, ends, logins, {}), cut) for cut in (1, 30, 300, 1800, 1e9)]
     assert grown == sorted(grown)
     span = sum(np.ptp(ends[np.array(logins) == login]) for login in set(logins))
     assert grown[-1] == pytest.approx(span / 3600)
 
 
 def test_a_table_without_two_ends_in_a_login_has_no_times() -> None:
-    assert of_ends(["a", "b"], [1, 2], ["x", "x"], {}) is None
-    assert of_ends(["a", "a"], [1, math.nan], ["x", "x"], {}) is None
-    assert of_ends([], [], [], {}) is None
-    assert of_durations(["a", "a"], [0, math.nan], ["x", "x"], {}) is None
+    assert take_gaps(["a", "b"], [1, 2], ["x", "x"], {}) is None
+    assert take_gaps(["a", "a"], [1, math.nan], ["x", "x"], {}) is None
+    assert take_gaps([], [], [], {}) is None
+    assert take_durations(["a", "a"], [0, math.nan], ["x", "x"], {}) is None
 
 
 def test_somebody_who_took_no_time_for_anything_was_not_timed() -> None:
-    times = of_durations(["a", "b", "b", "c"], [0, 4, 0, math.nan], ["x", "y", "y", "x"], {})
+    times = take_durations(["a", "b", "b", "c"], [0, 4, 0, math.nan], ["x", "y", "y", "x"], {})
     assert times is not None
     assert (times.rule, times.login_names, times.gap.tolist()) == ("durations", ("b",), [4, 0])
 
 
 def test_ends_count_where_most_answers_have_one_else_durations() -> None:
     ends, seconds = [5, 9, math.nan], [1, 1, 1]
-    assert getattr(times_of(["a"] * 3, ends, seconds, ["x"] * 3, {}), "rule", None) == "ends"
-    assert getattr(times_of(["a"] * 3, [5, math.nan, math.nan], seconds, ["x"] * 3, {}), "rule", None) == "durations"
+    assert getattr(take_times(["a"] * 3, ends, seconds, ["x"] * 3, {}), "rule", None) == "ends"
+    assert getattr(take_times(["a"] * 3, [5, math.nan, math.nan], seconds, ["x"] * 3, {}), "rule", None) == "durations"
 
 
 def test_rows_that_end_before_they_start_are_answers_without_a_time(tmp_path: Path) -> None:

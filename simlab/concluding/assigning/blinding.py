@@ -193,8 +193,8 @@ def read_key(path: Path, sha256: str | None = None) -> dict[str, Meant]:
     for line, cells in held.rows:
         one = dict(zip(COLUMNS, map(bare, cells), strict=True))
         if one["slot"] in found or not (one["number"].isdecimal() and one["position"].isdecimal()):
-            raise InputError(f"{held.at(line)}: is not the key as it was written; put it back")
-        found[one["slot"]] = _meant(one, held.at(line))
+            raise InputError(f"{held.locate(line)}: is not the key as it was written; put it back")
+        found[one["slot"]] = _meant(one, held.locate(line))
     return found
 
 

@@ -17,11 +17,11 @@ from simlab.concluding.assigning.blinding import TEXTS, Meant, text_mark
 from simlab.concluding.assigning.cells import bare
 from simlab.files import read_decimal
 from simlab.messages import clip, pluralise
-from simlab.tables.cells import load, renamed
+from simlab.tables.cells import load, rename
 from simlab.tables.columns import Names, aliases
-from simlab.tables.lines import Dialect, dialect_of, numbered_lines, rows
+from simlab.tables.lines import Dialect, find_dialect, numbered_lines, rows
 from simlab.tables.lines import cells as cut
-from simlab.tables.numbers import missing, with_point
+from simlab.tables.numbers import is_missing, write_point
 from simlab.types import InputError
 
 MOST_BYTES = 1 << 28
@@ -125,16 +125,16 @@ def given(path: Path, told: Mapping[str, str]) -> list[FilledRating]:
 
 def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     found = annotated(path) if path.suffix.lower() == ".json" else _of_csv(path, told)
-    yield from (one for one in found if not missing(one.rating))
+    yield from (one for one in found if not is_missing(one.rating))
 
 
 def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     first = next(numbered_lines(path), (0, ""))[1]
-    dialect = dialect_of(first)
+    dialect = find_dialect(first)
     if not told and _is_appraise(cut(first, dialect)):
         yield from _of_appraise(path, dialect)
         return
-    table = renamed(load(path, FORM), USUAL, told)
+    table = rename(load(path, FORM), USUAL, told)
     for name in ("slot", "rating"):
         if name not in table.header:
             there = clip(", ".join(table.header), 120)
@@ -143,8 +143,8 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     others = [(name, table.column(name)) for name in BESIDE if name in table.header]
     for line, cells in table.rows:
         beside = {name: bare(cells[at]) for name, at in others}
-        said = with_point(cells[rating], table.commas)
-        yield FilledRating(cells[slot], beside.pop("rater", ""), said, table.at(line), line, beside)
+        said = write_point(cells[rating], table.commas)
+        yield FilledRating(cells[slot], beside.pop("rater", ""), said, table.locate(line), line, beside)
 
 
 def _is_appraise(first: Sequence[str]) -> bool:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from simlab.files import read_decimal
 from simlab.messages import clip, pluralise
-from simlab.tables.cells import CellTable, check_systems, load, named, renamed
-from simlab.tables.columns import NAMES, Names, aliases, who_rates
+from simlab.tables.cells import CellTable, check_systems, load, read_name, rename
+from simlab.tables.columns import NAMES, Names, aliases, list_rater_names
 from simlab.tables.names import Numbers, refuse_alike
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import is_missing
 from simlab.types import InputError
 
 FORM_OF_RATERS = "raters (rater, hours, cap)"
@@ -38,13 +38,13 @@ class RaterCapacity(NamedTuple):
 
 def read_people(path: Path) -> tuple[RaterCapacity, ...]:
     """Read a table of raters; raise InputError, naming file and line, for what is none."""
-    table = renamed(load(path, FORM_OF_RATERS), {"rater": who_rates(), **aliases("hours", "cap")}, {})
+    table = rename(load(path, FORM_OF_RATERS), {"rater": list_rater_names(), **aliases("hours", "cap")}, {})
     if "rater" not in table.header:
         there = clip(", ".join(table.header), 120)
         raise InputError(f"{table.where}: has no column rater; it has {there}; give a table of {FORM_OF_RATERS}")
     found: dict[str, RaterCapacity] = {}
     for line, cells in table.rows:
-        name, where = named(table, cells, line, "rater"), table.at(line)
+        name, where = read_name(table, cells, line, "rater"), table.locate(line)
         if name in found:
             raise InputError(f"{where}: the rater {clip(name, 40)} is there a second time; name each once")
         limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
@@ -54,7 +54,7 @@ def read_people(path: Path) -> tuple[RaterCapacity, ...]:
 
 
 def _limit(text: str, column: str, where: str) -> float:
-    if missing(text):
+    if is_missing(text):
         return math.inf
     value = read_decimal(text)
     if value is None or value < 0:
@@ -133,7 +133,7 @@ def read_items(path: Path) -> Items:
     Raises InputError, naming file and line, for a table without the columns, an output that is there twice, and outputs
     that are missing.
     """
-    table = renamed(load(path, FORM), USUAL, {})
+    table = rename(load(path, FORM), USUAL, {})
     for name in ("document", "system"):
         if name not in table.header:
             there = clip(", ".join(table.header), 120)
@@ -147,7 +147,7 @@ def _row(table: CellTable, line: int, cells: Sequence[str]) -> _Row:
     held = {name: cells[table.column(name)] if name in table.header else "" for name in _Row._fields[1:]}
     for name in ("document", "system"):
         if not held[name] and not (name == "system" and held["control"]):
-            raise InputError(f"{table.at(line)}: {name} is empty; every row needs one")
+            raise InputError(f"{table.locate(line)}: {name} is empty; every row needs one")
     return _Row(line, **held)
 
 
@@ -161,8 +161,8 @@ def _laid(table: CellTable, rows: Sequence[_Row]) -> Items:
         at = (row.system, row.document, row.segment)
         if at in outputs:
             raise InputError(
-                f"{table.at(row.line)}: the output of {_named(*at)} is there a second time (line {outputs[at].line}); "
-                "keep one"
+                f"{table.locate(row.line)}: the output of {_named(*at)} is there a second time "
+                f"(line {outputs[at].line}); keep one"
             )
         outputs[at] = row
     _check_names(table, systems, documents)
@@ -217,7 +217,7 @@ def _source(table: CellTable, rows: Sequence[_Row]) -> str:
     for row in told[1:]:
         if row.source != told[0].source:
             raise InputError(
-                f"{table.at(row.line)}: the source of {clip(row.document, 40)} differs from that of line "
+                f"{table.locate(row.line)}: the source of {clip(row.document, 40)} differs from that of line "
                 f"{told[0].line}; give one source for a segment"
             )
     return told[0].source if told else ""
@@ -233,7 +233,7 @@ def _with_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Item
             tuple(row.segment for row in held),
             tuple(row.source for row in held),
             tuple(row.output for row in held),
-            tuple(passing(row.control, table.at(row.line)) for row in held),
+            tuple(passing(row.control, table.locate(row.line)) for row in held),
         )
         for held in screens.values()
     )

@@ -55,7 +55,7 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floa
         np.array([items[key[1:]] for key in keys], np.int64),
         tuple(systems),
         len(items),
-        judged.padded(at, people.score, len(keys)),
+        judged.pad_ratings(at, people.score, len(keys)),
         {name: said},
         len(documents),
         raters,
@@ -130,7 +130,7 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
         raise InputError(
             f"{clip(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
         )
-    line, read = judged.understood(kept, lower_is_better=said), judged.record(kept, lower_is_better=lower)
+    line, read = judged.describe(kept, lower_is_better=said), judged.record(kept, lower_is_better=lower)
     found = _evidence(kept, wanted.adequate_from, lower=lower)
     return replace(found, line=line, read=read, notes=(*outputs.notes, *left_out, *found.notes))
 
@@ -160,7 +160,7 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
 
 
 def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
-    scored = judged.with_runs(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
+    scored = judged.name_columns(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
     if not judged.holds(scored.header):
         header = clip(", ".join(scored.header), 120)
         raise InputError(
@@ -172,7 +172,7 @@ def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
         if name not in there:
             advice = suggest(name, there, "it has", 200) if there else "it has none beside humans"
             raise InputError(f"--metric {clip(name, 40)}: {scored.where} has no such metric; {advice}")
-    return judged.of_table(scored, wanted.metrics, wanted.told)
+    return judged.read_table(scored, wanted.metrics, wanted.told)
 
 
 def _without(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutputs, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from simlab.tables import judged
 from simlab.tables.cells import load_answers
 from simlab.tables.judged import USUAL as USUAL
 from simlab.tables.judged import JudgedOutputs
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import is_missing
 from simlab.types import (
     JUDGE,
     Array,
@@ -131,7 +131,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
         k = int(np.setdiff1d(np.arange(len(unit)), start)[0])
         before = rows.differing(int(np.argmax(key == key[k])), k)
         raise InputError(f"{rows.at(k)}: this output is there a second time, before on {before}; keep one of the two")
-    came = np.array([k for k, text in enumerate(column(rows, "human")) if not missing(text)], np.int64)
+    came = np.array([k for k, text in enumerate(column(rows, "human")) if not is_missing(text)], np.int64)
     value = _values(rows, came, binary=info.known["binary"])
     at = np.lexsort((item[came], unit[came]))
     seen = Seen(
@@ -255,8 +255,8 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
         bool(config.get("metric", {}).get("_target_")) and name_of(config["analysis"]["estimator"]) != "sample_mean"
     )
     _refuse_untold(config, where)
-    outputs = judged.of_table(
-        judged.with_runs(load_answers(table, judged.FORM, wanted.told), wanted.told.columns),
+    outputs = judged.read_table(
+        judged.name_columns(load_answers(table, judged.FORM, wanted.told), wanted.told.columns),
         wanted.metrics,
         wanted.told,
     )

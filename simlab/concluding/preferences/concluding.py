@@ -151,7 +151,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     held = of_table(left, clip(table))
     held = replace(
         held,
-        line=preferences.understood(read),
+        line=preferences.describe(read),
         read=preferences.record(read),
         notes=(*read.notes, *agreement(read), *held.notes[len(read.notes) :]),
     )

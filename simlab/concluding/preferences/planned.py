@@ -13,7 +13,7 @@ from simlab.design.protocol import list_looks
 from simlab.messages import clip, pluralise
 from simlab.studies.money import less_paid, prices_of
 from simlab.tables.columns import SHARES, place_of
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import is_missing
 from simlab.tables.preferences import USUAL as USUAL
 from simlab.types import COMPARE, Array, Collected, Frame, InputError, Ints, Seen
 
@@ -205,7 +205,7 @@ def _codes(rows: SheetRows, name: str, first: Ints, second: Ints, bins: int = 1)
             codes[k] = 2 * systems[k].index(text)
         elif bins == 1 and (place := SHARES.get(text, place_of(text))) >= 0:
             codes[k] = place
-        elif not missing(text):
+        elif not is_missing(text):
             raise InputError(f"{rows.at(k)}: {name}={clip(text, 40)} names none of the two, nor a tie; mend the line")
     return np.where(turned & (codes >= 0), 2 * bins - codes, codes)
 

@@ -82,7 +82,7 @@ def of_table(table: Preferences, where: str) -> NamedVotes:
         rater_names=table.rater_names,
         items=table.item_known,
         ordered=not table.counted,
-        line=preferences.understood(table),
+        line=preferences.describe(table),
         read=preferences.record(table),
         notes=table.notes,
     )

@@ -27,7 +27,7 @@ from simlab.formulas import normalized_entropy
 from simlab.messages import clip, pluralise
 from simlab.studies.money import less_paid, prices_of
 from simlab.tables.held import Ratings
-from simlab.tables.numbers import missing
+from simlab.tables.numbers import is_missing
 from simlab.tables.reading import read
 from simlab.tables.times import CUT
 from simlab.types import RATE, Collected, Frame, InputError, Ints, Seen, SlotAssignment
@@ -105,7 +105,7 @@ def _further(config: Mapping[str, Any], *, timed: bool) -> int:
 
 
 def _came(rows: SheetRows) -> Ints:
-    return np.array([k for k, text in enumerate(column(rows, "score")) if not missing(text)], np.int64)
+    return np.array([k for k, text in enumerate(column(rows, "score")) if not is_missing(text)], np.int64)
 
 
 def _with_raters(frame: Frame, rows: SheetRows) -> Frame:
