@@ -19,7 +19,7 @@ from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
 from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
-from simlab.config.recorded import understood, understood_metrics
+from simlab.config.recorded import describe_tables, understood_metrics
 from simlab.config.sweep import WHERE
 from simlab.config.sweepfile import ONE_AT_A_TIME
 from simlab.types import OK, UNRUN, InputError
@@ -80,12 +80,12 @@ class Launch:
     @cached_property
     def sweep(self) -> Sweep | Calculation:
         """Compose what is declared; raise InputError for all that does not go together."""
-        from simlab.config import accepted, compose_calculation, compose_sweep
+        from simlab.config import accept_sweep, compose_calculation, compose_sweep
 
         if self.declared.calculation:
             return compose_calculation(self.declared, self.overrides, quick=self.quick)
         composed = compose_sweep(self.declared, self.overrides, quick=self.quick, plugins=self.plugins)
-        return accepted(composed, force=self.force)
+        return accept_sweep(composed, force=self.force)
 
     @cached_property
     def folder(self) -> Path:
@@ -212,7 +212,7 @@ def _say_tables(sweep: Sweep | Calculation) -> None:
     if sweep.adapted:
         note(sweep.adapted)
     cells = (cell.config for cell in itertools.islice(sweep.cells(), MOST_TOLD))
-    for line in (*understood(sweep.composed.values()), *understood_metrics(cells)):
+    for line in (*describe_tables(sweep.composed.values()), *understood_metrics(cells)):
         note(line)
 
 

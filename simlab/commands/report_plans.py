@@ -41,13 +41,13 @@ def read(folder: Path) -> dict[str, Any]:
     """
     from simlab.concluding.assigning.studying import plan_of
     from simlab.concluding.campaigns import digest
-    from simlab.config.plain_yaml import content_of
-    from simlab.config.studyfile import taken
+    from simlab.config.plain_yaml import read_content
+    from simlab.config.studyfile import read_config
 
     plan = plan_of(folder)
     where = clip(folder / STUDY, 200)
     try:
-        config = taken(content_of(folder / STUDY))
+        config = read_config(read_content(folder / STUDY))
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from error
     if plan is None or plan.digest != digest(config):

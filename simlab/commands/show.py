@@ -127,7 +127,7 @@ def _listed(value: Any) -> list[Any]:
 def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> Explanation:
     """Explain a name. Raises InputError for a name that nothing has."""
     from simlab.config import describe_sweep, load_sweep
-    from simlab.config.catalogue import is_sweep, options_called
+    from simlab.config.catalogue import is_sweep, match_options
     from simlab.config.explaining import explain_measure, explain_option
 
     def write_page() -> str:
@@ -135,7 +135,7 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
             return ended(_sweep(name) + _namesakes(name, options), "sweep", name, "--quick")
 
     with own_options(config_dir):
-        options = options_called(name, plugins)
+        options = match_options(name, plugins)
         if is_sweep(name):
             # Its cells are composed only for the page, which takes longer than all else.
             return Explanation((describe_sweep(load_sweep(name)),), write_page)

@@ -34,12 +34,12 @@ def study_file(words: Sequence[str], plugins: Sequence[str] = ()) -> str:
 def job(declared: Declared, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str]) -> str:
     """Write what would be run: the study file of one cell; of several what they share, the axes in comments."""
     from simlab.config import compose_sweep
-    from simlab.config.studyfile import plain_yaml, write
+    from simlab.config.studyfile import write, write_yaml
 
     sweep = compose_sweep(declared, overrides, quick=quick, plugins=plugins)
     if sweep.n_cells == 1:
         return write(next(sweep.cells()).config)
-    return "\n".join([*_axes(sweep), plain_yaml(sweep.base)])
+    return "\n".join([*_axes(sweep), write_yaml(sweep.base)])
 
 
 def _axes(sweep: Sweep) -> list[str]:
@@ -52,14 +52,14 @@ def asked_for(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declar
     Raises InputError for a name that no sweep has and for a file that is neither a sweep nor a study.
     """
     from simlab.config import load_sweep
-    from simlab.config.plain_yaml import content_of
+    from simlab.config.plain_yaml import read_content
     from simlab.config.studyfile import load_study
     from simlab.config.sweepfile import RUN, is_path
 
     if not words or not is_first(words):
         return RUN, list(words)
     name, *overrides = words
-    if is_path(name) and "simlab" in (content_of(Path(name)) or ()):
+    if is_path(name) and "simlab" in (read_content(Path(name)) or ()):
         return load_study(Path(name), overrides, plugins), overrides
     return load_sweep(name), overrides
 

@@ -97,13 +97,13 @@ def run(
     from simlab.commands.show_config import run_of
     from simlab.commands.words import words
     from simlab.config.groups import own_options
-    from simlab.config.sweepfile import MULTIRUN, RUN, with_until
+    from simlab.config.sweepfile import MULTIRUN, RUN, replace_until
 
     own = path_of(config_dir)
     with own_options(own):
         typed = words([*settings, more], axes=multirun)
         declared, overrides = run_of(typed, multirun=multirun, plugins=plugins or ())
-        declared = with_until(declared, write_targets(precision), None if at_most is None else str(at_most))
+        declared = replace_until(declared, write_targets(precision), None if at_most is None else str(at_most))
     return Launch(
         declared,
         None if declared.command in (RUN.command, MULTIRUN.command) else declared.name,
@@ -170,7 +170,7 @@ def sweep(
     from simlab.config import load_sweep
     from simlab.config.groups import own_options
     from simlab.config.locating import spread_range
-    from simlab.config.sweepfile import QUICK, with_locate, with_one_at_a_time, with_preset, with_until
+    from simlab.config.sweepfile import QUICK, apply_preset, keep_one_at_a_time, replace_locate, replace_until
 
     own = path_of(config_dir)
     with own_options(own):
@@ -180,10 +180,10 @@ def sweep(
                 raise InputError(f"{name} is continued where it is; leave --out, --quick and --preset out")
             declared, out = declared_in(folder, plugins or ()), folder
         else:
-            declared = with_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
-        declared = with_until(declared, write_targets(precision), None if at_most is None else str(at_most))
-        declared = with_locate(declared, locate, along)
-        declared = with_one_at_a_time(declared) if one_at_a_time else declared
+            declared = apply_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
+        declared = replace_until(declared, write_targets(precision), None if at_most is None else str(at_most))
+        declared = replace_locate(declared, locate, along)
+        declared = keep_one_at_a_time(declared) if one_at_a_time else declared
         if declared.locate is not None:
             overrides = [spread_range(text) for text in overrides]
     return Launch(

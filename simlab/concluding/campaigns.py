@@ -18,7 +18,7 @@ from simlab.concluding import sheets
 from simlab.concluding.looks import record_of
 from simlab.concluding.sheets import ENDINGS, MOST_VALUES, As, Read, plain, restored
 from simlab.config.plain_yaml import CAMPAIGN
-from simlab.config.sweep import canonical
+from simlab.config.sweep import canonical_text
 from simlab.files import check_writable, write_whole
 from simlab.messages import clip, show
 from simlab.studies.kinds import kind_of
@@ -251,7 +251,7 @@ def beside(table: Path) -> Path:
 
 def digest(config: Mapping[str, Any]) -> str:
     """Name a config by what determines its numbers, as cells of a store are named."""
-    return sha256(canonical(config).encode()).hexdigest()
+    return sha256(canonical_text(config).encode()).hexdigest()
 
 
 def address(config: Mapping[str, Any], cell: Mapping[str, Any], place: Place) -> dict[str, Any]:

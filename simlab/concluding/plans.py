@@ -57,16 +57,16 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     A study is composed as `simlab run FILE` does it; the sidecar of a campaign is held against its digest, and nothing
     that it names needs to be at hand. Raises InputError for what is no plan.
     """
-    from simlab.config.plain_yaml import apart
-    from simlab.config.studyfile import family_in, taken
+    from simlab.config.plain_yaml import split_campaign_line
+    from simlab.config.studyfile import read_config, read_family
 
     planned = plan_of(path) if path.is_dir() else None
     file = _file_of(path)
-    content, line = apart(file)
+    content, line = split_campaign_line(file)
     where = f"--plan {clip(path)}"
     try:
-        config = _composed(file, plugins) if line is None else taken(content, plugins)
-        family = family_in(content)
+        config = _composed(file, plugins) if line is None else read_config(content, plugins)
+        family = read_family(content)
         refuse_other_family(path, family)
         named = digest(config if line is not None else _as_written(config, content, file))
     except InputError as error:
@@ -83,22 +83,22 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
 
 def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:
     """True where the study of a folder is no longer the one with that digest, or none at all."""
-    from simlab.config.plain_yaml import apart
-    from simlab.config.studyfile import taken
+    from simlab.config.plain_yaml import split_campaign_line
+    from simlab.config.studyfile import read_config
 
     if not file.exists():
         return False
     try:
-        return digest(taken(apart(file)[0], plugins)) != assigned
+        return digest(read_config(split_campaign_line(file)[0], plugins)) != assigned
     except InputError:
         return True
 
 
 def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
     """Return a config with the files of its folder as the study names them: a plan is the same wherever it lies."""
-    from simlab.config.studyfile import beside
+    from simlab.config.studyfile import locate_files
 
-    return {**config, **{name: {**config[name], "path": path} for name, path in beside(content, file).items()}}
+    return {**config, **{name: {**config[name], "path": path} for name, path in locate_files(content, file).items()}}
 
 
 def _file_of(path: Path) -> Path:

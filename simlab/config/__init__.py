@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from simlab.config.calculation import Calculation, compose_calculation
     from simlab.config.catalogue import bound_options, describe_sweep, list_options, list_sweeps, load_sweep
     from simlab.config.composing import RESERVED, compose, compose_sweep
-    from simlab.config.reserved import accepted
-    from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical
+    from simlab.config.reserved import accept_sweep
+    from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical_text
 
 __all__ = [
     "RESERVED",
@@ -17,9 +17,9 @@ __all__ = [
     "Cell",
     "Config",
     "Sweep",
-    "accepted",
+    "accept_sweep",
     "bound_options",
-    "canonical",
+    "canonical_text",
     "compose",
     "compose_calculation",
     "compose_sweep",
@@ -33,8 +33,8 @@ _HOME = {
     **dict.fromkeys(("Calculation", "compose_calculation"), "calculation"),
     **dict.fromkeys(("bound_options", "describe_sweep", "list_options", "list_sweeps", "load_sweep"), "catalogue"),
     **dict.fromkeys(("RESERVED", "compose", "compose_sweep"), "composing"),
-    "accepted": "reserved",
-    **dict.fromkeys(("Axis", "Cell", "Config", "Sweep", "canonical"), "sweep"),
+    "accept_sweep": "reserved",
+    **dict.fromkeys(("Axis", "Cell", "Config", "Sweep", "canonical_text"), "sweep"),
 }
 
 

@@ -31,7 +31,7 @@ def adapt_sizes(settings: Settings, composed: Iterable[Config], kind: Kind) -> t
     empty, where tables differ from cell to cell or cannot be read.
     """
     systems = settings.get("systems")
-    if systems is None or set(systems.values) != {OPTION} or "systems.path" in _swept(settings):
+    if systems is None or set(systems.values) != {OPTION} or "systems.path" in _list_swept(settings):
         return settings, ""
     if all(settings[key].typed for key in SIZES if key in settings):
         return settings, ""
@@ -45,11 +45,11 @@ def adapt_sizes(settings: Settings, composed: Iterable[Config], kind: Kind) -> t
         if not setting.swept:
             for config in configs:
                 put(config, key, most)
-        lines.append(f"{key}={_said(adapted[key].values)} in place of {_said(setting.values)}")
+        lines.append(f"{key}={_join_words(adapted[key].values)} in place of {_join_words(setting.values)}")
     return adapted, f"sizes are those that the table has: {'; '.join(lines)}" if lines else ""
 
 
-def _swept(settings: Settings) -> list[str]:
+def _list_swept(settings: Settings) -> list[str]:
     return [key for setting in settings.values() if setting.swept for key in setting.keys]
 
 
@@ -81,5 +81,5 @@ def _fit(values: Sequence[Any], most: int) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(kept))
 
 
-def _said(values: Sequence[Any]) -> str:
+def _join_words(values: Sequence[Any]) -> str:
     return ",".join(map(word, values))

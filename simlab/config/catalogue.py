@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from simlab.config.groups import LOADER, Options, find_options, folder, section_of
+from simlab.config.groups import LOADER, Options, find_options, folder, read_section
 from simlab.config.sweepfile import Declared, is_path, load
 from simlab.messages import show, suggest
 from simlab.types import QUESTION, InputError
@@ -28,7 +28,7 @@ def load_sweep(name: str) -> Declared:
     files = _sweep_files()
     if name not in files:
         raise InputError(f"there is no sweep {show(name)}; {suggest(name, files)} (`simlab show` names all)")
-    return replace(_shipped(files[name]), command=("sweep", name))
+    return replace(_read_shipped(files[name]), command=("sweep", name))
 
 
 def list_sweeps() -> dict[str, str]:
@@ -45,10 +45,10 @@ def list_options(plugins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
 
 def bound_options(group: str) -> dict[str, dict[str, Any]]:
     """Return the section of each option of a group."""
-    return {name: dict(section_of(file)) for name, file in find_options()[group].items()}
+    return {name: dict(read_section(file)) for name, file in find_options()[group].items()}
 
 
-def options_called(name: str, plugins: Sequence[str] = ()) -> list[tuple[str, Path]]:
+def match_options(name: str, plugins: Sequence[str] = ()) -> list[tuple[str, Path]]:
     """Return group and file of the options that a name stands for: a group, an option, or `group=option`."""
     options = find_options(plugins)
     return [
@@ -87,14 +87,14 @@ def keys_of_options(options: Options) -> dict[str, list[str]]:
     for group, files in options.items():
         for option, file in files.items() if group != QUESTION else ():
             where = f"{group}.{option}" if group == "measure" else group
-            for key in section_of(file):
+            for key in read_section(file):
                 if key != "_target_":
                     owners.setdefault(f"{where}.{key}", []).append(f"{group}={option}")
     return owners
 
 
 @cache
-def _shipped(file: Path) -> Declared:
+def _read_shipped(file: Path) -> Declared:
     """Read a sweep that comes with simlab, once: nobody edits it while simlab runs."""
     return load(file)
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from simlab.config import catalogue, groups, locating, recorded, sweepwriting
 from simlab.config.adapting import adapt_sizes
 from simlab.config.conditions import ONE_AT_A_TIME, Condition
-from simlab.config.groups import Options, find_options, folder, section_of
+from simlab.config.groups import Options, find_options, folder, read_section
 from simlab.config.overrides import Setting, check_values
 from simlab.config.sections import MOST_CELLS, check, checked_value, refuse_many
-from simlab.config.settings import Settings, gather, is_axis_of_options, kinds_among, several, spread, with_names
-from simlab.config.sweep import Axis, Config, Sweep, put, shared
+from simlab.config.settings import Settings, find_axis, gather, is_axis_of_options, list_kinds, resolve_names, spread
+from simlab.config.sweep import Axis, Config, Sweep, put, shared_settings
 from simlab.config.sweepfile import RUN, Declared
 from simlab.config.until import Until, refuse_untold, words
 from simlab.measures.labels import ACCOUNTS, OF_CLOCKS
@@ -64,11 +64,11 @@ def compose_sweep(
         )
     settings = gather(declared, overrides, quick, options, plugins)
     refuse_many({setting.key: len(setting.values) for setting in settings.values() if setting.swept}, MOST_CELLS)
-    if declared.one_cell and (swept := several(settings.values())):
+    if declared.one_cell and (swept := find_axis(settings.values())):
         raise InputError(f"{swept.key} has several values, and a run is one cell; `simlab run -m` runs them all")
-    kinds = kinds_among(settings.values(), options, plugins)
-    left = _keys_left_out(declared, settings, options, plugins)
-    composed = _composed(declared, settings, options, plugins, kinds, left)
+    kinds = list_kinds(settings.values(), options, plugins)
+    left = _list_left_out_keys(declared, settings, options, plugins)
+    composed = _compose_grid(declared, settings, options, plugins, kinds, left)
     # A study file says what its study is: nothing of it is changed.
     adapts = len(kinds) == 1 and not declared.one_cell
     settings, adapted = adapt_sizes(settings, composed.values(), kinds[0]) if adapts else (settings, "")
@@ -76,8 +76,8 @@ def compose_sweep(
     first = next(iter(composed.values()))
     if not quick:
         _check_presets(declared, first, options, plugins)
-    base = shared(list(composed.values()), frozenset(key for axis in axes for key in axis.keys))
-    axes, kept = _kept(declared.only, axes)
+    base = shared_settings(list(composed.values()), frozenset(key for axis in axes for key in axis.keys))
+    axes, kept = _keep_cells(declared.only, axes)
     n_cells = math.prod(len(axis.values) for axis in axes) if kept is None else len(kept)
     return Sweep(
         name=declared.name,
@@ -94,7 +94,7 @@ def compose_sweep(
         composed=composed,
         pools=first["pools"],
         document_draws=first["document_draws"],
-        until=_until(declared.until, settings, first, n_cells),
+        until=_resolve_until(declared.until, settings, first, n_cells),
         locate=locating.resolve(declared.locate, axes, first, declared.until),
         only=declared.only.text if declared.only else "",
         adapted=adapted or declared.adapted,
@@ -103,7 +103,9 @@ def compose_sweep(
     )
 
 
-def _kept(only: Condition | None, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, ...], frozenset[tuple[int, ...]] | None]:
+def _keep_cells(
+    only: Condition | None, axes: tuple[Axis, ...]
+) -> tuple[tuple[Axis, ...], frozenset[tuple[int, ...]] | None]:
     """Return the axes with the values that some cell keeps, and the places of these cells; None for all of the grid.
 
     Raises InputError for a condition that does not fit the axes, and for one that keeps no cell.
@@ -120,21 +122,22 @@ def _kept(only: Condition | None, axes: tuple[Axis, ...]) -> tuple[tuple[Axis, .
         at
         for at in grid
         if only.holds(
-            _united(names[k] for names, k in zip(named, at, strict=True)) | {ONE_AT_A_TIME: sum(map(bool, at)) <= 1}
+            _merge_parts(names[k] for names, k in zip(named, at, strict=True))
+            | {ONE_AT_A_TIME: sum(map(bool, at)) <= 1}
         )
     ]
     if not held:
         raise InputError(f"only: {only.text} holds in no cell of the sweep; keep at least one")
     left = [sorted({at[k] for at in held}) for k in range(len(axes))]
     kept = frozenset(tuple(places.index(k) for places, k in zip(left, at, strict=True)) for at in held)
-    return tuple(axis.at(places) for axis, places in zip(axes, left, strict=True)), kept
+    return tuple(axis.select(places) for axis, places in zip(axes, left, strict=True)), kept
 
 
-def _united(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _merge_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
 
-def _until(until: Until | None, settings: Settings, config: Config, n_cells: int) -> Until | None:
+def _resolve_until(until: Until | None, settings: Settings, config: Config, n_cells: int) -> Until | None:
     """Return until when a sweep is run, with the studies of a world where a user fixed them."""
     if until is None:
         return None
@@ -151,13 +154,13 @@ def _check_presets(declared: Declared, config: Config, options: Options, plugins
     for name, setting in ((name, setting) for name, preset in presets.items() for setting in preset):
         try:
             if setting.key in declared.named:
-                with_names(setting, declared)
+                resolve_names(setting, declared)
                 continue
             for value in setting.values:
                 if setting.key in options:
                     groups.check_option(setting.key, value, options)
                 else:
-                    _fitting(config, setting.key, value, options, plugins)
+                    _convert_value(config, setting.key, value, options, plugins)
         except InputError as error:
             raise InputError(f"{declared.name}, {name}: {error}") from error
 
@@ -170,7 +173,7 @@ def _measures(declared: Declared, settings: Settings) -> list[str]:
     return list(dict.fromkeys([*asked, *needed])) if asked else []
 
 
-def _composed(
+def _compose_grid(
     declared: Declared,
     settings: Settings,
     options: Options,
@@ -184,7 +187,7 @@ def _composed(
     wanted += (declared.locate.measure,) if declared.locate else ()
     for name in (*measures, *wanted):
         groups.check_option("measure", name, options)
-    fixed = _fixed(settings, options) | ({"measure": measures} if measures else {})
+    fixed = _fixed_options(settings, options) | ({"measure": measures} if measures else {})
     swept = [setting for setting in settings.values() if is_axis_of_options(setting, options)]
     cells: dict[tuple[str, ...], tuple[Kind, Config]] = {}
     for places in itertools.product(*(range(len(setting.values)) for setting in swept)):
@@ -193,7 +196,7 @@ def _composed(
                 for setting, k in zip(swept, places, strict=True))  # fmt: skip
         chosen = fixed | {key: value for one in sets for key, value in one.items() if key in options}
         kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
-        cells[combination] = kind, _plain(recorded.for_systems(chosen, kind), options, plugins, kind)
+        cells[combination] = kind, _compose_one(recorded.choose_raters(chosen, kind), options, plugins, kind)
     _refuse_idle_crew(spread(settings), list(cells.values()))
     for setting in settings.values():
         if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
@@ -204,7 +207,7 @@ def _composed(
         _settle(config, kind, apart)
         # The measures of a target are computed whatever else is.
         for name in (*taken, *wanted):
-            config["measure"].setdefault(name, dict(groups.section_of(options["measure"][name])))
+            config["measure"].setdefault(name, dict(groups.read_section(options["measure"][name])))
     composed = {combination: config for combination, (_, config) in cells.items()}
     _refuse_other_sizes(list(composed.values()))
     return composed
@@ -224,33 +227,33 @@ def _refuse_idle_crew(settings: Settings, cells: Sequence[tuple[Kind, Config]]) 
             )
 
 
-def _plain(choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind) -> Config:
+def _compose_one(choices: Mapping[str, Any], options: Options, plugins: Sequence[str], kind: Kind) -> Config:
     """Compose one choice of options, all else as its kind of study has it."""
     named = {group: option for group, option in choices.items() if group != QUESTION}
     composed = groups.compose_options(named, options[QUESTION][kind.question], plugins)
-    composed = with_defaults(composed, plugins, kind.question)
+    composed = fill_defaults(composed, plugins, kind.question)
     composed |= {"plugins": list(plugins)}
     composed.pop(QUESTION)
     return check(composed, plugins=plugins)
 
 
-def _fixed(settings: Settings, options: Options) -> dict[str, Any]:
+def _fixed_options(settings: Settings, options: Options) -> dict[str, Any]:
     """Return the option that all cells have of a group, where all have the same."""
     return {s.key: s.values[0] for s in settings.values() if s.key in options and not s.swept}
 
 
-def _keys_left_out(declared: Declared, settings: Settings, options: Options, plugins: Sequence[str]) -> set[str]:
+def _list_left_out_keys(declared: Declared, settings: Settings, options: Options, plugins: Sequence[str]) -> set[str]:
     """List the keys that only the kinds have which a sweep file names and its user left out of the question."""
     from simlab.studies.kinds import kind_asking
 
     named = {value for setting in declared.settings if setting.key == QUESTION for value in setting.values}
     asked = set(settings[QUESTION].values) if named else set()
-    fixed = _fixed(settings, options)
+    fixed = _fixed_options(settings, options)
     keys: dict[bool, set[str]] = {True: set(), False: set()}
     for question in named | asked if named - asked else ():
         kind = kind_asking(question, plugins)
-        choices = recorded.for_systems({k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind)
-        keys[question in asked].update(_keys(_plain(choices, options, plugins, kind)))
+        choices = recorded.choose_raters({k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind)
+        keys[question in asked].update(_keys(_compose_one(choices, options, plugins, kind)))
     return keys[False] - keys[True]
 
 
@@ -259,7 +262,7 @@ def _patch(setting: Setting, cells: Sequence[tuple[Kind, Config]], options: Opti
     having = {kind.question for kind, config in cells if setting.key in _keys(config)}
     for kind, config in cells:
         if kind.question in having or not having:
-            put(config, setting.key, _fitting(config, setting.key, setting.values[0], options, plugins))
+            put(config, setting.key, _convert_value(config, setting.key, setting.values[0], options, plugins))
 
 
 def _settle(config: Config, kind: Kind, settings: Settings) -> None:
@@ -283,8 +286,8 @@ def _axes(
     settings: Settings, composed: Mapping[tuple[str, ...], Config], options: Options, plugins: Sequence[str]
 ) -> tuple[Axis, ...]:
     swept = [setting for setting in settings.values() if setting.swept]
-    along = [key for setting in swept for key in _keys_along(setting)]
-    names = _names([*(setting.key for setting in swept), *along], _taken(options, plugins))
+    along = [key for setting in swept for key in _list_linked_keys(setting)]
+    names = _names([*(setting.key for setting in swept), *along], _reserved_names(options, plugins))
     named = dict(zip(along, names[len(swept) :], strict=True))
     of_options = [setting for setting in swept if is_axis_of_options(setting, options)]
     axes = []
@@ -292,18 +295,18 @@ def _axes(
         if setting.sets:
             place = of_options.index(setting) if setting in of_options else None
             axis = _axis_of_sets(setting, name, place, composed, options, plugins)
-            axes.append(replace(axis, along={key: named[key] for key in _keys_along(setting)}))
+            axes.append(replace(axis, along={key: named[key] for key in _list_linked_keys(setting)}))
             continue
         values = setting.values
         if setting.key not in options:
             configs = composed.values()
-            fitting = [[_fitting(c, setting.key, value, options, plugins) for value in values] for c in configs]
+            fitting = [[_convert_value(c, setting.key, value, options, plugins) for value in values] for c in configs]
             values = check_values(setting.key, tuple(fitting[0]))
         axes.append(Axis(setting.key, name, values, setting.key in options))
     return tuple(axes)
 
 
-def _keys_along(setting: Setting) -> list[str]:
+def _list_linked_keys(setting: Setting) -> list[str]:
     """List the keys beside its own that every value of an axis sets to one thing, which is no list."""
     keys = (key for key in setting.keys if key != setting.key)
     return [key for key in keys if not any(isinstance(one.get(key, []), list) for one in setting.sets)]
@@ -323,7 +326,9 @@ def _axis_of_sets(
         configs = [config for at, config in composed.items() if place is None or at[place] == value]
         fitting = {}
         for key, content in one.items():
-            checked = [content] if key in options else [_fitting(c, key, content, options, plugins) for c in configs]
+            checked = (
+                [content] if key in options else [_convert_value(c, key, content, options, plugins) for c in configs]
+            )
             fitting[key] = checked[0]
         sets.append(fitting)
     values = setting.values
@@ -345,7 +350,7 @@ def _names(keys: Sequence[str], reserved: frozenset[str]) -> list[str]:
     return [key.replace(".", "_") if name in taken else name for key, name in zip(keys, last, strict=True)]
 
 
-def _taken(options: Options, plugins: Sequence[str]) -> frozenset[str]:
+def _reserved_names(options: Options, plugins: Sequence[str]) -> frozenset[str]:
     """List the names that a store gives to outcomes, measures and the like."""
     from simlab.studies.kinds import outcomes
 
@@ -353,15 +358,15 @@ def _taken(options: Options, plugins: Sequence[str]) -> frozenset[str]:
     return RESERVED.union(outcomes(plugins), measures)
 
 
-def _fitting(config: Config, key: str, value: Any, options: Options, plugins: Sequence[str]) -> Any:
+def _convert_value(config: Config, key: str, value: Any, options: Options, plugins: Sequence[str]) -> Any:
     """Return a value in the type of its key, or say what is wrong with either."""
     try:
         return checked_value(config, key, value, plugins)
     except KeyError:
-        raise InputError(_unknown(key, config, options)) from None
+        raise InputError(_suggest_key(key, config, options)) from None
 
 
-def _unknown(key: str, config: Config, options: Options) -> str:
+def _suggest_key(key: str, config: Config, options: Options) -> str:
     """Say which key was meant."""
     own = list(_keys(config))
     if inside := [known for known in own if known.startswith(key + ".")]:
@@ -415,13 +420,13 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
 
 def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> tuple[str, ...]:
     """Name the measures of what campaigns take where some cell of a sweep is accounted; none where no cell is."""
-    if not any(accounted(config) for config in _with_limits(configs, settings)):
+    if not any(accounted(config) for config in _apply_limits(configs, settings)):
         return ()
     clock = any(map(on_a_clock, configs))
     return tuple(name for name in ACCOUNTS if clock or name not in OF_CLOCKS)
 
 
-def _with_limits(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> Iterator[Mapping[str, Any]]:
+def _apply_limits(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> Iterator[Mapping[str, Any]]:
     """Go through configs as they are, and with the budgets that axes give to some of their cells."""
     yield from configs
     for setting in settings:
@@ -431,7 +436,7 @@ def _with_limits(configs: Sequence[Mapping[str, Any]], settings: Collection[Sett
             yield from ({section: budget} for budget in budgets)
 
 
-def with_defaults(
+def fill_defaults(
     config: Mapping[str, Any], plugins: Sequence[str] = (), question: str | None = None
 ) -> dict[str, Any]:
     """Return a config in which each key that it leaves out has the value that its kind of study has by default.
@@ -467,11 +472,11 @@ def with_defaults(
 
 def _sections(options: Options, question: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Give each section of a kind's default study, and before them the keys of the study as a whole ("")."""
-    whole = {**section_of(folder("conf") / "study.yaml"), **section_of(options[QUESTION][question])}
+    whole = {**read_section(folder("conf") / "study.yaml"), **read_section(options[QUESTION][question])}
     yield "", {key: value for key, value in whole.items() if key not in ("defaults", "plugins", QUESTION)}
     for entry in whole["defaults"]:
         for group, option in entry.items() if isinstance(entry, Mapping) else ():
             where = str(group).replace("/", ".")
             files = options[where]
             single = isinstance(option, str)
-            yield where, section_of(files[option]) if single else {name: section_of(files[name]) for name in option}
+            yield where, read_section(files[option]) if single else {name: read_section(files[name]) for name in option}

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import parts
-from simlab.config.groups import find_options, folder, section_of
-from simlab.config.sections import keys_of, rule
+from simlab.config.groups import find_options, folder, read_section
+from simlab.config.sections import rule, section_keys
 from simlab.measures.labels import LABELS
 from simlab.types import QUESTION
 
@@ -80,7 +80,7 @@ def explain_option(group: str, file: Path, plugins: Sequence[str] = ()) -> Optio
 
     Raises InputError where its part or an annotation cannot be found.
     """
-    section, said = section_of(file), sentences(file.read_text(encoding="utf-8"))
+    section, said = read_section(file), sentences(file.read_text(encoding="utf-8"))
     if group == QUESTION:
         # A file of defaults: its keys are those of a study as a whole.
         return Option(f"{group}={section[QUESTION]}", said.get(OWN, _NONE).text, "", ())
@@ -88,7 +88,7 @@ def explain_option(group: str, file: Path, plugins: Sequence[str] = ()) -> Optio
     return Option(
         f"{group}={file.stem}",
         said.get(OWN, _NONE).text,
-        source_of(section, plugins),
+        find_source(section, plugins),
         tuple(_keys(section, said, where, f"{group}={file.stem}", plugins)),
     )
 
@@ -119,10 +119,10 @@ def explain_measures(names: Iterable[str], plugins: Sequence[str] = ()) -> list[
     """
     files = find_options(plugins).get("measure", {})
     known = [name for name in names if name in files or name in LABELS]
-    return [explain_measure(files[name], plugins) if name in files else _labelled(name) for name in known]
+    return [explain_measure(files[name], plugins) if name in files else _measure_by_label(name) for name in known]
 
 
-def _labelled(name: str) -> Measure:
+def _measure_by_label(name: str) -> Measure:
     about = LABELS[name]
     low, high = about.get("limits", (None, None))
     better = "less" if about.get("less_is_better") else "more"
@@ -135,7 +135,7 @@ def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
     Raises InputError where a part or an annotation cannot be found.
     """
     for file in sorted(folder("conf").glob("*.yaml")):
-        section = {key: value for key, value in section_of(file).items() if key != "defaults"}
+        section = {key: value for key, value in read_section(file).items() if key != "defaults"}
         said = sentences(file.read_text(encoding="utf-8"))
         yield from _keys(section, said, "", f"conf/{file.name}", plugins)
     for group, files in find_options(plugins).items():
@@ -146,8 +146,8 @@ def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
 def _keys(
     section: Mapping[str, Any], said: Mapping[str, Sentence], where: str, option: str, plugins: Sequence[str]
 ) -> Iterator[Key]:
-    source = source_of(section, plugins)
-    rules = keys_of(section, where, plugins)
+    source = find_source(section, plugins)
+    rules = section_keys(section, where, plugins)
     for name, value in section.items():
         if name in rules:
             sentence = said.get(name, _NONE)
@@ -155,7 +155,7 @@ def _keys(
             yield Key(key, option, sentence.text, sentence.unit, value, rule(rules[name]), source)
 
 
-def source_of(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> str:
+def find_source(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> str:
     """Find the source that a part, or else its module, names in its docstring."""
     if "_target_" not in section:
         return ""
@@ -184,7 +184,7 @@ def find_ranges(group: str, target: str) -> dict[str, tuple[float, float]]:
     """Return what data leave open of the keys of a part: the range that the comments of its presets name, by key."""
     ranges = {}
     for file in find_options().get(group, {}).values():
-        if section_of(file).get("_target_") == target:
+        if read_section(file).get("_target_") == target:
             for key, said in sentences(file.read_text(encoding="utf-8")).items():
                 if told := _RANGE.search(said.text):
                     ranges[key] = float(told[1]), float(told[2])

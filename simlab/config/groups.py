@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from simlab.config.plain_yaml import content_of
+from simlab.config.plain_yaml import read_content
 from simlab.messages import show, suggest
 from simlab.types import QUESTION, InputError
 
@@ -90,7 +90,7 @@ def _check_own(root: Path) -> None:
     for file in files:
         if file.parent == root:
             raise InputError(f"{file} belongs to no group; move it to a folder such as {root / 'raters' / file.name}")
-        content = content_of(file)
+        content = read_content(file)
         if not isinstance(content, dict) or "defaults" in content:
             raise InputError(f"{file}: an option holds lines such as `key: value` and no list of defaults")
         _check_header(file, f"# @package measure.{file.stem}" if file.parent == root / "measure" else None)
@@ -142,21 +142,21 @@ def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequenc
     own = _OWN.get()
     searched = [folder("conf"), *map(plugin_folder, plugins), *([own.resolve()] if own else [])]
     if others := [source for source in searched if source != defaults.parent]:
-        overrides.append(f"hydra.searchpath=[{','.join(map(_quoted, others))}]")
+        overrides.append(f"hydra.searchpath=[{','.join(map(_quote_path, others))}]")
     try:
-        return deepcopy(_composed(defaults, tuple(overrides), tuple(map(_state, searched))))
+        return deepcopy(_compose_cached(defaults, tuple(overrides), tuple(map(_state, searched))))
     except Exception as error:
         # The names were checked before, so what is wrong is a YAML file of simlab or of a plug-in.
         raise InputError(f"the options {' '.join(overrides)} do not compose: {' '.join(str(error).split())}") from error
 
 
 @lru_cache(maxsize=256)
-def _composed(defaults: Path, overrides: tuple[str, ...], state: tuple[FilesState, ...]) -> dict[str, Any]:
+def _compose_cached(defaults: Path, overrides: tuple[str, ...], state: tuple[FilesState, ...]) -> dict[str, Any]:
     """Let Hydra compose what it was not asked for before, with the files as they are: it takes a tenth of a second."""
     from hydra import compose
     from omegaconf import OmegaConf
 
-    with _hydra(defaults.parent):
+    with _start_hydra(defaults.parent):
         composed = compose(defaults.stem, list(overrides))
     config: Any = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
     return dict(config)
@@ -172,13 +172,13 @@ def _option(choice: Any) -> str:
     return choice if isinstance(choice, str) else f"[{','.join(choice)}]"
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     text = path.as_posix().replace("'", "\\'")
     return f"'file://{text}'"
 
 
 @contextmanager
-def _hydra(options: Path) -> Iterator[None]:
+def _start_hydra(options: Path) -> Iterator[None]:
     """Start Hydra on a folder of options; a program that runs under Hydra itself keeps its own."""
     from hydra import initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
@@ -204,10 +204,10 @@ def _read_folder(root: Path) -> dict[str, dict[str, Path]]:
 
 def _question(file: Path) -> str | None:
     """Read what the studies of a file of defaults ask; None where it is no such file."""
-    return section_of(file).get(QUESTION)
+    return read_section(file).get(QUESTION)
 
 
-def section_of(file: Path) -> Mapping[str, Any]:
+def read_section(file: Path) -> Mapping[str, Any]:
     """Read the keys of an option from its file."""
     status = file.stat()
     return _section(file.resolve(), status.st_mtime_ns, status.st_size)

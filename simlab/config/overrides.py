@@ -95,7 +95,7 @@ def check_key(key: str) -> str:
         )
     if re.match(r"hydra\b", bare):
         raise InputError(
-            f"{show(bare)}: a study is composed here, and no job is launched, moved or logged; {_instead(bare)}"
+            f"{show(bare)}: a study is composed here, and no job is launched, moved or logged; {_replace_hint(bare)}"
         )
     if "@" in bare:
         raise InputError(f"{show(bare)}: options have fixed places; write {bare.partition('@')[0] or 'key'}=OPTION")
@@ -104,7 +104,7 @@ def check_key(key: str) -> str:
     return bare.replace("/", ".")
 
 
-def _instead(key: str) -> str:
+def _replace_hint(key: str) -> str:
     """Say how simlab does what a key of Hydra's own config would do."""
     words = re.split(r"[./_]", key)
     for does, instead in _INSTEAD.items():
@@ -125,17 +125,17 @@ def read(key: str, text: str) -> Setting:
     if not text.strip():
         raise InputError(f"{key} has no value; write null if that is meant")
     try:
-        override = _parser().parse_override(f"key={text}")
+        override = _build_parser().parse_override(f"key={text}")
         value = override.value()
         if not override.is_sweep_override():
-            return Setting(key, (plain(key, value),))
+            return Setting(key, (check_plain(key, value),))
         choices = value.list if override.is_choice_sweep() else _steps(value.range())
-        values = tuple(plain(key, _unquoted(choice)) for choice in itertools.islice(choices, MAX_VALUES + 1))
+        values = tuple(check_plain(key, _strip_quotes(choice)) for choice in itertools.islice(choices, MAX_VALUES + 1))
     except InputError:
         raise
     except Exception as error:
         # Whatever the grammar trips over (recursion and numbers of too many digits included) is the text's fault.
-        raise InputError(_unreadable(key, text)) from error
+        raise InputError(_explain_unreadable(key, text)) from error
     return Setting(key, check_values(key, values), swept=True)
 
 
@@ -164,12 +164,12 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
                 f"{key}: the draws of a file are no value of an axis; name them in a sweep file, "
                 f"`options: {{{key}: {{NAME: {FORMS[POSTERIOR]}, ...}}}}`, and the names are the axis"
             )
-    if twice := first_repeated((type(value), value) for value in values):
+    if twice := find_repeated((type(value), value) for value in values):
         raise InputError(f"{key} holds {show(twice[1])} twice; name each value once")
     return values
 
 
-def first_repeated(items: Iterable[Any]) -> Any:
+def find_repeated(items: Iterable[Any]) -> Any:
     """Find the first item that was there before."""
     seen = set()
     for item in items:
@@ -179,7 +179,7 @@ def first_repeated(items: Iterable[Any]) -> Any:
     return None
 
 
-def plain(key: str, value: Any) -> Any:
+def check_plain(key: str, value: Any) -> Any:
     """Return a parsed value; raise InputError unless it is a scalar, a list of these, or a list of such (a matrix)."""
     if isinstance(value, dict):
         raise InputError(f"{key}={show(str(value))}: a key takes no {{...}}; set each key by its own name")
@@ -188,14 +188,14 @@ def plain(key: str, value: Any) -> Any:
     if isinstance(value, list):
         if any(isinstance(entry, list) and any(isinstance(inner, list) for inner in entry) for entry in value):
             raise InputError(f"{key}={show(value)}: lists hold values or rows of values, nothing deeper")
-        return [plain(key, entry) for entry in value]
+        return [check_plain(key, entry) for entry in value]
     return value
 
 
-def _unquoted(value: Any) -> Any:
+def _strip_quotes(value: Any) -> Any:
     """Undo the grammar's mark on a quoted text, also within a list."""
     if isinstance(value, list):
-        return [_unquoted(entry) for entry in value]
+        return [_strip_quotes(entry) for entry in value]
     return value if value is None or isinstance(value, str | int | float | dict) else value.text
 
 
@@ -204,7 +204,7 @@ def _steps(steps: Iterable[int | float]) -> Iterable[int | float]:
     return (step if isinstance(step, int) else float(f"{step:.12g}") for step in steps)
 
 
-def _unreadable(key: str, text: str) -> str:
+def _explain_unreadable(key: str, text: str) -> str:
     if text.lstrip().startswith(("range(", "choice(")):
         return f"{key}={shorten(text)} cannot be read; write range(START,STOP,STEP) or choice(A,B,C)"
     if text.lstrip().startswith(tuple(f"{name}(" for name in FORMS)):
@@ -215,12 +215,12 @@ def _unreadable(key: str, text: str) -> str:
     return f"{key}={shorten(text)} cannot be read{law}; if it is one text, write {advice}"
 
 
-def _written_as(name: str) -> Any:
+def _spell_function(name: str) -> Any:
     return lambda *numbers: f"{name}({','.join(map(str, numbers))})"
 
 
 @functools.cache
-def _parser() -> Any:
+def _build_parser() -> Any:
     from hydra._internal.grammar import grammar_functions
     from hydra._internal.grammar.functions import Functions
     from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -233,5 +233,5 @@ def _parser() -> Any:
     functions.register(name="range", func=grammar_functions.range)
     # A law from which worlds draw stays as it is written; whether it is one, the rules of its key say.
     for name in FORMS:
-        functions.register(name=name, func=_written_as(name))
+        functions.register(name=name, func=_spell_function(name))
     return OverridesParser(functions)

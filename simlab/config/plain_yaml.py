@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from simlab import files
-from simlab.config.overrides import element, plain
+from simlab.config.overrides import check_plain, element
 from simlab.messages import clip, show
 from simlab.studies.drawn_keys import FORMS
 from simlab.types import InputError
@@ -29,16 +29,16 @@ class Plain(str):
     """Mark a scalar that stands in a file without quotes."""
 
 
-def content_of(path: Path) -> Any:
+def read_content(path: Path) -> Any:
     """Read the mappings, lists and texts of a YAML file, unquoted texts marked as `Plain`.
 
     Raises InputError, beginning with the path, for what is no such file.
     """
-    return apart(path)[0]
+    return split_campaign_line(path)[0]
 
 
-def apart(path: Path) -> tuple[Any, str | None]:
-    """Read a YAML file as `content_of` does; return beside it what its line of a campaign says (None: it has none).
+def split_campaign_line(path: Path) -> tuple[Any, str | None]:
+    """Read a YAML file as `read_content` does; return beside it what its line of a campaign says (None: it has none).
 
     Raises InputError, beginning with the path, for what is no such file.
     """
@@ -55,7 +55,7 @@ def apart(path: Path) -> tuple[Any, str | None]:
 
 
 def parse_yaml(text: str) -> Any:
-    """Read the text of a YAML file as `content_of` does; raise InputError for what is none."""
+    """Read the text of a YAML file as `read_content` does; raise InputError for what is none."""
     try:
         return _content(_Loader(text).get_single_node())
     except yaml.MarkedYAMLError as error:
@@ -115,11 +115,11 @@ def _refuse_split_law(node: Any) -> None:
             )
 
 
-def value_of(key: str, value: Any) -> Any:
+def parse_value(key: str, value: Any) -> Any:
     """Read a value as it would be read behind `key=`; quoted text stays as it is.
 
     Raises InputError for what the grammar of values does not know.
     """
     if isinstance(value, list):
-        return plain(key, [value_of(key, entry) for entry in value])
-    return element(key, value) if isinstance(value, Plain) else plain(key, value)
+        return check_plain(key, [parse_value(key, entry) for entry in value])
+    return element(key, value) if isinstance(value, Plain) else check_plain(key, value)

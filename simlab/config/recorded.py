@@ -32,7 +32,7 @@ _OF_TABLE = ("raters.tie_margin", "raters.judgement")
 """Keys that say how what a table holds is asked for."""
 
 
-def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: Kind) -> list[Setting]:
+def add_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: Kind) -> list[Setting]:
     """Return what was typed, with the table's own raters added where all systems are recorded.
 
     Raises InputError where raters are asked for that a table cannot have.
@@ -48,16 +48,16 @@ def with_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind:
                 raise InputError(f"raters={raters} come from a {_FILE[option]}; add systems={option}, or choose others")
             continue
         for setting in typed:
-            if _of_other_raters(setting, option, kind):
+            if _names_other_raters(setting, option, kind):
                 raise InputError(f"{setting.key}: with systems={option} the raters come from the file; leave it out")
         if set(systems) == {option}:
             _refuse_axes(declared, option, kind)
             # First the option, then what is typed of its keys.
             return [Setting("raters", (raters,)), *(setting for setting in typed if setting.key != "raters")]
-    return [*_suited(settings, declared, kind), *typed]
+    return [*_suit_raters(settings, declared, kind), *typed]
 
 
-def for_systems(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+def choose_raters(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """Choose the raters of a table or of a fit, where only some cells have them."""
     systems = str(choices.get("systems"))
     suited = {"raters": kind.suits[systems]} if systems in kind.suits else {}
@@ -112,7 +112,7 @@ def identify(config: dict[str, Any]) -> None:
         if file.is_file():  # what else it may be is refused, with its reason, where it is read
             section["sha256"] = _digest(file, section)
             if "people" in section:
-                section["better"] = _better(file, section)
+                section["better"] = _describe_better(file, section)
 
 
 def _metric_of_systems(systems: Mapping[str, Any], metric: dict[str, Any]) -> None:
@@ -146,11 +146,11 @@ def _digest(file: Path, section: Mapping[str, Any]) -> str:
     )
 
 
-def _better(file: Path, section: Mapping[str, Any]) -> str | None:
+def _describe_better(file: Path, section: Mapping[str, Any]) -> str | None:
     """Say which scores of a table are better; None where it says so itself, or was always read so."""
     from simlab.tables.reading import has_error_sums
 
-    ratings = _understood(file, section)
+    ratings = _read_table(file, section)
     if ratings.layout != "ratings":
         return None
     if ratings.better == "higher":
@@ -158,7 +158,7 @@ def _better(file: Path, section: Mapping[str, Any]) -> str | None:
     return None if ratings.better_from == "table" or has_error_sums(file) else "lower"
 
 
-def _suited(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:
+def _suit_raters(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:
     """Choose the raters that suit the systems that were typed, in place of those that a sweep file has for its own."""
     systems, raters = settings.get("systems"), settings.get("raters")
     if systems is None or not systems.typed or raters is None or raters.typed or raters.swept:
@@ -184,12 +184,12 @@ class Understood(NamedTuple):
         return said if self.layout != "ratings" else f"{said} (systems.better={other} turns it)"
 
 
-def understood(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+def describe_tables(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say in a line each what is understood of the tables of recorded systems, and how to turn what is assumed."""
     sections = [c["systems"] for c in configs if "better" in c["systems"] and c["systems"].get("path") is not None]
     files_of = {section["path"]: files.expand_path(section["path"]) for section in sections}
     lines = {
-        f"{clip(section['path'])}: {_understood(files_of[section['path']], section).turned}": None
+        f"{clip(section['path'])}: {_read_table(files_of[section['path']], section).turned}": None
         for section in sections
         if files_of[section["path"]].is_file()
     }
@@ -212,7 +212,7 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
     return [f"{file}: {', '.join(names)}: {words}" for (file, words), names in alike.items()]
 
 
-def _understood(file: Path, section: Mapping[str, Any]) -> Understood:
+def _read_table(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
     told = section["columns"], section["better"], people and files.expand_path(people), section["where"]
     return _read(file, file.stat().st_mtime_ns, *told)
@@ -241,11 +241,11 @@ def _read(
 
 def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> None:
     for setting in declared.values():
-        if setting.swept and _of_other_raters(setting, option, kind):
+        if setting.swept and _names_other_raters(setting, option, kind):
             raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
 
 
-def _of_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
+def _names_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
     """Tell what is said of raters that a file does not have; how the scores of a table are compared may be said."""
     if setting.key == "raters":
         return setting.values != (kind.brings.get(option),)

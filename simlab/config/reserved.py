@@ -14,7 +14,7 @@ from simlab.world.files.fitted_world import FailedTrait, failed_checks
 from simlab.world.recorded import recorded
 
 
-def accepted(sweep: Sweep, *, force: bool) -> Sweep:
+def accept_sweep(sweep: Sweep, *, force: bool) -> Sweep:
     """Return a sweep, with its reservation where a world of it failed its checks.
 
     Raises InputError for such a world unless it is forced.
@@ -25,12 +25,14 @@ def accepted(sweep: Sweep, *, force: bool) -> Sweep:
         failed = failed_checks(path)
         if failed and not force:
             raise InputError(
-                f"systems.path={clip(path)}: this world failed {_counted(failed)} against its pilot "
-                f"({_said(failed)}), so its predictions err; fit another law (`simlab fit TABLE --law LAW`), or add "
-                "--force to run it with this reservation"
+                f"systems.path={clip(path)}: this world failed {_count_checks(failed)} against its pilot "
+                f"({_describe_checks(failed)}), so its predictions err; fit another law (`simlab fit TABLE --law "
+                "LAW`), or add --force to run it with this reservation"
             )
         if failed:
-            said = f"the world {clip(path)} failed {_counted(failed)} against its pilot ({_said(failed)})"
+            said = (
+                f"the world {clip(path)} failed {_count_checks(failed)} against its pilot ({_describe_checks(failed)})"
+            )
             return replace(sweep, reservation=f"{said}: its predictions err")
     return sweep
 
@@ -47,11 +49,11 @@ def _paths(sweep: Sweep) -> Iterator[str]:
     yield from (path for path in named if isinstance(path, str) and path.strip())
 
 
-def _counted(failed: tuple[FailedTrait, ...]) -> str:
+def _count_checks(failed: tuple[FailedTrait, ...]) -> str:
     return "a check" if len(failed) == 1 else f"{len(failed)} checks"
 
 
-def _said(failed: tuple[FailedTrait, ...]) -> str:
+def _describe_checks(failed: tuple[FailedTrait, ...]) -> str:
     first = failed[0]
     more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
     return f"{clip(first.name, 80)}: {first.real:.3g}, simulated {first.low:.3g} to {first.high:.3g}{more}"

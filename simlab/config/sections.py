@@ -89,7 +89,7 @@ SECTIONS: Mapping[str, tuple[type, ...]] = {
 """Sections without a part that every kind of study has; kinds add their own."""
 
 
-def sections_of(where: str, plugins: Sequence[str] = ()) -> tuple[type, ...]:
+def list_sections(where: str, plugins: Sequence[str] = ()) -> tuple[type, ...]:
     """List what a section without a part may hold, by kind of study."""
     from simlab.studies.kinds import kinds
 
@@ -97,11 +97,11 @@ def sections_of(where: str, plugins: Sequence[str] = ()) -> tuple[type, ...]:
     return (*SECTIONS.get(where, ()), *dict.fromkeys(own))
 
 
-def keys_of(section: Mapping[str, Any], where: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
+def section_keys(section: Mapping[str, Any], where: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
     """Return the keys that a section may have, with their annotations; raise InputError where it should name a part."""
     if "_target_" in section:
         return parts.parameters(section["_target_"], plugins)
-    sections = sections_of(where, plugins)
+    sections = list_sections(where, plugins)
     if not sections:
         raise InputError(f"{where} names no part: its YAML file lacks the line `_target_: ...`")
     # Of the kinds of studies that have such a section it is of the one that has most of its keys.
@@ -150,9 +150,9 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
             # Through JSON, where a list is good for a tuple and yet nothing else is converted.
             checked = model.dump_python(model.validate_json(json.dumps(own | reached)), mode="json")
         except ValidationError as error:
-            rules, first = keys_of(section, where, plugins), error.errors(include_url=False)[0]
+            rules, first = section_keys(section, where, plugins), error.errors(include_url=False)[0]
             if (name := str(first["loc"][0])) in laws:
-                raise InputError(_beyond(f"{where}.{name}", laws[name], reached[name], rules[name])) from error
+                raise InputError(_describe_excess(f"{where}.{name}", laws[name], reached[name], rules[name])) from error
             raise InputError(_line(first, own, where, rules)) from error
     return ({"_target_": target} if target else {}) | checked | {name: str(law) for name, law in laws.items()}
 
@@ -162,18 +162,18 @@ def _laws(
 ) -> dict[str, AnyLaw]:
     """Read the laws from which worlds draw a key; raise InputError for what is written as one and is none."""
     calls = [name for name, value in own.items() if is_call(value) or value == RANGE]
-    rules = keys_of(section, where, plugins) if calls else {}
+    rules = section_keys(section, where, plugins) if calls else {}
     laws = {}
     for name in calls:
         key = f"{where}.{name}".lstrip(".")
         if where in drawn_keys.SECTIONS and takes_number(rules.get(name)):
             text = _law_of_range(key, where, section) if own[name] == RANGE else own[name]
             file = drawn_keys.name_file(text)
-            laws[name] = read_law(key, text) if file is None else _draws_of(key, file, section)
+            laws[name] = read_law(key, text) if file is None else _read_draws(key, file, section)
     return laws
 
 
-def _draws_of(key: str, file: str, section: Mapping[str, Any]) -> PosteriorDraws:
+def _read_draws(key: str, file: str, section: Mapping[str, Any]) -> PosteriorDraws:
     """Return a fitted file's draws of a key; raise InputError for a file without it, and of a law in other units."""
     from simlab.world.files.fitted_world import read_draws
 
@@ -203,7 +203,7 @@ def _law_of_range(key: str, where: str, section: Mapping[str, Any]) -> str:
     return f"uniform({low},{high})"
 
 
-def _beyond(key: str, law: AnyLaw, reached: float, annotation: Any) -> str:
+def _describe_excess(key: str, law: AnyLaw, reached: float, annotation: Any) -> str:
     """Say that a law draws what its key may not be, and which would not."""
     more = "narrow it"
     if isinstance(law, PosteriorDraws):
@@ -217,7 +217,7 @@ def _beyond(key: str, law: AnyLaw, reached: float, annotation: Any) -> str:
 
 @functools.cache
 def _model_of_section(where: str, keys: tuple[str, ...], plugins: tuple[str, ...]) -> Any:
-    return parts.build_model(keys_of(dict.fromkeys(keys), where, plugins))
+    return parts.build_model(section_keys(dict.fromkeys(keys), where, plugins))
 
 
 def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: Mapping[str, Any]) -> str:
@@ -270,21 +270,21 @@ class Said(Predicate):
     words: str = ""
 
 
-def in_bytes(size: str) -> int:
+def parse_bytes(size: str) -> int:
     """Return the bytes of a size, 0 where it is none.
 
-    >>> in_bytes("1.5GB"), in_bytes("512MiB"), in_bytes("4 gigs")
+    >>> parse_bytes("1.5GB"), parse_bytes("512MiB"), parse_bytes("4 gigs")
     (1500000000, 536870912, 0)
     """
     match = _SIZE.fullmatch(size)
     return round(float(match[1]) * UNITS[match[2]]) if match else 0
 
 
-def _enough(size: str) -> bool:
-    return in_bytes(size) >= LEAST
+def _is_enough(size: str) -> bool:
+    return parse_bytes(size) >= LEAST
 
 
-Size = Annotated[str, Said(_enough, f"a size such as 4GB or 900MiB, at least {LEAST // 10**6}MB")]
+Size = Annotated[str, Said(_is_enough, f"a size such as 4GB or 900MiB, at least {LEAST // 10**6}MB")]
 
 
 def refuse_many(lengths: Mapping[str, int], most: int, what: str = "cells") -> None:

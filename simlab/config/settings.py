@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.config import recorded
-from simlab.config.groups import Options, check_option, group_of, section_of
-from simlab.config.overrides import Setting, first_repeated, parse
+from simlab.config.groups import Options, check_option, group_of, read_section
+from simlab.config.overrides import Setting, find_repeated, parse
 from simlab.config.sweep import NO_NUMBER
 from simlab.config.sweepfile import Declared
 from simlab.messages import quote_override, show, suggest
@@ -32,16 +32,16 @@ def gather(
     declared: Declared, overrides: Sequence[str], quick: bool, options: Options, plugins: Sequence[str] = ()
 ) -> Settings:
     """Merge a sweep file with what was typed; raise InputError for what can be told to be wrong without composing."""
-    typed = [with_names(_added(setting, declared), declared) for setting in _typed(overrides)]
+    typed = [resolve_names(_add_values(setting, declared), declared) for setting in _parse_overrides(overrides)]
     preset = (declared.quick or QUICK) if quick else ()
     settings: Settings = {}
     for setting in (*declared.settings, *preset):
-        _place(settings, with_names(setting, declared))
+        _place(settings, resolve_names(setting, declared))
     asked = [*{**settings, **{setting.key: setting for setting in typed}}.values()]
     for setting in asked:
         _check(setting, options)
-    kinds = kinds_among(asked, options, plugins)
-    placed = [recorded.with_raters(spread(settings), typed, kind) for kind in kinds]
+    kinds = list_kinds(asked, options, plugins)
+    placed = [recorded.add_raters(spread(settings), typed, kind) for kind in kinds]
     # Where kinds have other raters, each cell is given its own as it is composed.
     for setting in placed[0] if all(other == placed[0] for other in placed) else typed:
         _drop_keys_of_other_option(settings, setting, options)
@@ -49,7 +49,7 @@ def gather(
     for setting in settings.values():
         _check(setting, options)
     _refuse_set_twice(settings)
-    return _linked(settings, declared)
+    return _link_axes(settings, declared)
 
 
 def is_axis_of_options(setting: Setting, options: Options) -> bool:
@@ -64,7 +64,7 @@ def spread(settings: Settings) -> Settings:
     return {setting.key: setting for setting in (*own, *parts)}
 
 
-def _added(setting: Setting, declared: Declared) -> Setting:
+def _add_values(setting: Setting, declared: Declared) -> Setting:
     """Add what is typed of an axis to the values that a sweep to be continued has on it."""
     held = next((one for one in declared.settings if one.swept and one.key == setting.key), None)
     if not declared.grows or held is None:
@@ -73,7 +73,7 @@ def _added(setting: Setting, declared: Declared) -> Setting:
     return replace(setting, values=(*held.values, *new), swept=True)
 
 
-def with_names(setting: Setting, declared: Declared) -> Setting:
+def resolve_names(setting: Setting, declared: Declared) -> Setting:
     """Write beside the names on an axis what each stands for; raise InputError for a name that the file lacks."""
     known = declared.named.get(setting.key)
     if known is None:
@@ -101,7 +101,7 @@ def _refuse_set_twice(settings: Settings) -> None:
             owners[key] = setting
 
 
-def _linked(settings: Settings, declared: Declared) -> Settings:
+def _link_axes(settings: Settings, declared: Declared) -> Settings:
     """Turn axes that move together into the first of them, whose values set what the others have in their place."""
     linked = dict(settings)
     for first, *others in declared.linked:
@@ -117,10 +117,10 @@ def _linked(settings: Settings, declared: Declared) -> Settings:
     return linked
 
 
-def _typed(overrides: Sequence[str]) -> list[Setting]:
+def _parse_overrides(overrides: Sequence[str]) -> list[Setting]:
     """Read what was typed, each key once."""
-    settings = [_all_of_them(s) if s.key == "measure" else s for s in map(parse, overrides)]
-    if twice := first_repeated(setting.key for setting in settings):
+    settings = [_join_measures(s) if s.key == "measure" else s for s in map(parse, overrides)]
+    if twice := find_repeated(setting.key for setting in settings):
         raise InputError(f"{twice} is given twice; give it once")
     for setting, text in zip(settings, overrides, strict=True):
         if setting.swept and setting.key.endswith("path"):
@@ -141,7 +141,7 @@ def _check_paths(setting: Setting, text: str) -> None:
 def _place(settings: Settings, setting: Setting) -> None:
     """Let a setting replace an earlier one; an axis stays an axis, in its place, even with one value."""
     if setting.key == "measure":
-        setting = _all_of_them(setting)
+        setting = _join_measures(setting)
     if setting.key in settings and settings[setting.key].swept:
         settings[setting.key] = replace(setting, swept=True)
     else:
@@ -149,7 +149,7 @@ def _place(settings: Settings, setting: Setting) -> None:
         settings[setting.key] = setting
 
 
-def _all_of_them(measures: Setting) -> Setting:
+def _join_measures(measures: Setting) -> Setting:
     """Take `measure=a,b` for `measure=[a,b]`: every measure is taken of the same outcomes, so this is no axis."""
     names = [name for value in measures.values for name in (value if isinstance(value, list) else [value])]
     if not names:
@@ -195,12 +195,12 @@ def _why_no_axis(head: str) -> str:
     return "it changes no outcome of a study"
 
 
-def several(settings: Iterable[Setting]) -> Setting | None:
+def find_axis(settings: Iterable[Setting]) -> Setting | None:
     """Find a setting with more than one value."""
     return next((setting for setting in settings if len(setting.values) > 1), None)
 
 
-def kinds_among(settings: Iterable[Setting], options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
+def list_kinds(settings: Iterable[Setting], options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
     """List the kinds of studies of the cells of a sweep: one for each value of the question, else one for all.
 
     Cells differ in their kind only where the question is an axis: of all that is said beside it, every value must
@@ -209,14 +209,14 @@ def kinds_among(settings: Iterable[Setting], options: Options, plugins: Sequence
     parts = [part for setting in settings for part in setting.spread()]
     given = [setting for setting in parts if setting.key in options and setting.key != "measure"]
     questions = next((setting.values for setting in given if setting.key == QUESTION), ("",))
-    return tuple(kind_choosing(_choices(given, question), options, plugins) for question in questions)
+    return tuple(choose_kind(_choices(given, question), options, plugins) for question in questions)
 
 
 def _choices(settings: Sequence[Setting], question: Any) -> list[tuple[str, Any]]:
     return [(s.key, value) for s in settings for value in ((question,) if s.key == QUESTION else s.values)]
 
 
-def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins: Sequence[str]) -> Kind:
+def choose_kind(choices: Iterable[tuple[str, Any]], options: Options, plugins: Sequence[str]) -> Kind:
     """Return the kind of study that all chosen options (group and name) belong to.
 
     Where they leave it open, it is the kind that has one of them among its defaults, else the first that is possible.
@@ -236,7 +236,7 @@ def kind_choosing(choices: Iterable[tuple[str, Any]], options: Options, plugins:
         of = kinds_of_option(group, str(option), options, plugins)
         choice = f"{group}={show(option)}"
         if not any(kind in of for kind in possible):
-            raise InputError(f"{said} belongs to {_named(possible)}, {choice} to {_named(of)}; choose one")
+            raise InputError(f"{said} belongs to {_name_kinds(possible)}, {choice} to {_name_kinds(of)}; choose one")
         left = [kind for kind in possible if kind in of]
         said = choice if len(left) < len(possible) or not said else said
         possible = left
@@ -252,15 +252,15 @@ def kinds_of_option(group: str, option: str, options: Options, plugins: Sequence
     if group == QUESTION:
         return (kind_asking(option, plugins),)
     file = options[group].get(option)
-    return kinds_with(group, section_of(file), plugins) if file else kinds(plugins)
+    return kinds_with(group, read_section(file), plugins) if file else kinds(plugins)
 
 
-def _named(kinds: Sequence[Kind]) -> str:
+def _name_kinds(kinds: Sequence[Kind]) -> str:
     """Name kinds of studies as users know them."""
     return "studies of " + " or ".join(kind.name for kind in kinds)
 
 
 def _defaults(file: Path) -> dict[str, str]:
     """Return the option of each group that a kind of study has unless another is chosen."""
-    listed = [entry for entry in section_of(file)["defaults"] if isinstance(entry, dict)]
+    listed = [entry for entry in read_section(file)["defaults"] if isinstance(entry, dict)]
     return {key.replace("/", "."): value for entry in listed for key, value in entry.items() if isinstance(value, str)}

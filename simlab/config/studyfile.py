@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, cast, get_args
 
 import yaml
 
-from simlab.config.composing import compose_sweep, with_defaults
-from simlab.config.groups import Options, find_options, section_of
+from simlab.config.composing import compose_sweep, fill_defaults
+from simlab.config.groups import Options, find_options, read_section
 from simlab.config.overrides import Setting
-from simlab.config.plain_yaml import content_of, value_of
+from simlab.config.plain_yaml import parse_value, read_content
 from simlab.config.sections import check
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
@@ -51,10 +51,10 @@ def write(config: Mapping[str, Any], family: FrozenFamily | None = None) -> str:
     from simlab.studies.kinds import kind_of
 
     said = {} if family is None else {key: one for key, one in zip((FAMILY, AGAINST), family, strict=True) if one}
-    return plain_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **said, **config})
+    return write_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **said, **config})
 
 
-def family_in(content: Mapping[str, Any]) -> FrozenFamily | None:
+def read_family(content: Mapping[str, Any]) -> FrozenFamily | None:
     """Return the family that a study file fixes; None where it fixes none.
 
     Raises InputError for what is no family, and for a baseline without its family.
@@ -70,14 +70,14 @@ def family_in(content: Mapping[str, Any]) -> FrozenFamily | None:
     return FrozenFamily(cast("FamilyName", str(name)), None if against is None else str(against))
 
 
-def plain_yaml(content: Mapping[str, Any]) -> str:
+def write_yaml(content: Mapping[str, Any]) -> str:
     """Write nested mappings as YAML that reads back as it stands: lists on a line, texts quoted but for bare words."""
     return yaml.dump(
         content, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=2**16
     ).rstrip("\n")
 
 
-def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
+def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
     """Take the content of a study file for the config that it was written from; nothing is composed.
 
     So no file that the study reads needs to be at hand. Raises InputError for what is no study file, and for a key or a
@@ -86,12 +86,12 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     from simlab.studies.kinds import implied, kind_of
 
     # Until when it was run changes no number either.
-    study = _plain({key: value for key, value in _checked(content, plugins).items() if key != UNTIL})
+    study = _plain_section({key: value for key, value in _check_content(content, plugins).items() if key != UNTIL})
     question = study.pop(QUESTION, None)
     # How it was measured and computed changes no number.
     study = {key: value for key, value in study.items() if key not in ("measure", "engine")}
     asked = question if isinstance(question, str) else None
-    study = with_defaults(study, plugins, asked) | {"plugins": _value("plugins", content.get("plugins", []))}
+    study = fill_defaults(study, plugins, asked) | {"plugins": _value("plugins", content.get("plugins", []))}
     config = check(study, plugins=plugins)
     if question not in (None, implied(config).question):
         config[QUESTION] = question
@@ -100,7 +100,7 @@ def taken(content: Any, plugins: Sequence[str] = ()) -> Config:
     return config
 
 
-def beside(study: Mapping[str, Any], path: Path) -> dict[str, str]:
+def locate_files(study: Mapping[str, Any], path: Path) -> dict[str, str]:
     """Name, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
 
     A relative path is taken from where the user stands, unless there is none there, or another file than the study was
@@ -144,22 +144,24 @@ def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str]
 
     Raises InputError, beginning with the path, for everything that is wrong with the file; nothing is run.
     """
-    content = content_of(path)
+    content = read_content(path)
     try:
-        study = with_defaults(_checked(content, plugins), plugins)
-        study |= {name: {**study[name], "path": str(path.parent / file)} for name, file in beside(study, path).items()}
+        study = fill_defaults(_check_content(content, plugins), plugins)
+        study |= {
+            name: {**study[name], "path": str(path.parent / file)} for name, file in locate_files(study, path).items()
+        }
         until = read_until(UNTIL, study.pop(UNTIL)) if UNTIL in study else None
         typed = {text.partition("=")[0] for text in overrides}
         settings = tuple(_settings(study, find_options(plugins), typed))
         declared = Declared(path.stem, settings=settings, command=("run", str(path)), one_cell=True)
         declared = replace(declared, until=until)
-        _compare(_plain(study), _alone(declared, plugins), typed)
+        _compare(_plain_section(study), _compose_cell(declared, plugins), typed)
     except InputError as error:
         raise InputError(f"{show(str(path), 200)}: {error}") from error
     return declared
 
 
-def _checked(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
+def _check_content(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
     """Check what does not belong to the study itself, its version and the packages it needs; return the rest."""
     if not isinstance(content, dict) or "simlab" not in content:
         raise InputError(
@@ -172,7 +174,7 @@ def _checked(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
     for plugin in needed if isinstance(needed, list) else [needed]:
         if plugin not in plugins:
             raise InputError(f"uses parts of the package {show(plugin)}; if you trust it, add --plugins {plugin}")
-    family_in(content)
+    read_family(content)
     return {key: value for key, value in content.items() if key not in ("simlab", "plugins", FAMILY, AGAINST)}
 
 
@@ -182,7 +184,7 @@ def _settings(section: Mapping[str, Any], options: Options, typed: set[str], whe
     if where == "measure":
         yield Setting("measure", ([str(name) for name in section],))
     elif where in options and (own or where != "raters"):  # raters without keys come with their systems
-        yield Setting(where, (option_of(own, where, options[where]),))
+        yield Setting(where, (find_option(own, where, options[where]),))
     for name, value in section.items():
         key = f"{where}.{name}".lstrip(".")
         if isinstance(value, dict):
@@ -195,9 +197,9 @@ def _settings(section: Mapping[str, Any], options: Options, typed: set[str], whe
             yield Setting(key, (_value(key, value),))
 
 
-def option_of(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> str:
+def find_option(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> str:
     """Find the option that a section is: one with its part, if it has any, and of these the most alike."""
-    sections = {name: section_of(file) for name, file in files.items()}
+    sections = {name: read_section(file) for name, file in files.items()}
     same = [name for name, section in sections.items() if section.get("_target_") == own.get("_target_")]
     if not same:
         parts = {str(section["_target_"]): None for section in sections.values() if "_target_" in section}
@@ -226,11 +228,11 @@ def _check_target(target: str, where: str, options: Options) -> None:
         return
     if name not in options["measure"]:
         raise InputError(f"{where} is no measure; {suggest(name, options['measure'])}")
-    if target != (known := section_of(options["measure"][name])["_target_"]):
+    if target != (known := read_section(options["measure"][name])["_target_"]):
         raise InputError(f"{where}: its part is {known}, not {show(target)}")
 
 
-def _alone(declared: Declared, plugins: Sequence[str]) -> Config:
+def _compose_cell(declared: Declared, plugins: Sequence[str]) -> Config:
     return next(compose_sweep(declared, plugins=plugins).cells()).config
 
 
@@ -254,9 +256,13 @@ def _is_replaced(key: str, typed: set[str]) -> bool:
     return name == "sha256" and f"{section}.path" in typed
 
 
-def _plain(section: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_section(section: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: _plain(value) if isinstance(value, dict) else str(value) if name == "_target_" else _value(name, value)
+        name: _plain_section(value)
+        if isinstance(value, dict)
+        else str(value)
+        if name == "_target_"
+        else _value(name, value)
         for name, value in section.items()
     }
 
@@ -264,4 +270,4 @@ def _plain(section: Mapping[str, Any]) -> dict[str, Any]:
 def _value(key: str, value: Any) -> Any:
     if isinstance(value, dict):
         raise InputError(f"{key} holds one value, not lines such as `key: value`")
-    return value_of(key, value)
+    return parse_value(key, value)

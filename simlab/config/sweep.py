@@ -63,7 +63,7 @@ class Axis:
         one = self.sets[k] if self.sets else {self.key: self.values[k]}
         return {key: one[key] for key in self.patched if key in one}
 
-    def at(self, places: Sequence[int]) -> Axis:
+    def select(self, places: Sequence[int]) -> Axis:
         """Return the axis with the values at these places only."""
         sets = tuple(self.sets[k] for k in places) if self.sets else ()
         return replace(self, values=tuple(self.values[k] for k in places), sets=sets)
@@ -145,7 +145,7 @@ class Sweep:
 
         Cells share the sections in which they are alike: nobody writes into one.
         """
-        varied, held = self._varied(), dict[tuple[Any, ...], Config]()
+        varied, held = self._axes_by_section(), dict[tuple[Any, ...], Config]()
         for index in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
             if self.kept is not None and index not in self.kept:
                 continue
@@ -158,19 +158,19 @@ class Sweep:
                 if where not in held:
                     own = base if section is None else {section: base[section]}
                     patches = {key: value for k in axes for key, value in self.axes[k].patch(index[k]).items()}
-                    held[where] = _patched(own, {k: v for k, v in patches.items() if _section_of(k) == section})
+                    held[where] = _patch(own, {k: v for k, v in patches.items() if _section_name(k) == section})
                 config |= held[where]
-            yield Cell(index, values, self._identified(config))
+            yield Cell(index, values, self._add_digests(config))
 
-    def _varied(self) -> dict[str | None, list[int]]:
+    def _axes_by_section(self) -> dict[str | None, list[int]]:
         """List the axes of values by the section that their keys are in; None stands for keys of no section."""
         varied: dict[str | None, list[int]] = {}
         for k, axis in enumerate(self.axes):
-            for section in dict.fromkeys(map(_section_of, axis.patched)):
+            for section in dict.fromkeys(map(_section_name, axis.patched)):
                 varied.setdefault(section, []).append(k)
         return varied
 
-    def _identified(self, config: Config) -> Config:
+    def _add_digests(self, config: Config) -> Config:
         """Write down anew what is said of files where cells are read from different ones."""
         if any(key in _FILES for axis in self.axes for key in axis.patched):
             config |= {name: copy.deepcopy(config[name]) for name in ("systems", "metric") if name in config}
@@ -185,7 +185,7 @@ def _forget_digest(config: Config, axes: tuple[Axis, ...]) -> None:
         config["metric"]["sha256"] = None
 
 
-def _section_of(key: str) -> str | None:
+def _section_name(key: str) -> str | None:
     return key.partition(".")[0] if "." in key else None
 
 
@@ -199,7 +199,7 @@ def put(config: Config, key: str, value: Any) -> None:
     config[last] = value
 
 
-def _patched(config: Config, values: Mapping[str, Any]) -> Config:
+def _patch(config: Config, values: Mapping[str, Any]) -> Config:
     """Return a config with other values of some keys; what is not on the way to one of them is shared with it."""
     patched = dict(config)
     for key in values:
@@ -212,10 +212,10 @@ def _patched(config: Config, values: Mapping[str, Any]) -> Config:
     return patched
 
 
-def unplaced(section: Mapping[str, Any]) -> Mapping[str, Any]:
+def omit_paths(section: Mapping[str, Any]) -> Mapping[str, Any]:
     """Leave out of a section where a file lies whose digest it says: moved or renamed, it is the same file.
 
-    >>> unplaced({"path": "my/world.yaml", "sha256": "0a"}), unplaced({"path": "mine.tsv", "sha256": None})
+    >>> omit_paths({"path": "my/world.yaml", "sha256": "0a"}), omit_paths({"path": "mine.tsv", "sha256": None})
     ({'sha256': '0a'}, {'path': 'mine.tsv', 'sha256': None})
     """
     if section.get("sha256") is None:
@@ -223,12 +223,12 @@ def unplaced(section: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in section.items() if name not in PLACES}
 
 
-def canonical(config: Mapping[str, Any], held: Written | None = None, *, placed: bool = True) -> str:
-    """Write down what determines a cell's numbers, always in the same letters; see `unplaced` for what is not `placed`.
+def canonical_text(config: Mapping[str, Any], held: Written | None = None, *, placed: bool = True) -> str:
+    """Write what determines a cell's numbers, always in the same letters; see `omit_paths` for what is not `placed`.
 
     Of cells that share sections, and stay in memory meanwhile, each section is written once where they share `held`.
 
-    >>> canonical({"studies": 9, "seed": 1, "design": {"documents": 5}})
+    >>> canonical_text({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'
     """
     held = {} if held is None else held
@@ -237,7 +237,7 @@ def canonical(config: Mapping[str, Any], held: Written | None = None, *, placed:
         value = config[key]
         text = held.get(where := (key, id(value)))
         if text is None:
-            one = value if placed or not isinstance(value, Mapping) else unplaced(value)
+            one = value if placed or not isinstance(value, Mapping) else omit_paths(value)
             said = json.dumps({key: one}, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
             text = said[1:-1]
             if isinstance(value, dict):
@@ -246,13 +246,13 @@ def canonical(config: Mapping[str, Any], held: Written | None = None, *, placed:
     return f"{{{','.join(written)}}}"
 
 
-def anywhere(config: Mapping[str, Any]) -> Config:
+def omit_resources(config: Mapping[str, Any]) -> Config:
     """Leave out of a cell's config where its blocks are carried out."""
     engine = {key: value for key, value in config.get("engine", {}).items() if key not in WHERE}
     return {**config, **({"engine": engine} if "engine" in config else {})}
 
 
-def shared(configs: list[Config], left_out: frozenset[str], where: str = "") -> Config:
+def shared_settings(configs: list[Config], left_out: frozenset[str], where: str = "") -> Config:
     """Return what all configs have in common, the keys of axes left out."""
     first, *others = configs
     common: Config = {}
@@ -262,7 +262,7 @@ def shared(configs: list[Config], left_out: frozenset[str], where: str = "") -> 
             continue
         values = [config[name] for config in configs]
         if all(isinstance(entry, dict) for entry in values):
-            common[name] = shared(values, left_out, key)
+            common[name] = shared_settings(values, left_out, key)
         elif all(entry == value for entry in values):
             common[name] = copy.deepcopy(value)
     return common
@@ -281,8 +281,8 @@ class Alike:
         >>> alike({"design": {"documents": 5}})["design"] is alike({"design": {"documents": 5}, "seed": 1})["design"]
         True
         """
-        return {key: self._shared(key, value) if type(value) is dict else value for key, value in config.items()}
+        return {key: self._share_section(key, value) if type(value) is dict else value for key, value in config.items()}
 
-    def _shared(self, key: str, section: dict[str, Any]) -> Any:
+    def _share_section(self, key: str, section: dict[str, Any]) -> Any:
         # Unlike `==`, these bytes tell 1 from 1.0 and true, and -0 from 0.
         return self._held.setdefault((key, marshal.dumps(section, 2)), section)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from simlab.config import conditions, locating
-from simlab.config.overrides import Setting, check_key, check_values, element, first_repeated, read
-from simlab.config.plain_yaml import Plain, content_of, parse_yaml, value_of
-from simlab.config.until import Until, asked
+from simlab.config.overrides import Setting, check_key, check_values, element, find_repeated, read
+from simlab.config.plain_yaml import Plain, parse_value, parse_yaml, read_content
+from simlab.config.until import Until, parse_until
 from simlab.config.until import read as read_until
 from simlab.messages import clip, show, suggest, word
 from simlab.types import InputError
@@ -80,15 +80,15 @@ MULTIRUN = Declared("run", command=("run", "--multirun"))
 """What `simlab run -m` asks for: the grid of all that is typed with several values."""
 
 
-def with_until(declared: Declared, precision: str | None, at_most: str | None) -> Declared:
+def replace_until(declared: Declared, precision: str | None, at_most: str | None) -> Declared:
     """Let what was typed of a precision take the place of what a file says; raise InputError for what is none."""
-    until = asked(precision, at_most, declared.until)
+    until = parse_until(precision, at_most, declared.until)
     if until is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, without error; leave --precision out")
     return replace(declared, until=until, precise=declared.precise or precision is not None)
 
 
-def with_locate(declared: Declared, target: str | None, along: str | None) -> Declared:
+def replace_locate(declared: Declared, target: str | None, along: str | None) -> Declared:
     """Let what was typed of a crossing take the place of what a file says; raise InputError for what is none."""
     located = locating.choose_target(target, along, declared.locate)
     if located is not None and declared.calculation:
@@ -96,7 +96,7 @@ def with_locate(declared: Declared, target: str | None, along: str | None) -> De
     return replace(declared, locate=located, located=declared.located or target is not None)
 
 
-def with_one_at_a_time(declared: Declared) -> Declared:
+def keep_one_at_a_time(declared: Declared) -> Declared:
     """Keep the cells that vary one axis at a time; raise InputError where cells are chosen otherwise."""
     if declared.calculation:
         raise InputError(f"{declared.name} is calculated, all of its grid at once; leave {ONE_AT_A_TIME} out")
@@ -106,7 +106,7 @@ def with_one_at_a_time(declared: Declared) -> Declared:
     return replace(declared, only=conditions.narrow(declared.only), command=command)
 
 
-def with_preset(declared: Declared, preset: str | None) -> Declared:
+def apply_preset(declared: Declared, preset: str | None) -> Declared:
     """Put the settings of a preset behind those of its file; raise InputError for a name that it does not have."""
     if preset is None:
         return declared
@@ -126,19 +126,19 @@ def is_path(name: str) -> bool:
 
 def load(path: Path) -> Declared:
     """Read and check a sweep file; raise InputError, beginning with its path, for what is wrong with it."""
-    content = content_of(path)
+    content = read_content(path)
     try:
-        return replace(_declared(path.stem, content), command=("sweep", str(path)))
+        return replace(_parse_content(path.stem, content), command=("sweep", str(path)))
     except InputError as error:
         raise InputError(f"{clip(path, 200)}: {error}") from error
 
 
 def parse(name: str, text: str) -> Declared:
     """Read a sweep from the text of a file; raise InputError for what is wrong with it."""
-    return _declared(name, parse_yaml(text))
+    return _parse_content(name, parse_yaml(text))
 
 
-def _declared(name: str, content: Any) -> Declared:
+def _parse_content(name: str, content: Any) -> Declared:
     if not isinstance(content, dict) or not content:
         raise InputError(f"holds no sweep; it needs the keys {', '.join(_READ)}")
     if "simlab" in content:
@@ -146,7 +146,7 @@ def _declared(name: str, content: Any) -> Declared:
     for key in content:
         if key not in _READ:
             raise InputError(f"{show(key)} is no key of a sweep; {suggest(key, _READ)}")
-    linked = _linked("linked", content["linked"]) if "linked" in content else ()
+    linked = _parse_links("linked", content["linked"]) if "linked" in content else ()
     moved = {key for keys in linked for key in keys[1:]}
     axes = _axes("axes", content["axes"], moved) if "axes" in content else ()
     read_here = ("axes", "linked", "set", "designs", "options")
@@ -156,7 +156,7 @@ def _declared(name: str, content: Any) -> Declared:
     if "calculation" in content and (named or linked or "only" in content):
         raise InputError("calculation goes through its whole grid; leave designs, options, linked and only out")
     axes = (*(_axis_of_names(key, names) for key, names in named.items() if key not in _keys(axes)), *axes)
-    fixed = _fixed("set", content["set"]) if "set" in content else ()
+    fixed = _parse_settings("set", content["set"]) if "set" in content else ()
     for key in _keys(fixed):
         if key in _keys(axes):
             raise InputError(f"{key} is an axis and is set, too; name it once")
@@ -176,9 +176,11 @@ def _axis_of_names(key: str, names: Mapping[str, Mapping[str, Any]]) -> Setting:
 
 def _designs(key: str, value: Any) -> dict[str, dict[str, Any]]:
     """Read designs by name: what each sets, key by key."""
-    designs = _by_name(key, value, "documents: 30")
+    designs = _parse_names(key, value, "documents: 30")
     return {
-        name: {check_key(inner): value_of(inner, content) for inner, content in _mapping(f"{key}.{name}", one).items()}
+        name: {
+            check_key(inner): parse_value(inner, content) for inner, content in _mapping(f"{key}.{name}", one).items()
+        }
         for name, one in designs.items()
     }
 
@@ -189,13 +191,13 @@ def _options(key: str, value: Any) -> dict[str, dict[str, dict[str, Any]]]:
         raise InputError(f"{key} must hold lines such as `metric.mu: {{sharp: [[...]], blunt: [[...]]}}`")
     return {
         (full := check_key(inner)): {
-            name: {full: value_of(full, one)} for name, one in _by_name(f"{key}.{inner}", named, "[...]").items()
+            name: {full: parse_value(full, one)} for name, one in _parse_names(f"{key}.{inner}", named, "[...]").items()
         }
         for inner, named in value.items()
     }
 
 
-def _by_name(key: str, value: Any, example: str) -> dict[str, Any]:
+def _parse_names(key: str, value: Any, example: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
         raise InputError(f"{key} must hold names and what each stands for, such as `ours: {{{example}}}`")
     for name in value:
@@ -204,7 +206,7 @@ def _by_name(key: str, value: Any, example: str) -> dict[str, Any]:
     return value
 
 
-def _linked(key: str, value: Any) -> tuple[tuple[str, ...], ...]:
+def _parse_links(key: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Read which axes move together, as lists of keys."""
     example = "[[design.documents, design.ratings_per_item]]"
     if not isinstance(value, list) or not all(isinstance(one, list) and len(one) > 1 for one in value) or not value:
@@ -212,7 +214,7 @@ def _linked(key: str, value: Any) -> tuple[tuple[str, ...], ...]:
     if not all(isinstance(name, str) for one in value for name in one):
         raise InputError(f"{key} holds names of axes, such as {example}")
     linked = tuple(tuple(map(check_key, one)) for one in value)
-    if twice := first_repeated(name for one in linked for name in one):
+    if twice := find_repeated(name for one in linked for name in one):
         raise InputError(f"{key} names {twice} twice; an axis moves with one list of others")
     return linked
 
@@ -247,15 +249,15 @@ def _axes(key: str, value: Any, moved: Collection[str] = ()) -> tuple[Setting, .
     return tuple(_axis(check_key(name), content, again=name in moved) for name, content in mapping.items())
 
 
-def _fixed(key: str, value: Any) -> tuple[Setting, ...]:
+def _parse_settings(key: str, value: Any) -> tuple[Setting, ...]:
     return tuple(_set(check_key(name), content) for name, content in _mapping(key, value).items())
 
 
 def _set(key: str, value: Any) -> Setting:
-    return Setting(key, (value_of(key, value),))
+    return Setting(key, (parse_value(key, value),))
 
 
-def _quick(key: str, value: Any) -> tuple[Setting, ...]:
+def _parse_quick(key: str, value: Any) -> tuple[Setting, ...]:
     """Read what is smaller in a quick look: several values are an axis, one value is just that."""
     return tuple(
         read(check_key(name), content) if isinstance(content, Plain) else _axis(check_key(name), content)
@@ -270,7 +272,7 @@ def _presets(key: str, value: Any) -> dict[str, tuple[Setting, ...]]:
             raise InputError(f"{key}.{show(name)} names no preset; a name is letters, digits and _, and not {QUICK}")
         if not isinstance(content, dict) or not content:
             raise InputError(f"{key}.{name} must hold lines such as `worlds: 25`")
-    return {name: _quick(f"{key}.{name}", content) for name, content in value.items()}
+    return {name: _parse_quick(f"{key}.{name}", content) for name, content in value.items()}
 
 
 def _axis(key: str, values: Any, *, again: bool = False) -> Setting:
@@ -281,7 +283,7 @@ def _axis(key: str, values: Any, *, again: bool = False) -> Setting:
     if isinstance(values, str):
         listed = read(key, values).values
     elif isinstance(values, list):
-        listed = tuple(value_of(key, value) for value in values)
+        listed = tuple(parse_value(key, value) for value in values)
     else:
         raise InputError(f"{key} must be a list of values, or text such as range(10,50,10)")
     check_values(key, tuple(dict.fromkeys(listed)) if again and all(map(_is_scalar, listed)) else listed)
@@ -303,11 +305,11 @@ def _roles(key: str, value: Any) -> dict[str, Any]:
     if key == "figure":
         read_as = {"mark": _mark, "reference": _reference}
         roles_of = {role: str(content) for role, content in value.items() if role not in read_as}
-        return _consistent(roles_of, value) | {role: read_as[role](value[role]) for role in value if role in read_as}
+        return _check_figure(roles_of, value) | {role: read_as[role](value[role]) for role in value if role in read_as}
     return {role: _mcse(content) if role == "mcse" else str(content) for role, content in value.items()}
 
 
-def _consistent(figure: dict[str, str], given: Collection[str]) -> dict[str, Any]:
+def _check_figure(figure: dict[str, str], given: Collection[str]) -> dict[str, Any]:
     """Check that the roles of a figure, all of those that are given, belong to its kind."""
     shows = figure.get("kind", "lines")
     if "reference" in given and shows != "lines":
@@ -380,15 +382,15 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "designs": _designs,
     "options": _options,
     "axes": _axes,
-    "linked": _linked,
+    "linked": _parse_links,
     "only": conditions.read,
-    "set": _fixed,
+    "set": _parse_settings,
     "measures": _names,
     "figure": _roles,
     "precision": _roles,
     "until": read_until,
     "locate": locating.read,
-    "quick": _quick,
+    "quick": _parse_quick,
     "presets": _presets,
     "finding": _prose,
     "claims": claims,
@@ -433,7 +435,7 @@ def _claim(where: str, content: Any) -> Claim:
         raise InputError(f"{where}.at must hold lines such as `design.documents: 20`")
     if not isinstance(content["measure"], str):
         raise InputError(f"{where}.measure must be the name of a measure")
-    at = {check_key(key): value_of(f"{where}.at.{key}", value) for key, value in content["at"].items()}
+    at = {check_key(key): parse_value(f"{where}.at.{key}", value) for key, value in content["at"].items()}
     within = _number(f"{where}.within", content["within"])
     if within <= 0:
         raise InputError(f"{where}.within={within} must be greater than 0; how far may the number lie off?")
@@ -441,7 +443,7 @@ def _claim(where: str, content: Any) -> Claim:
 
 
 def _number(where: str, text: Any) -> float:
-    value = value_of(where, text)
+    value = parse_value(where, text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{where}={show(value)} must be a number")
     return float(value)

@@ -30,23 +30,23 @@ def write(declared: Declared, settings: Mapping[str, Setting], left_out: Collect
     swept = [setting for setting in given if setting.swept]
     fixed = {s.key: s.values[0] for s in given if not s.swept and s.key not in SIZES}
     sizes = {key: config[key] for key in SIZES if key in settings or config[key] != 1}
-    linked = [list(setting.keys) for setting in swept if _moves_along(setting)]
+    linked = [list(setting.keys) for setting in swept if _is_linked(setting)]
     parts: dict[str, Any] = {
         "aim": declared.aim,
         "designs": dict(zip(s.values, s.sets, strict=True)) if (s := _design(swept)) else {},
         "options": {
             s.key: {name: one[s.key] for name, one in zip(s.values, s.sets, strict=True)}
             for s in swept
-            if s.sets and s.key != DESIGN and not _moves_along(s)
+            if s.sets and s.key != DESIGN and not _is_linked(s)
         },
-        "axes": {part.key: list(part.values) for s in swept if not s.sets or _moves_along(s) for part in s.spread()},
+        "axes": {part.key: list(part.values) for s in swept if not s.sets or _is_linked(s) for part in s.spread()},
         "linked": linked,
         "only": declared.only.text if declared.only else "",
         "set": {**fixed, **sizes},
         "measures": settings["measure"].values[0] if "measure" in settings else list(declared.measures),
         "figure": dict(declared.figure),
         "precision": dict(declared.precision),
-        "until": _until(declared.until) if declared.until else {},
+        "until": _write_until(declared.until) if declared.until else {},
         "locate": locating.write(declared.locate) if declared.locate else {},
     }
     return "\n".join(line for key, value in parts.items() if value for line in _lines(key, value)) + "\n"
@@ -79,14 +79,14 @@ def _design(swept: Collection[Setting]) -> Setting | None:
     return next((setting for setting in swept if setting.sets and setting.key == DESIGN), None)
 
 
-def _moves_along(setting: Setting) -> bool:
+def _is_linked(setting: Setting) -> bool:
     """Tell linked axes, whose values are values of a key, from names that stand for what they set."""
     return len(setting.sets) > 0 and all(
         one.get(setting.key) == value for one, value in zip(setting.sets, setting.values, strict=True)
     )
 
 
-def _until(until: Until) -> dict[str, Any]:
+def _write_until(until: Until) -> dict[str, Any]:
     end = {"at_most": f"{until.seconds:g}s"} if until.seconds else {"at_most": until.campaigns}
     targets = {f"{one.measure}:{DIFFERENCE}" if one.difference else one.measure: one.mcse for one in until.targets}
     return {"precision": targets, **{name: value for name, value in end.items() if value is not None}}

@@ -57,7 +57,7 @@ class Until:
         return tuple(dict.fromkeys(target.measure for target in self.targets))
 
 
-def asked(precision: str | None, at_most: str | None, declared: Until | None) -> Until | None:
+def parse_until(precision: str | None, at_most: str | None, declared: Until | None) -> Until | None:
     """Read what was typed, which takes the place of what a file says; None where nobody wants a precision.
 
     Raises InputError for what is no target, and for `--at-most` where there is none.
@@ -101,14 +101,14 @@ def read(key: str, value: Any) -> Until:
     return replace(until, **_bound(f"{key}.at_most:", value["at_most"]))
 
 
-def written(until: Until) -> dict[str, Any]:
+def write_until(until: Until) -> dict[str, Any]:
     """Write targets and their end as plain data, for the declaration of a folder: an end in seconds or campaigns."""
     ends = {"seconds": until.seconds, "campaigns": until.campaigns}
     precision = {str(target): target.mcse for target in until.targets}
     return {"precision": precision} | {name: end for name, end in ends.items() if end is not None}
 
 
-def targets_in(declared: Mapping[str, Any]) -> tuple[Target, ...]:
+def read_targets(declared: Mapping[str, Any]) -> tuple[Target, ...]:
     """Read the targets that a store says its last run had; none where it had none, or says what is no target."""
     until = declared.get("until")
     precision = until.get("precision") if isinstance(until, dict) else None
@@ -163,10 +163,10 @@ def _bound(where: str, text: Any) -> dict[str, Any]:
     raise InputError(f"{where} {show(text)} must be a time, such as 90s, 10m or 2h, or a number of campaigns, above 0")
 
 
-def seconds_of(where: str, text: str) -> float:
+def parse_seconds(where: str, text: str) -> float:
     """Read a time; raise InputError for what is none.
 
-    >>> seconds_of("--at-most", "3m")
+    >>> parse_seconds("--at-most", "3m")
     180.0
     """
     if (time := _TIME.fullmatch(text.strip())) and (seconds := float(time[1]) * _SECONDS[time[2]]) > 0:

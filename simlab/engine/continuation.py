@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from simlab.config import locating
-from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical
-from simlab.config.until import written
+from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical_text
+from simlab.config.until import write_until
 from simlab.engine.conclusions import joined
 from simlab.messages import flatten, shorten, show
 from simlab.types import QUESTION, InputError
@@ -47,7 +47,7 @@ def declare(sweep: Sweep) -> dict[str, Any]:
         "finding": sweep.finding,
         "outcomes": sweep.base["engine"].get("outcomes", True),
         **({"reservation": sweep.reservation} if sweep.reservation else {}),
-        **({"until": written(sweep.until)} if sweep.until else {}),
+        **({"until": write_until(sweep.until)} if sweep.until else {}),
         **({"locate": locating.write(sweep.locate)} if sweep.locate else {}),
         **({"grid": sweep.n_cells * sweep.worlds * sweep.of_world} if sweep.locate else {}),
         **({"only": sweep.only} if sweep.only else {}),
@@ -69,18 +69,18 @@ def crossed(*declared: Mapping[str, Any]) -> dict[str, int]:
 
 def determining(config: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the part of a config that determines numbers."""
-    kept: dict[str, Any] = json.loads(canonical(config))
+    kept: dict[str, Any] = json.loads(canonical_text(config))
     return kept
 
 
 def cell_key(config: Mapping[str, Any], written: Written | None = None) -> str:
-    """Name a cell by what determines its numbers, wherever its files lie; see `canonical` for `written`."""
-    return sha256(canonical(config, written, placed=False).encode()).hexdigest()
+    """Name a cell by what determines its numbers, wherever its files lie; see `canonical_text` for `write_until`."""
+    return sha256(canonical_text(config, written, placed=False).encode()).hexdigest()
 
 
 def same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """True if two configs determine the same numbers."""
-    return canonical(first, placed=False) == canonical(second, placed=False)
+    return canonical_text(first, placed=False) == canonical_text(second, placed=False)
 
 
 def grow(stored: Declaration, declaration: Declaration, where: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from simlab.config.sweep import Sweep, anywhere
+from simlab.config.sweep import Sweep, omit_resources
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.backends import Backend, open_backend
@@ -101,7 +101,7 @@ class Laboratory:
         held = {entry.cell: entry for entry in self.book.entries()}
         new: list[LedgerEntry] = []
         for design in designs:
-            config = anywhere(self.compose(design))
+            config = omit_resources(self.compose(design))
             key = cell_key(config)
             if key not in held:
                 names = tuple(shape_of(config, "", check).system_names)

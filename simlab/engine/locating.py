@@ -149,7 +149,7 @@ def run(
 def narrow_to(sweep: Sweep, wanted: Worlds) -> Sweep:
     """Return the part of a sweep that has these cells only, each axis the values that one of them has."""
     used = [sorted({at[k] for at in wanted}) for k in range(len(sweep.axes))]
-    axes = tuple(axis.at(places) for axis, places in zip(sweep.axes, used, strict=True))
+    axes = tuple(axis.select(places) for axis, places in zip(sweep.axes, used, strict=True))
     kept = frozenset(tuple(places.index(k) for places, k in zip(used, at, strict=True)) for at in wanted)
     return replace(sweep, axes=axes, kept=kept, worlds=max(wanted.values()))
 

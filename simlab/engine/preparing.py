@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from simlab.config.sweep import Alike, Cell, Sweep, Written, anywhere
+from simlab.config.sweep import Alike, Cell, Sweep, Written, omit_resources
 from simlab.engine.addresses import Finished
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_disk, refuse_many_blocks, refuse_memory
 from simlab.engine.conclusions import campaign_bytes, foreign
@@ -179,7 +179,7 @@ def prepare(
     names |= _names(sweep, {k: cell for k, cell in enumerate(cells) if k not in names}, check or _check_study)
     alike = Alike()
     checked = tuple(
-        CheckedCell(cell.values, keys[k], alike(anywhere(cell.config)), names[k]) for k, cell in enumerate(cells)
+        CheckedCell(cell.values, keys[k], alike(omit_resources(cell.config)), names[k]) for k, cell in enumerate(cells)
     )
     declared = declare(sweep) | foreign([cell.config for cell in cells])
     if held is None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from simlab.config.sections import in_bytes
+from simlab.config.sections import parse_bytes
 from simlab.engine.addresses import Address, Finished, pack
 from simlab.types import Array, Place
 
@@ -68,7 +68,7 @@ def bound_memory(limits: BlockLimits) -> None:
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = in_bytes(limits.memory)
+        wanted = parse_bytes(limits.memory)
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if most < 0 else min(wanted, most), most))
 
 

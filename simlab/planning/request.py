@@ -16,7 +16,7 @@ import yaml
 from simlab.answers.plan import Smallest, Target
 from simlab.config import bound_options
 from simlab.config.overrides import parse
-from simlab.config.until import seconds_of
+from simlab.config.until import parse_seconds
 from simlab.measures.by_difference import power_at, power_from
 from simlab.measures.labels import LABELS, RANGES
 from simlab.messages import clip, show, suggest
@@ -122,7 +122,7 @@ def read_patience(text: str) -> Patience:
     if re.fullmatch(r"0*[1-9][0-9]{0,11}", text.strip(), re.ASCII):
         return Patience(float(text))
     try:
-        return Patience(seconds_of("--at-most", text), in_seconds=True)
+        return Patience(parse_seconds("--at-most", text), in_seconds=True)
     except InputError as error:
         rule = "must be a number of studies, such as 5000, or a time, such as 90s or 3m, above 0"
         raise InputError(f"--at-most {show(text)} {rule}") from error

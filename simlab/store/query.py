@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.config.until import Target, targets_in
+from simlab.config.until import Target, read_targets
 from simlab.engine import ledger
 from simlab.measures.labels import EMPTINESS, LABELS
 from simlab.measures.precision import ErrorProgress, gap, standing
@@ -117,14 +117,14 @@ class Reach(NamedTuple):
 
 def reaches(dataset: xr.Dataset) -> list[Reach]:
     """Compare the errors of a store with the targets of its last run, as far as it holds their measures."""
-    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     held = [target for target in targets if target.measure in measures_of(dataset)]
     return [Reach(target, dict(_cells(dataset, target))) for target in held]
 
 
 def remembered(dataset: xr.Dataset) -> xr.Dataset:
     """Keep, as a coordinate, what is told of each cell beside its neighbours, before some of them are left out."""
-    targets = targets_in(json.loads(dataset.attrs.get("sweep", "{}")))
+    targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     if TOLD in dataset.coords or not any(target.difference for target in targets):
         return dataset
     told = reached_column(dataset)

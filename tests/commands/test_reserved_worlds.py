@@ -11,7 +11,7 @@ import pytest
 
 import simlab
 from simlab.cli import answer
-from simlab.config import accepted, compose_sweep
+from simlab.config import accept_sweep, compose_sweep
 from simlab.types import InputError
 from simlab.world.files.fitted_world import BUILT_IN, failed_checks
 
@@ -66,10 +66,10 @@ def test_a_world_that_failed_is_refused(
 def test_worlds_that_passed_or_were_never_checked_run_as_before(worlds: dict[str, Path]) -> None:
     for name in ("passed", "old"):
         sweep = compose_sweep("item_grouping", ["systems=fitted", f"systems.path={name}.yaml"])
-        assert accepted(sweep, force=False) is sweep
+        assert accept_sweep(sweep, force=False) is sweep
     swept = compose_sweep("item_grouping", ["systems=fitted", "systems.path=old.yaml,failed.yaml"])
     with pytest.raises(InputError, match=r"failed\.yaml: this world failed"):
-        accepted(swept, force=False)
+        accept_sweep(swept, force=False)
 
 
 @pytest.mark.slow

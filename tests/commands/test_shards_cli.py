@@ -10,7 +10,7 @@ import pytest
 import simlab
 from simlab.cli import answer
 from simlab.commands.launch import default_folder
-from simlab.config.studyfile import plain_yaml
+from simlab.config.studyfile import write_yaml
 from simlab.engine.shards import Shard
 from simlab.messages import Reservation
 from simlab.types import InputError
@@ -110,7 +110,7 @@ def test_shards_may_be_carried_out_by_any_backend(capsys: pytest.CaptureFixture[
 
 def test_a_sweep_file_with_a_precision_has_no_shards(capsys: pytest.CaptureFixture[str]) -> None:
     file = {"aim": "try", "axes": {"design.documents": [20, 30]}, "until": {"precision": {"srp": 0.1}}}
-    Path("mine.yaml").write_text(plain_yaml(file))
+    Path("mine.yaml").write_text(write_yaml(file))
     _, err = told(capsys, "sweep", "mine.yaml", "--shard", "1/2", code=2)
     assert "do not go together" in err
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from shipped import CALCULATIONS, SWEEPS
 
-from simlab.config import canonical, compose, compose_calculation, compose_sweep, load_sweep
+from simlab.config import canonical_text, compose, compose_calculation, compose_sweep, load_sweep
 from simlab.config.overrides import read
-from simlab.config.sweepfile import RUN, load, with_preset
+from simlab.config.sweepfile import RUN, apply_preset, load
 from simlab.studies.checks import check
 from simlab.studies.kinds import kind_of
 from simlab.types import RATE, InputError
@@ -78,14 +78,16 @@ def test_an_axis_is_written_in_many_ways(text: str, folder: Path) -> None:
 def test_what_is_typed_counts_before_its_option_as_behind_it() -> None:
     typed = ["raters.tail=5", "raters=esa", "systems=esa"]
     assert compose(typed)["raters"]["tail"] == 5
-    assert canonical(compose(typed)) == canonical(compose(typed[::-1]))
+    assert canonical_text(compose(typed)) == canonical_text(compose(typed[::-1]))
     # A file's key of another option is forgotten.
     file = replace(RUN, settings=(read("raters", "expert_pool"), read("raters.severity_sd", "0.3")))
     assert "severity_sd" not in compose_sweep(file, typed).base["raters"]
 
 
 def test_a_whole_number_is_good_for_a_number() -> None:
-    assert canonical(compose(["budget.price_per_rating=2"])) == canonical(compose(["budget.price_per_rating=2.0"]))
+    assert canonical_text(compose(["budget.price_per_rating=2"])) == canonical_text(
+        compose(["budget.price_per_rating=2.0"])
+    )
 
 
 def test_an_axis_keeps_one_value_as_a_dimension() -> None:
@@ -112,9 +114,9 @@ def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, q
 
 
 def test_a_study_of_ratings_judges_all_pairs_at_once_for_raters_like_these() -> None:
-    plain, named = canonical(compose()), compose(["analysis.test=moderated", "decision=max_t"])
-    assert canonical(named) == plain
-    assert canonical(compose(["analysis.test=permutation", "decision=significance"])) != plain
+    plain, named = canonical_text(compose()), compose(["analysis.test=moderated", "decision=max_t"])
+    assert canonical_text(named) == plain
+    assert canonical_text(compose(["analysis.test=permutation", "decision=significance"])) != plain
 
 
 def test_what_a_file_sets_within_its_options_holds_for_those_that_are_picked() -> None:
@@ -140,8 +142,8 @@ def test_what_is_typed_of_the_raters_of_a_table_counts() -> None:
 
 
 def test_worlds_and_studies_do_not_name_a_cell() -> None:
-    assert canonical(compose(["worlds=2", "studies=9", "engine.jobs=1"])) == canonical(compose())
-    assert canonical(compose(["seed=2"])) != canonical(compose())
+    assert canonical_text(compose(["worlds=2", "studies=9", "engine.jobs=1"])) == canonical_text(compose())
+    assert canonical_text(compose(["seed=2"])) != canonical_text(compose())
 
 
 def table(shift: int) -> str:
@@ -156,8 +158,8 @@ def test_a_file_is_known_by_its_content(folder: Path) -> None:
     (folder / "t.tsv").write_text(table(1))
     after = compose(study)
     assert before["systems"]["sha256"] != after["systems"]["sha256"]
-    assert canonical(before) != canonical(after)
-    assert canonical(after) == canonical(compose([*study, f"systems.sha256={after['systems']['sha256']}"]))
+    assert canonical_text(before) != canonical_text(after)
+    assert canonical_text(after) == canonical_text(compose([*study, f"systems.sha256={after['systems']['sha256']}"]))
     assert check(after | {"design": after["design"] | {"documents": 8}}).n_documents == 8
     with pytest.raises(InputError, match=r"t\.tsv has changed since the sweep began"):
         check(before)
@@ -190,7 +192,7 @@ PRESETS = "aim: a\naxes: {design.documents: [20, 40]}\npresets: {large: {worlds:
 
 def test_a_preset_takes_the_place_of_what_its_file_sets(folder: Path) -> None:
     (folder / "s.yaml").write_text(PRESETS)
-    sweep = compose_sweep(with_preset(load_sweep("./s.yaml"), "large"), ["studies=3"])
+    sweep = compose_sweep(apply_preset(load_sweep("./s.yaml"), "large"), ["studies=3"])
     assert (sweep.worlds, sweep.studies, sweep.axes[0].values) == (9, 3, (30, 40))
     assert sweep.command == "simlab sweep s.yaml --preset large studies=3"
     assert compose_sweep("./s.yaml").worlds == 5

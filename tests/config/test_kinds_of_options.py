@@ -10,7 +10,7 @@ import pytest
 from simlab.config.composing import compose_sweep
 from simlab.config.groups import Options, find_options
 from simlab.config.overrides import Setting
-from simlab.config.settings import kind_choosing, kinds_among, kinds_of_option
+from simlab.config.settings import choose_kind, kinds_of_option, list_kinds
 from simlab.config.sweepfile import MULTIRUN
 from simlab.studies.kinds import kind_of
 from simlab.types import InputError
@@ -70,7 +70,7 @@ def test_an_option_says_which_kinds_it_belongs_to(group: str, option: str, wante
     ],
 )
 def test_the_chosen_options_imply_a_kind(choices: dict[str, str], question: str) -> None:
-    assert kind_choosing(choices.items(), OPTIONS, ()).question == question
+    assert choose_kind(choices.items(), OPTIONS, ()).question == question
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ def test_the_chosen_options_imply_a_kind(choices: dict[str, str], question: str)
 )
 def test_options_of_different_kinds_are_refused_in_one_line(choices: dict[str, str], line: str) -> None:
     with pytest.raises(InputError) as refused:
-        kind_choosing(choices.items(), OPTIONS, ())
+        choose_kind(choices.items(), OPTIONS, ())
     assert str(refused.value) == line
 
 
 def test_a_sweep_mixes_kinds_along_the_question_alone() -> None:
     mixed = [axis("question", "judge", "compare"), axis("systems", "preference", "alpha_optimal")]
-    assert [kind.question for kind in kinds_among(mixed, OPTIONS, ())] == ["judge", "compare"]
+    assert [kind.question for kind in list_kinds(mixed, OPTIONS, ())] == ["judge", "compare"]
     alone = [axis("raters", "oracle", "noisy_oracle"), axis("systems", "preference", "alpha_optimal")]
-    assert [kind.question for kind in kinds_among(alone, OPTIONS, ())] == ["compare"]
+    assert [kind.question for kind in list_kinds(alone, OPTIONS, ())] == ["compare"]
     # The metric none is of every kind: it follows the one that the other value chooses.
     followed = [Setting("systems", ("preference",)), axis("metric", "none", "correlated")]
-    assert len(kinds_among(followed, OPTIONS, ())) == 1
+    assert len(list_kinds(followed, OPTIONS, ())) == 1
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_sweep_mixes_kinds_along_the_question_alone() -> None:
 )
 def test_values_of_different_kinds_are_refused_in_one_line(settings: list[Setting], line: str) -> None:
     with pytest.raises(InputError) as refused:
-        kinds_among(settings, OPTIONS, ())
+        list_kinds(settings, OPTIONS, ())
     assert str(refused.value) == line
 
 
@@ -141,11 +141,11 @@ def test_a_plug_in_brings_a_kind_that_its_options_imply(monkeypatch: pytest.Monk
     monkeypatch.syspath_prepend(str(HOUSE_RULES))
     plugins = ("house_rules",)
     options = find_options(plugins)
-    assert kind_choosing({"raters": "pickers"}.items(), options, plugins).question == "pick"
+    assert choose_kind({"raters": "pickers"}.items(), options, plugins).question == "pick"
     assert questions_of("budget", "picks", options, plugins) == {"pick"}
-    assert kind_choosing({"systems": "mqm"}.items(), options, plugins).question == "rate"
+    assert choose_kind({"systems": "mqm"}.items(), options, plugins).question == "rate"
     with pytest.raises(InputError, match="question=pick is asked by no kind of study"):
-        kind_choosing({"question": "pick"}.items(), OPTIONS, ())
+        choose_kind({"question": "pick"}.items(), OPTIONS, ())
 
 
 def test_an_axis_of_options_never_mixes_kinds() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from simlab.config import Sweep, compose_sweep
 from simlab.config.conditions import read
-from simlab.config.sweepfile import parse, with_one_at_a_time
+from simlab.config.sweepfile import keep_one_at_a_time, parse
 from simlab.engine.continuation import cell_key, declare, grow
 from simlab.types import InputError
 
@@ -92,9 +92,9 @@ def test_one_at_a_time_keeps_what_leaves_the_first_values_on_one_axis(tmp_path: 
     assert (kept.around, whole.around) == ({"documents": 20, "ratings_per_item": 1, "leniency_sd": 0.3}, {})
     fewer = composed(tmp_path, f"{grid}only: one_at_a_time and documents * ratings_per_item <= 30\n")
     assert {cell.values for cell in fewer.cells()} == cells - {(40, 1, 0.3), (20, 2, 0.3)}
-    typed = with_one_at_a_time(parse("s", f"{grid}only: documents < 40 or leniency_sd == 0.3\n"))
+    typed = keep_one_at_a_time(parse("s", f"{grid}only: documents < 40 or leniency_sd == 0.3\n"))
     assert {cell.values for cell in compose_sweep(typed).cells()} == cells
-    assert with_one_at_a_time(typed).only == typed.only
+    assert keep_one_at_a_time(typed).only == typed.only
 
 
 def test_a_condition_reads_as_it_is_written() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from annotated_types import Ge, Gt, Le, Lt, MultipleOf
 
-from simlab.config.sections import Bare, Engine, Study, check, checked_value, keys_of, rule, sections_of
+from simlab.config.sections import Bare, Engine, Study, check, checked_value, list_sections, rule, section_keys
 from simlab.studies import judgements, preferences, ratings
 from simlab.types import InputError
 
@@ -25,28 +25,28 @@ BUDGET = {
 
 
 def test_sections_are_those_of_all_kinds() -> None:
-    assert sections_of("") == (Study,)
-    assert sections_of("engine") == (Engine,)
-    assert sections_of("raters") == (Bare,)
-    assert sections_of("design") == tuple(kind.sections["design"] for kind in KINDS)
-    assert sections_of("decision") == (ratings.KIND.sections["decision"], judgements.KIND.sections["decision"])
-    assert sections_of("design.grouping") == sections_of("nowhere") == ()
+    assert list_sections("") == (Study,)
+    assert list_sections("engine") == (Engine,)
+    assert list_sections("raters") == (Bare,)
+    assert list_sections("design") == tuple(kind.sections["design"] for kind in KINDS)
+    assert list_sections("decision") == (ratings.KIND.sections["decision"], judgements.KIND.sections["decision"])
+    assert list_sections("design.grouping") == list_sections("nowhere") == ()
 
 
 def test_a_plug_in_adds_the_sections_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(HOUSE_RULES))
-    more = set(sections_of("design", ["house_rules"])) - set(sections_of("design"))
+    more = set(list_sections("design", ["house_rules"])) - set(list_sections("design"))
     assert len(more) == 1
 
 
 def test_a_section_has_the_keys_of_the_kind_whose_keys_it_has() -> None:
     of_ratings = {"price_per_rating", "price_per_metric_call", *MONEY, *PRICES}
-    assert keys_of({"price_per_metric_call": 1.0}, "budget").keys() == of_ratings
-    assert keys_of(BUDGET, "budget").keys() == BUDGET.keys()
-    assert keys_of({"shared_inputs": True}, "design").keys() == {"shared_inputs", "replacement", "calibration"}
-    assert keys_of(GROUPING, "design.grouping") == {}
+    assert section_keys({"price_per_metric_call": 1.0}, "budget").keys() == of_ratings
+    assert section_keys(BUDGET, "budget").keys() == BUDGET.keys()
+    assert section_keys({"shared_inputs": True}, "design").keys() == {"shared_inputs", "replacement", "calibration"}
+    assert section_keys(GROUPING, "design.grouping") == {}
     with pytest.raises(InputError, match=r"design\.grouping names no part"):
-        keys_of({"n": 1}, "design.grouping")
+        section_keys({"n": 1}, "design.grouping")
 
 
 def test_checked_numbers_have_the_type_of_their_rule_at_every_depth() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from simlab.config import compose
 from simlab.config.overrides import Setting
-from simlab.config.recorded import for_systems, identify, one_world, understood, with_raters
+from simlab.config.recorded import add_raters, choose_raters, describe_tables, identify, one_world
 from simlab.studies.kinds import kind_asking
 from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
@@ -37,9 +37,9 @@ def declared(*settings: Setting) -> dict[str, Setting]:
 )
 def test_systems_of_a_file_bring_their_raters(kind: Any, systems: str, raters: str) -> None:
     typed = [said("systems", systems, typed=True), said("seed", 3, typed=True)]
-    assert with_raters({}, typed, kind) == [Setting("raters", (raters,)), *typed]
-    assert with_raters(declared(said("systems", systems)), [], kind) == [Setting("raters", (raters,))]
-    assert for_systems({"systems": systems, "metric": "none"}, kind) == {
+    assert add_raters({}, typed, kind) == [Setting("raters", (raters,)), *typed]
+    assert add_raters(declared(said("systems", systems)), [], kind) == [Setting("raters", (raters,))]
+    assert choose_raters({"systems": systems, "metric": "none"}, kind) == {
         "systems": systems,
         "metric": "none",
         "raters": raters,
@@ -48,29 +48,29 @@ def test_systems_of_a_file_bring_their_raters(kind: Any, systems: str, raters: s
 
 def test_systems_that_are_drawn_bring_nothing() -> None:
     typed = [said("systems", "mqm", typed=True), said("raters", "identical", typed=True)]
-    assert with_raters({}, typed, RATE) == typed
+    assert add_raters({}, typed, RATE) == typed
     choices = {"systems": "mqm", "raters": "identical"}
-    assert for_systems(choices, RATE) == choices
-    assert for_systems(choices, RATE) is not choices
+    assert choose_raters(choices, RATE) == choices
+    assert choose_raters(choices, RATE) is not choices
 
 
 def test_systems_on_a_scale_have_raters_that_suit_them_unless_others_are_chosen() -> None:
     typed = [said("systems", "gaussian", typed=True)]
-    assert with_raters({}, typed, RATE) == typed  # no raters are said: each cell has those of its systems
-    assert for_systems({"systems": "esa"}, RATE) == {"systems": "esa", "raters": "esa"}
-    assert for_systems({"systems": "esa", "raters": "gaussian"}, RATE) == {"systems": "esa", "raters": "gaussian"}
+    assert add_raters({}, typed, RATE) == typed  # no raters are said: each cell has those of its systems
+    assert choose_raters({"systems": "esa"}, RATE) == {"systems": "esa", "raters": "esa"}
+    assert choose_raters({"systems": "esa", "raters": "gaussian"}, RATE) == {"systems": "esa", "raters": "gaussian"}
     sweeps_own = declared(said("systems", "mqm"), said("raters", "expert_pool"))
-    assert with_raters(sweeps_own, typed, RATE) == [Setting("raters", ("gaussian",)), *typed]
+    assert add_raters(sweeps_own, typed, RATE) == [Setting("raters", ("gaussian",)), *typed]
     meant = declared(said("systems", "gaussian"), said("raters", "esa"))
-    assert with_raters(meant, [], RATE) == []
+    assert add_raters(meant, [], RATE) == []
     chosen = [*typed, said("raters", "esa", typed=True)]
-    assert with_raters(sweeps_own, chosen, RATE) == chosen
+    assert add_raters(sweeps_own, chosen, RATE) == chosen
 
 
 def test_where_some_cells_only_have_a_table_raters_are_left_to_each_cell() -> None:
     mixed = declared(said("systems", "recorded", "mqm"), said("raters", "expert_pool"))
-    assert with_raters(mixed, [], RATE) == []
-    assert with_raters(declared(said("systems", "recorded"), said("raters", "expert_pool")), [], RATE)
+    assert add_raters(mixed, [], RATE) == []
+    assert add_raters(declared(said("systems", "recorded"), said("raters", "expert_pool")), [], RATE)
 
 
 @pytest.mark.parametrize(
@@ -124,28 +124,28 @@ def test_raters_that_a_file_cannot_have_are_refused(
     settings: list[Setting], typed: list[Setting], kind: Any, line: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        with_raters(declared(*settings), typed, kind)
+        add_raters(declared(*settings), typed, kind)
     assert str(refused.value) == line
 
 
 def test_how_scores_of_a_table_are_compared_may_be_said() -> None:
     margin = said("raters.tie_margin", 0.1, typed=True)
     settings = declared(said("systems", "recorded"))
-    assert with_raters(settings, [margin], COMPARE) == [Setting("raters", ("compared_scores",)), margin]
+    assert add_raters(settings, [margin], COMPARE) == [Setting("raters", ("compared_scores",)), margin]
     with pytest.raises(InputError, match=r"raters\.noise: with systems=recorded"):
-        with_raters(settings, [said("raters.noise", 0.1, typed=True)], COMPARE)
+        add_raters(settings, [said("raters.noise", 0.1, typed=True)], COMPARE)
 
 
 def test_answers_of_a_fit_are_not_compared_scores() -> None:
     margin = said("raters.tie_margin", 0.1, typed=True)
     with pytest.raises(InputError, match=r"raters\.tie_margin: with systems=fitted"):
-        with_raters(declared(said("systems", "fitted")), [margin], RATE)
+        add_raters(declared(said("systems", "fitted")), [margin], RATE)
 
 
 def test_the_raters_of_the_table_may_be_named() -> None:
     own = said("raters", "compared_scores", typed=True)
     systems = said("systems", "recorded", typed=True)
-    assert with_raters({}, [systems, own], COMPARE) == [Setting("raters", ("compared_scores",)), systems]
+    assert add_raters({}, [systems, own], COMPARE) == [Setting("raters", ("compared_scores",)), systems]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_which_scores_are_better_is_written_where_a_table_was_not_always_read_so
     config: dict[str, Any] = {"systems": section}
     identify(config)
     assert section["better"] == written
-    assert says in understood([config, config])[0]
+    assert says in describe_tables([config, config])[0]
     # What is written is how the world is read.
     as_written: Any = ColumnOverrides(better=written)  # type: ignore[arg-type]
     world = recorded.make_world(read(path, as_written, as_before=True)) if text not in (MQM, AVERAGES) else None
@@ -287,4 +287,4 @@ def test_the_built_in_fit_is_named_by_its_digest_and_no_other_is_taken_for_it() 
 
 
 def test_of_systems_that_come_from_no_table_nothing_is_understood() -> None:
-    assert understood([compose(["systems=gaussian"]), compose(["systems=mqm"])]) == []
+    assert describe_tables([compose(["systems=gaussian"]), compose(["systems=mqm"])]) == []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from simlab.config import compose_sweep
-from simlab.config.sweepfile import load, with_until
-from simlab.config.until import Target, asked, written
+from simlab.config.sweepfile import load, replace_until
+from simlab.config.until import Target, parse_until, write_until
 from simlab.types import InputError
 
 
@@ -21,10 +21,10 @@ def test_what_is_typed_takes_the_place_of_what_a_file_says(tmp_path: Path) -> No
     assert declared.until is not None
     assert declared.until.targets == (Target("srp", 0.02), Target("srp", 0.03, difference=True))
     assert declared.until.seconds == 600
-    typed = with_until(declared, "power=.05", "5000").until
+    typed = replace_until(declared, "power=.05", "5000").until
     assert typed is not None
-    assert written(typed) == {"precision": {"power": 0.05}, "campaigns": 5000}
-    sweep = compose_sweep(with_until(declared, None, "90s"))
+    assert write_until(typed) == {"precision": {"power": 0.05}, "campaigns": 5000}
+    sweep = compose_sweep(replace_until(declared, None, "90s"))
     assert sweep.until is not None
     assert sweep.until.seconds == 90
     assert {"srp"} <= set(sweep.measures)
@@ -47,4 +47,4 @@ def test_a_file_is_held_to_the_same(content: str, said: str, tmp_path: Path) -> 
 
 
 def test_nobody_wants_a_precision_who_says_nothing() -> None:
-    assert asked(None, None, None) is None
+    assert parse_until(None, None, None) is None

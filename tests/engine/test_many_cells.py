@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from simlab.config import Sweep, compose_sweep
-from simlab.config.sweep import Alike, Axis, Written, canonical
+from simlab.config.sweep import Alike, Axis, Written, canonical_text
 from simlab.engine import block_checks, ledger, run
 from simlab.engine.addresses import Finished, pack, unpack
 from simlab.engine.preparing import prepare
@@ -55,7 +55,9 @@ def test_cells_share_the_sections_in_which_they_are_alike_and_no_other() -> None
 @pytest.mark.parametrize("name", KINDS)
 def test_what_is_written_of_sections_once_is_what_is_written_of_each_cell(name: str) -> None:
     configs, written = [cell.config for cell in compose_sweep(name).cells()], Written()
-    assert [canonical(config, written) for config in configs] == [canonical(copy.deepcopy(c)) for c in configs]
+    assert [canonical_text(config, written) for config in configs] == [
+        canonical_text(copy.deepcopy(c)) for c in configs
+    ]
     assert len(written) < len(configs) * len(configs[0])
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from simlab.commands.launch import soundness
 from simlab.comparing.contrasts import compare
-from simlab.config.until import asked
+from simlab.config.until import parse_until
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.backends.local import Local
@@ -27,7 +27,7 @@ TARGET = "mean=.12"
 
 
 def sweep(precision: str = TARGET, at_most: str | None = None, **sizes: Any) -> fake_studies.Sweep:
-    until = asked(precision, at_most, None)
+    until = parse_until(precision, at_most, None)
     assert until is not None
     return replace(fake_studies.sweep(**sizes), until=replace(until, studies=sizes.get("studies")))
 

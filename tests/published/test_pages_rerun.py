@@ -11,7 +11,7 @@ import pytest
 from shipped import content
 
 from simlab.config import load_sweep
-from simlab.config.plain_yaml import content_of
+from simlab.config.plain_yaml import read_content
 from simlab.config.sweepfile import Claim, check_cells, claims
 from tests.published.reruns import cells, rerun
 
@@ -25,7 +25,7 @@ BY_SWEEP = list({entry.values[1]: entry for entry in reversed(STATED)}.values())
 
 @functools.cache
 def entries() -> list[dict[str, Any]]:
-    return list(content_of(HERE / "pages.yaml"))
+    return list(read_content(HERE / "pages.yaml"))
 
 
 def stated(k: int) -> tuple[Claim, ...]:

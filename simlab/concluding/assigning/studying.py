@@ -130,25 +130,25 @@ class AssignedStudy(NamedTuple):
 
 def study_of(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
     """Read the study of a plan's folder, or a study file; raise InputError for what is none, or cannot be assigned."""
-    from simlab.config.plain_yaml import apart
-    from simlab.config.studyfile import family_in, taken
+    from simlab.config.plain_yaml import split_campaign_line
+    from simlab.config.studyfile import read_config, read_family
 
     where = clip(path)
     file = path / STUDY if path.is_dir() else path
     if not file.exists():
         raise InputError(f"{where}: holds no plan ({STUDY}); `simlab plan ... --out {where}` makes one")
-    content, line = apart(file)
+    content, line = split_campaign_line(file)
     if line is not None:
         raise InputError(f"{where}: is an exported campaign, whose ratings came; name a plan")
     try:
-        config = taken(content, plugins)
+        config = read_config(content, plugins)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     _check_assignable(config, where)
     own = digest(config)
     if path.is_dir() and (plan := plan_of(path)) is not None and plan.digest != own:
         raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
-    family = family_in(content)
+    family = read_family(content)
     refuse_other_family(path, family)
     return AssignedStudy(file.parent, _at_hand(config, file.parent), config, own, family)
 

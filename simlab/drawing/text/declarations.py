@@ -83,14 +83,14 @@ def _settings(base: Mapping[str, Any]) -> list[list[str]]:
 
 def _option(group: str, target: str, base: Mapping[str, Any], options: Options) -> str:
     """Name the option of a group that a section is; its part where no option has that."""
-    from simlab.config.studyfile import option_of
+    from simlab.config.studyfile import find_option
 
     section: Any = base
     for name in group.split(".") if group in options else ():
         section = section[name]
     own = {key: value for key, value in section.items() if not isinstance(value, Mapping)}
     try:
-        return option_of(own, group, options[group])
+        return find_option(own, group, options[group])
     except (InputError, KeyError):
         return target.rpartition(".")[2]
 

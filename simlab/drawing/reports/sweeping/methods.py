@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab import parts
-from simlab.config.explaining import Measure, explain_measures, source_of
-from simlab.config.groups import find_options, section_of
+from simlab.config.explaining import Measure, explain_measures, find_source
+from simlab.config.groups import find_options, read_section
 from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, named_in
 from simlab.drawing.reports.sweeping.seeing import StoreView
 from simlab.drawing.reports.terms import CitedWork, Prose, ReportTable, Section
@@ -53,7 +53,7 @@ def _targets(where: str, held: Any) -> Iterator[tuple[str, str]]:
 def _options(axis: Mapping[str, Any], files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
     for value in axis["values"]:
         if isinstance(value, str) and value in files:
-            yield from _targets(axis["key"], section_of(files[value]))
+            yield from _targets(axis["key"], read_section(files[value]))
 
 
 def _said(where: str, target: str, plugins: Sequence[str]) -> Used:
@@ -70,7 +70,7 @@ def _said(where: str, target: str, plugins: Sequence[str]) -> Used:
         said = inspect.getdoc(parts.resolve(target, plugins)) or ""
     except InputError:
         return Used(where, name, "not a part of this simlab", "")
-    return Used(where, name, " ".join(said.partition("\n\n")[0].split()), source_of(section, plugins))
+    return Used(where, name, " ".join(said.partition("\n\n")[0].split()), find_source(section, plugins))
 
 
 def section(seen: StoreView) -> Section:
