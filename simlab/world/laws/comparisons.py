@@ -168,7 +168,7 @@ def compare_sizes(score: Floats, margin: float, bins: int) -> Array:
     is missing. No human rating is used.
 
     >>> compare_sizes(np.array([[4.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0]]), 0.0, 2).tolist()
-    [[0, 1, 2, 4]]
+    [[0, 1, 2, 3]]
     """
     outcome = compare(score, margin)
     first, second = np.triu_indices(len(score), 1)
