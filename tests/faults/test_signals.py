@@ -155,7 +155,7 @@ def test_who_ignores_that_the_terminal_hangs_up_is_left_alone(tmp_path: Path) ->
 def test_a_command_that_ends_without_an_answer_never_looks_done(tmp_path: Path, said: str, line: str) -> None:
     code = (
         "import os, sys; from simlab import cli, start, supervision\n"
-        f"def answer(words): supervision.entering('trying', ['p']); {said}\n"
+        f"def answer(words): supervision.enter_phase('trying', ['p']); {said}\n"
         "cli.answer = answer; start.main()"
     )
     with started(["-c", code], tmp_path) as process:
