@@ -8,7 +8,7 @@ from __future__ import annotations
 from simlab.messages import clip, show
 from simlab.types import InputError
 
-LEDGER = 9
+LEDGER = 10
 STORE = 6
 PLAN = 3
 """Of a plan's folder, and of what stands beside an assigned or an exported table."""

@@ -36,7 +36,7 @@ def test_a_grid_with_gaps_is_laid_and_grows(folder: Path) -> None:
     sets = ({"design.documents": 10, "price": 1.0}, {"design.documents": 20, "price": 2.0})
     design = Axis("design", "design", ("ours", "theirs"), sets=sets, along={"design.documents": "documents"})
     axes = (design, Axis("seed", "seed", (1, 2)))
-    lay(fake_studies.sweep(axes=(design.at([0]), axes[1]), kept=frozenset([(0, 0)])), folder / "s")
+    lay(fake_studies.sweep(axes=(design.select([0]), axes[1]), kept=frozenset([(0, 0)])), folder / "s")
     lay(fake_studies.sweep(axes=axes, kept=frozenset([(0, 0), (1, 0), (1, 1)])), folder / "s")
     with simlab.open_results(folder / "s") as results:
         assert results["asked"].values.tolist() == [[True, False], [True, True]]

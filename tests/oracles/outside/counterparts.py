@@ -97,6 +97,8 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "percentile": Counterpart("scipy", EXACT, "bootstrap_t", _error_of_quantiles("percentile")),
     "bootstrap_t": Counterpart("scipy", EXACT, "percentile", _error_of_quantiles("bootstrap_t")),
     "zscore": Counterpart("scipy", EXACT),
+    # The package has no prior and no hard items; ours are means of draws.
+    "consensus": Counterpart("crowd-kit", 0.05, "majority"),
 }
 
 

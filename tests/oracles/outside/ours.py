@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -15,6 +17,7 @@ from simlab.analysis.means.estimates import sample_mean as averaged
 from simlab.analysis.means.metric_gain import spread_of as paule_mandel
 from simlab.analysis.normalization import zscore as normalised
 from simlab.analysis.preferences import strengths
+from simlab.analysis.preferences.consensus import ConsensusChains
 from simlab.analysis.raters import t_tests
 from simlab.concluding.standing import within
 from simlab.fitting import agreement, agreement_coefficients
@@ -244,3 +247,18 @@ def zscore(seed: int) -> Numbers:
     output, rater = (axis.ravel() for axis in np.indices(score.shape))
     seen = Seen(np.zeros_like(output), output, rater, score.ravel(), np.full(score.size, -1))
     return {"value": normalised(seen, ddof=1).value}
+
+
+@cache
+def consensus(seed: int) -> Numbers:
+    chains = ConsensusChains(np.random.default_rng([seed, 51]), samples.repeated_answers(seed), 2)
+    chains.draw(150)
+    drawn = chains.draw(500)
+    return {"shares": drawn.shares[:, :, 0].mean((0, 1)), "right": drawn.agree.mean((0, 1))}
+
+
+def majority(seed: int) -> Numbers:
+    at = samples.repeated_answers(seed)
+    most = at.counts().argmax(1)
+    right = [float((at.said == most[at.item])[at.rater == rater].mean()) for rater in range(at.n_raters)]
+    return {"shares": np.bincount(most, minlength=3) / len(most), "right": right}

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simlab.analysis.preferences.consensus import RepeatedAnswers
 from simlab.analysis.preferences.votes import Votes
 from simlab.types import Floats, Ints
 
@@ -123,3 +124,15 @@ def scored(seed: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng([seed, 15])
     x = rng.normal(size=40)
     return np.round(2 * x), np.round(2 * (x + rng.normal(size=40)))
+
+
+def repeated_answers(seed: int, n: int = 400) -> RepeatedAnswers:
+    """Draw five answers about each item of a pair, by ten raters of whom three answer at random."""
+    rng = np.random.default_rng([seed, 16])
+    true = rng.choice(3, n, p=[0.6, 0.1, 0.3])
+    matrix = np.array([[0.8, 0.12, 0.08], [0.15, 0.7, 0.15], [0.08, 0.12, 0.8]])
+    own = np.stack([np.full((3, 3), 1 / 3) if rater < 3 else matrix for rater in range(10)])
+    item = np.repeat(np.arange(n), 5)
+    rater = np.concatenate([rng.permutation(10)[:5] for _ in range(n)])
+    said = (own[rater, true[item]].cumsum(1) < rng.random((len(item), 1))).sum(1).clip(0, 2)
+    return RepeatedAnswers(said, item, rater, np.zeros(n, int), 3)

@@ -7,7 +7,13 @@ import pytest
 
 from tests.oracles.outside.counterparts import COUNTERPARTS, SEEDS, differs, of_package, of_simlab, recorded
 
-MODULES = {"ppi-python": "ppi_py", "generalizit": "generalizit", "statsmodels": "statsmodels", "scipy": "scipy"}
+MODULES = {
+    "crowd-kit": "crowdkit",
+    "ppi-python": "ppi_py",
+    "generalizit": "generalizit",
+    "statsmodels": "statsmodels",
+    "scipy": "scipy",
+}
 MORE = range(100, 120)
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("default")]
 

@@ -350,3 +350,16 @@ def zscore(seed: int) -> Numbers:
 
     score = samples.repeated(seed)
     return {"value": standardised(score, axis=0, ddof=1).ravel()}
+
+
+def consensus(seed: int) -> Numbers:
+    """Shares of classes by Dawid and Skene, and how often each rater is right, the classes as frequent as found."""
+    import pandas as pd
+    from crowdkit.aggregation import DawidSkene
+
+    at = samples.repeated_answers(seed)
+    found = DawidSkene(n_iter=1000, tol=1e-9).fit(pd.DataFrame({"task": at.item, "worker": at.rater, "label": at.said}))
+    shares = found.priors_.sort_index().to_numpy()
+    errors = found.errors_.sort_index()
+    right = [float(np.diag(errors.loc[rater].sort_index()[[0, 1, 2]]) @ shares) for rater in range(at.n_raters)]
+    return {"shares": shares, "right": right}
