@@ -26,11 +26,23 @@ class Planted(NamedTuple):
     truth: float
 
 
-def plant(rng: np.random.Generator, curve: Callable[[Floats], Floats], worlds: int, sd: float) -> Planted:
-    """Draw worlds that cells have in common; a cell of 20 worlds has the standard error `sd`."""
+def plant(
+    rng: np.random.Generator, curve: Callable[[Floats], Floats], worlds: int, sd: float, *, crossed: bool = False
+) -> Planted:
+    """Draw worlds that cells have in common; a cell of 20 worlds has the standard error `sd`.
+
+    Where curves are crossed, a second one in the same worlds is a line that meets the first at the place, steeper down
+    or less steep up, and values are those of their difference.
+    """
     truth = float(np.exp(rng.uniform(np.log(14), np.log(150))))
-    noise = 0.8 * rng.normal(size=(len(DOCUMENTS), 4 * worlds)) + 0.6 * rng.normal(size=4 * worlds)
-    return Planted(curve(DOCUMENTS)[:, None] + sd * np.sqrt(20) * noise, float(curve(np.array(truth))), truth)
+    noise = 0.8 * rng.normal(size=(2 if crossed else 1, len(DOCUMENTS), 4 * worlds))
+    noise = sd * np.sqrt(20) * (noise + 0.6 * rng.normal(size=4 * worlds))
+    value, target = curve(DOCUMENTS)[:, None] + noise[0], float(curve(np.array(truth)))
+    if not crossed:
+        return Planted(value, target, truth)
+    slope = float(curve(np.array(150.0)) - curve(np.array(14.0))) / np.log(150 / 14)
+    line = target + rng.uniform(-0.6, 0.2) * slope * np.log(DOCUMENTS / truth)
+    return Planted(value - line[:, None] - noise[1], 0.0, truth)
 
 
 def look(planted: Planted, worlds: Ints) -> MeasuredCurve:
@@ -62,17 +74,20 @@ def width(crossing: Crossing) -> float:
     return float(np.log(high / low))
 
 
-@pytest.mark.parametrize(("worlds", "sd", "wider"), [(40, 0.02, 1.0), (40, 0.05, 1.15), (100, 0.03, 1.0)])
+@pytest.mark.parametrize(
+    ("worlds", "sd", "wider", "crossed"),
+    [(40, 0.02, 1.0, False), (40, 0.05, 1.15, False), (100, 0.03, 1.0, False), (40, 0.02, 1.1, True)],
+)
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.long)])
 def test_a_fifth_of_the_campaigns_gives_the_interval_of_the_whole_grid(
-    n: int, worlds: int, sd: float, wider: float
+    n: int, worlds: int, sd: float, wider: float, crossed: bool
 ) -> None:
     """Of 90 % intervals .86 to .94 hold; they are as wide as those of the grid of 20 values, from a fifth of it."""
-    rng, rows = stream(8, "located", f"{worlds}:{sd}"), []
+    rng, rows = stream(8, "located", f"{worlds}:{sd}", *["crossed"] * crossed), []
     whole = np.full(len(DOCUMENTS), worlds)
     for curve in CURVES.values():
         for _ in range(n):
-            planted = plant(rng, curve, worlds, sd)
+            planted = plant(rng, curve, worlds, sd, crossed=crossed)
             chosen, _ = locate(planted, worlds)
             found, narrow = solve(planted, chosen), solve(planted, chosen, 1 / 3)
             grid, thin = solve(planted, whole), solve(planted, np.full(len(DOCUMENTS), worlds // 5))
