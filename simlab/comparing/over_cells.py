@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.comparing.contrasts import BETTER_BY, Comparison, less_is_better
+from simlab.comparing.contrasts import BETTER_BY, DIFFERENCES, Comparison, less_is_better
 from simlab.comparing.differences import Contrast
 from simlab.comparing.importance import grid_importance, sobol_importance
 from simlab.comparing.several_stores import compare_designs
@@ -263,16 +263,15 @@ def axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[str, obj
             f"--around {varied[0]}=VALUE"
         )
     if all(row["clusters"] < 2 for rows in found for row in rows):
-        raise InputError(f"{named}: one {_cluster(dataset, measure)} tells no error of a difference; run more of them")
+        cluster = str(dataset[measure].attrs.get("cluster", "cluster")).replace("_", " ")
+        raise InputError(f"{named}: one {cluster} tells no error of a difference; run more of them")
     found.sort(key=lambda rows: -np.nan_to_num(rows[0]["swing"]))
     rows = [row for of_axis in found for row in of_axis]
     about = {
         "value": _label(dataset, measure),
         "mcse": "standard error of the value",
+        **DIFFERENCES,
         "difference": "difference from the base, all other axes alike",
-        "difference_mcse": "Monte-Carlo standard error of the paired difference",
-        "difference_low": "lower bound of the 95 % interval of the difference",
-        "difference_high": "upper bound of the 95 % interval of the difference",
         "clusters": "clusters over which the difference is paired",
         "swing": "largest value of the axis less its least",
         "swing_mcse": "Monte-Carlo standard error of the swing",
@@ -312,10 +311,6 @@ def _leave_base(dataset: xr.Dataset, axis: str, measure: str, held: Mapping[str,
             }
         )
     return rows
-
-
-def _cluster(dataset: xr.Dataset, measure: str) -> str:
-    return str(dataset[measure].attrs.get("cluster", "cluster")).replace("_", " ")
 
 
 def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:

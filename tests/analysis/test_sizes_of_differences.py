@@ -13,11 +13,14 @@ from simlab.analysis.preferences.posterior import posterior_summary, priors, win
 from simlab.analysis.preferences.sequential import betting_evidence, corrected_statistic
 from simlab.concluding.preferences import by_plan
 from simlab.design.protocol import follow, gather, make_places
-from simlab.types import Evidence, InputError, TestSet
+from simlab.studies.preferences.collecting import _compared
+from simlab.studies.preferences.preparing import read_bins
+from simlab.types import Evidence, ImpossibleValue, InputError, TestSet
 
 HUMAN = np.array([5, 2, 3])
 CONFUSION = np.array([[3, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 1]])
 METRIC = np.array([6, 4, 1, 3, 1])
+RECORDED = {"_target_": "simlab.world.recorded_metrics.recorded", "bins": 2}
 BAYES: dict[str, Any] = {"level": 0.05, "rater": None, "mu": None, "sharing": "own", "posterior": "quadrature"}
 
 
@@ -144,4 +147,18 @@ def test_what_knows_no_sizes_is_refused(keys: dict[str, Any], said: str) -> None
 def test_a_table_of_comparisons_has_no_sizes() -> None:
     table: Any = SimpleNamespace(metrics={"judge": None})
     with pytest.raises(InputError, match=r"plan with metric.bins=1"):
-        by_plan._metric(table, 4, {"metric": {"bins": 2}}, "votes.csv")
+        by_plan._metric(table, 4, {"metric": RECORDED}, "votes.csv")
+
+
+def test_a_plug_ins_own_key_of_that_name_is_no_number_of_sizes() -> None:
+    assert read_bins({"metric": RECORDED}) == 2
+    assert read_bins({"metric": {"_target_": "mine.metrics.binned", "bins": 10}}) == 1
+    assert read_bins({"metric": {}}) == 1
+
+
+def test_sizes_that_a_study_does_not_count_are_no_comparisons() -> None:
+    """A law of somebody else's may tell sizes apart in a study whose rule counts three outcomes: all would be wins."""
+    drawn = outputs(2, 10)
+    assert _compared(drawn, 2) is drawn
+    with pytest.raises(ImpossibleValue, match="the metric compare outputs otherwise"):
+        _compared(drawn, 1)

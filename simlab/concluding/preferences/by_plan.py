@@ -26,7 +26,7 @@ from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
 from simlab.studies.money import bill, prices_of
 from simlab.studies.preferences.concluding import conclude
-from simlab.studies.preferences.preparing import prepare
+from simlab.studies.preferences.preparing import prepare, read_bins
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
 from simlab.tables.winners import WinnerComparisons
@@ -304,7 +304,7 @@ def _metric(preferences: Preferences, n_named: int, config: Mapping[str, Any], w
             f"{where}: the plan's rule uses a metric, and the table has "
             f"{pluralise(len(preferences.metrics), 'metric')} beside named items; name one with --metric COLUMN"
         )
-    if (bins := config["metric"].get("bins", 1)) > 1:
+    if (bins := read_bins(config)) > 1:
         raise InputError(
             f"{where}: the plan's rule tells {bins} sizes of the metric's differences apart (metric.bins), and a table "
             "of comparisons says who was preferred, not by how much; plan with metric.bins=1"

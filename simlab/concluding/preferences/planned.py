@@ -12,6 +12,7 @@ from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, numb
 from simlab.design.protocol import list_looks
 from simlab.messages import clip, pluralise
 from simlab.studies.money import less_paid, prices_of
+from simlab.studies.preferences.preparing import read_bins
 from simlab.tables.columns import SHARES, place_of
 from simlab.tables.numbers import is_missing
 from simlab.tables.preferences import USUAL as USUAL
@@ -39,7 +40,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     `order` counts the comparisons of each two systems as they were asked for, from 0; `document` is there where outputs
     come in documents, `at` (hours from the start) where they came on a clock.
     """
-    frame, seen, layout = collected.frame, collected.seen, _layout(collected, _bins(config))
+    frame, seen, layout = collected.frame, collected.seen, _layout(collected, read_bins(config))
     order = np.zeros_like(seen.unit) if seen.order is None else seen.order
     came = np.lexsort((order, seen.unit, order // config["budget"]["batch_size"]))
     columns = ["item", "system_a", "system_b", "winner", "order"]
@@ -53,10 +54,6 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
         rows = [[*row, at] for row, at in zip(rows, seen.at[came].tolist(), strict=True)]
         alone = [[*row, None] for row in alone]
     return Sheet("comparison", tuple(columns), [*rows, *alone], len(rows))
-
-
-def _bins(config: Mapping[str, Any]) -> int:
-    return int(config["metric"].get("bins", 1))
 
 
 def _layout(collected: Collected, bins: int) -> _Layout:
@@ -136,7 +133,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     )
     paid = less_paid(info.paid, info.answers - n, prices_of(config["budget"], COMPARE))
     metric = _metric(
-        rows, info, pair, item, _codes(rows, "metric", first, second, _bins(config)) if info.metric else said
+        rows, info, pair, item, _codes(rows, "metric", first, second, read_bins(config)) if info.metric else said
     )
     held = Collected(info.frame, None, None, seen, metric, info.known, paid, info.streams)
     short = info.answers - n

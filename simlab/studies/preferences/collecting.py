@@ -70,12 +70,13 @@ def lay(prepared: PreparedPreferences, world: World, place: Place) -> TestSet | 
         return None
     # Of a further pool of raters the outputs are the same, whoever compares them.
     others = stream(prepared.seed, *place.of_world, "raters") if place.pool else None
-    return _drawn(world, stream(prepared.seed, *place.of_documents, "test_set"), others)
+    return _drawn(prepared, world, stream(prepared.seed, *place.of_documents, "test_set"), others)
 
 
-def _drawn(world: World, rng: np.random.Generator, others: np.random.Generator | None) -> TestSet:
-    bins = 1 if world.metric is None else world.metric.bins
-    return _compared(require_comparisons(world).draw(rng, world.metric, others), bins)
+def _drawn(
+    prepared: PreparedPreferences, world: World, rng: np.random.Generator, others: np.random.Generator | None
+) -> TestSet:
+    return _compared(require_comparisons(world).draw(rng, world.metric, others), prepared.bins)
 
 
 def _compared(drawn: TestSet, bins: int) -> TestSet:
@@ -97,7 +98,7 @@ def draw(prepared: PreparedPreferences, world: World, shared: TestSet | None, pl
     if shared is not None:
         return shared
     others = stream(prepared.seed, *place.of_study, "raters") if place.pool else None
-    return _drawn(world, stream(prepared.seed, *place.of_inputs, "test_set"), others)
+    return _drawn(prepared, world, stream(prepared.seed, *place.of_inputs, "test_set"), others)
 
 
 def document_set(prepared: PreparedPreferences, world: World, study: int) -> int:

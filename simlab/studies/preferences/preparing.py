@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from simlab.parts import bind
+from simlab.parts import bind, is_own
 from simlab.studies.clocked import Clock, clock_of
 from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
 from simlab.studies.outcomes import ACCOUNT, COMMON, LOAD, NAN
@@ -87,8 +87,14 @@ def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
         clock=clock_of(config, COMPARE),
         cuts=accounted(config) and not on_a_clock(config),
         sampled=config["decision"].get("posterior") == "nuts",
-        bins=config["metric"].get("bins", 1),
+        bins=read_bins(config),
     )
+
+
+def read_bins(config: Mapping[str, Any]) -> int:
+    """Return how many sizes of its differences a metric tells apart; a plug-in's key of that name is its own."""
+    metric = config["metric"]
+    return int(metric.get("bins", 1)) if is_own(metric) else 1
 
 
 def same_layout(prepared: PreparedPreferences) -> str:
